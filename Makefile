@@ -1,4 +1,5 @@
-# make decide    measure the built-in ops and write the decision report
+# make decide    measure the built-in ops and write the decision report, with
+#                more options of pyopbench run: make decide ARGS='--mode call'
 # make test      run the tests; make test ARGS='-k sinh' some of them
 # make test-all  run the slow tests too: whole runs, browsers, fuzzing, and
 #                every kernel and documented command
@@ -45,7 +46,7 @@ help:
 	@sed -n 's/^# \{0,1\}//; /^$$/q; p' Makefile
 
 decide: .venv/.run
-	@.venv/bin/pyopbench run --quick
+	@.venv/bin/pyopbench run --quick $(ARGS)
 
 # The parts of the suite are those of tests/conftest.py. What measures runs alone. Exit code 5 of pytest means that ARGS
 # chose nothing of a part; without ARGS, that the part has lost its tests.

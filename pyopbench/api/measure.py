@@ -25,6 +25,7 @@ from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.ownership import require_own
+from pyopbench.model.parse import split_some
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import combine_environments
 from pyopbench.store import run_folder, run_sides
@@ -130,7 +131,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             directions=tuple(directions),
             modes=tuple(modes),
             dtypes=tuple(dtypes),
-            placements=(device,),
+            placements=split_some("device", [device]),
             sizes=tuple(sizes),
             quick=quick,
             parts=not rev if parts is None else parts,
@@ -271,6 +272,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     minimum_effect: float = MINIMUM_EFFECT,
     step_seconds: float | None = None,
     step_elements: int = STEP_ELEMENTS,
+    device: str = "cpu",
     budget_seconds: float | None = None,
     launches: int | None = None,
     seed_with: str = "",
@@ -319,6 +321,7 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             seed=rare.get("seed", 0),
             step_seconds=training.seconds_per_element,
             step_elements=step_elements,
+            device=device,
             minimum_effect=minimum_effect,
             own=own,
         )

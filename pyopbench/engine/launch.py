@@ -13,7 +13,7 @@ from msgspec import structs
 from pyopbench.engine import memory
 from pyopbench.engine.remaining_work import RemainingWork, failures_elsewhere, failures_of
 from pyopbench.engine.worker_process import CaseLost, Worker
-from pyopbench.model.case import Case, forward_group
+from pyopbench.model.case import GPU, Case, by_placement, forward_group
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
@@ -42,7 +42,8 @@ class WarmLaunch:
 
     Attributes:
         work: of the run.
-        launch: its number.
+        launch: its number, which it shares with the worker of another placement.
+        placement: of all its groups.
         worker: the process; another one after a loss.
         todo: groups that it has still to prepare.
         prepared: groups that it keeps prepared.
@@ -59,9 +60,10 @@ class WarmLaunch:
         Args:
             work: of the run.
             launch: its number.
-            groups: what to prepare.
+            groups: what to prepare, at least one, all of one placement.
             is_apart: prepare what does not go with others too.
         """
+        (self.placement,) = by_placement(groups)
         self.work, self.launch = work, launch
         self.worker: Worker | None = None
         self.todo: list[str] = []
@@ -110,6 +112,7 @@ class WarmLaunch:
             heard=self.heard,
             checkout=work.checkout,
             own=work.own,
+            hides_gpu=self.placement != GPU,
         )
 
     def _goes_here(self, group: str) -> bool:
@@ -160,7 +163,7 @@ class WarmLaunch:
         assert self.worker is not None
         if "environment" in answer:
             _require_same(self.work.environment, self.worker.environment)
-            environment = {**self.worker.environment, "host": host_name()}
+            environment = {**self.worker.environment, "host": host_name(), "placement": self.placement}
             self.work.append(LaunchLine(launch=self.launch, environment=environment))
             self.work.start_seconds = time.monotonic() - self._began
             return True
@@ -199,7 +202,7 @@ class WarmLaunch:
         It is not measured if a launch of this number has it, or one has failed at it.
         """
         work = self.work
-        if self.launch in work.limits or any(work.limits.values()) or not work.wants_limits:
+        if self.launch in work.limits or any(work.limits.values()) or not work.wants_limits(self.placement):
             return
         assert self.worker is not None
         try:

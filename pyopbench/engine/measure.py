@@ -27,7 +27,7 @@ from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import diff
-from pyopbench.model.case import UNLIMITED
+from pyopbench.model.case import UNLIMITED, by_placement
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -267,7 +267,8 @@ class _Schedule:
         self._works, self._looks, self._budget, self._tell = works, looks, budget, tell
         self._contrasts = Contrasts(works)
         self._next_step = NextStep(works, budget)
-        self._times = InterimTimes(sum(work.settings.launches * work.settings.rounds for work in works))
+        rounds = (work.settings.launches * work.settings.rounds * len(work.placements) for work in works)
+        self._times = InterimTimes(sum(rounds))
         self._is_spent = False
 
     def run(self) -> list[RunEnd]:
@@ -347,8 +348,9 @@ class _Schedule:
         """Prepare a new launch for each that was lost, while all others sleep, where that is worth its time."""
         while sweeps.lost:
             lost = sweeps.lost.pop()
-            groups = [group for group in lost.work.groups if lost.work.needs(group)]
-            beside = [one for one in sweeps.launches if one.work is lost.work]
+            here = by_placement(lost.work.groups).get(lost.placement, ())
+            groups = [group for group in here if lost.work.needs(group)]
+            beside = [one for one in sweeps.launches if one.work is lost.work and one.placement == lost.placement]
             if not groups or not self._next_step.is_worth_replacing(lost, len(beside)):
                 continue
             number = 1 + max([lost.launch, *(one.launch for one in sweeps.launches)])

@@ -11,10 +11,11 @@ from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
 from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
-from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
+from pyopbench.model.case import BASELINE, DTYPES, GPU, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
@@ -31,6 +32,7 @@ FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
 TIMEOUT_SECONDS = 30.0
 """Of an arrangement, without a sign of life."""
 BLOCK_SECONDS = 0.1
+DEVICES = ("cpu", GPU)
 BATCH = (1, 32, 256)
 
 
@@ -59,6 +61,7 @@ class PipelineRequest:
         step_seconds: that a training step takes for each of its elements; 0 where that is not known. An arrangement
             that keeps up with it is of interest, however much quicker others are.
         step_elements: of a training step.
+        device: `cpu` to measure the pipelines alone, or `gpu` to measure them in front of such a step on the GPU.
         minimum_effect: the smallest share of the current time that is worth acting on.
         own: the op, where it is an own one.
     """
@@ -77,6 +80,7 @@ class PipelineRequest:
     private_threads: int = 0
     step_seconds: float = 0.0
     step_elements: int = STEP_ELEMENTS
+    device: str = "cpu"
     minimum_effect: float = MINIMUM_EFFECT
     own: OwnOps = NO_OWN_OPS
 
@@ -107,6 +111,14 @@ class PipelineRequest:
         callbacks = [name for name, one in declared("variants").items() if one.get("kind") == "callback"]
         require_known("callback", [self.baseline], callbacks)
         require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
+        require_known("device", [self.device], DEVICES)
+        if self.device == GPU and not self.step_seconds:
+            raise BadInput(
+                "on a GPU a pipeline is measured in front of a training step, whose time is not known",
+                received=option_text("device", GPU),
+                hint=f"give how long a step takes if its input is ready, and its batch size: "
+                f"pyopbench pipeline {self.op} --device {GPU} --step-ms 40 --step-elements 32",
+            )
         wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
         if wrong or (self.size is not None and self.size < 1):
             raise BadInput(
@@ -126,6 +138,13 @@ class PipelineRequest:
             "processes": max(len(usable_cores()), 2),
             "private_threads": self.private_threads,
         }
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a worker is asked for, as `worker.pipeline.measure.describe_pipelines` takes it."""
+        what = {"op": self.op, "variant": self.baseline, "size": self.size, "dtype": self.dtype, "elements": None}
+        step = {"step_seconds": self.step_seconds, "step_elements": self.step_elements, "placement": self.device}
+        return {"do": "pipeline", **what, **self.planned, **step}
 
 
 def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
@@ -182,13 +201,13 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
 
 
 def _ask_for_plan(request: PipelineRequest) -> dict[str, Any]:
-    what = {"op": request.op, "variant": request.baseline, "size": request.size, "dtype": request.dtype}
     try:
-        asked = {"do": "pipeline", **what, **request.planned, "elements": None}
-        answer = ask_once(asked, request.timeout_seconds, own=request.own)
+        answer = ask_once(request.asked, request.timeout_seconds, own=request.own)
     except CaseLost as lost:
         raise _body_fails(lost.reason) from lost
     plan.require_loaded(answer)
+    if "devices" in answer:
+        raise plan.no_gpu(answer["devices"])
     if "failure" in answer:
         raise _body_fails(answer["failure"])
     return answer

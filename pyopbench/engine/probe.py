@@ -147,7 +147,8 @@ class _Probing(WorkerLoop[Attempt]):
 
     def start(self) -> Worker:
         options = self._options
-        return Worker(options.timeout_seconds, environments.python_of(options.environment), own=options.own)
+        python = environments.python_of(options.environment)
+        return Worker(options.timeout_seconds, python, own=options.own, hides_gpu=True)
 
     def prepare(self, worker: Worker) -> bool:
         """Ask the first worker what there is, which another one would import TensorFlow for once more."""

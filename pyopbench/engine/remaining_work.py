@@ -23,6 +23,7 @@ from pyopbench.model.case import (
     NO_GRADIENT,
     Case,
     Failure,
+    by_placement,
 )
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
@@ -67,7 +68,7 @@ class RemainingWork:
         own: the own ops of the run, as in the working tree.
         retried: groups that have cost a worker without a case to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
-        losses: workers that variants of ops have cost since the run was begun or resumed.
+        losses: workers that variants of ops have cost on each placement since the run was begun or resumed.
         start_seconds: what the last worker took to start.
         case_seconds: what a case of a group took to prepare, the last time.
         ports: that a worker has written, by op, variant and dtype; the others are given them.
@@ -90,7 +91,7 @@ class RemainingWork:
     retried: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
-    losses: Counter[tuple[str, str]] = field(default_factory=Counter)
+    losses: Counter[tuple[str, ...]] = field(default_factory=Counter)
     start_seconds: float = 0.0
     case_seconds: dict[str, float] = field(default_factory=dict)
     ports: dict[tuple[str, str, str], PortLine] = field(default_factory=dict)
@@ -123,9 +124,14 @@ class RemainingWork:
         return max(map(self.needs, self.groups), default=0)
 
     @property
-    def wants_limits(self) -> bool:
-        """Whether what the machine can do at most says anything about a case."""
-        return any(may_have_bound(Case.from_id(case)) for cases in self.planned.values() for case in cases)
+    def placements(self) -> list[str]:
+        """The placements of all that is planned, in order."""
+        return list(by_placement(self.planned))
+
+    def wants_limits(self, placement: str) -> bool:
+        """Whether what the machine can do at most says anything about a case of a placement."""
+        groups = by_placement(self.planned).get(placement, ())
+        return any(may_have_bound(Case.from_id(case)) for group in groups for case in self.planned[group])
 
     @property
     def launches(self) -> int:
@@ -222,6 +228,7 @@ class RemainingWork:
             "variant": current.variant,
             "size": current.size,
             "dtype": current.dtype,
+            "placement": current.placement,
             "budget_seconds": self.settings.budget_seconds,
             **{name: getattr(plan, name) for name in PLANNED},
         }
@@ -331,7 +338,7 @@ def remaining_work(
 
 PLANNED = (
     *("parallel", "batch", "deterministic", "processes", "private_threads"),
-    *("elements", "step_seconds", "minimum_effect"),
+    *("elements", "step_seconds", "step_elements", "minimum_effect"),
 )
 """What of the plan of a pipeline a worker is told."""
 PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5
@@ -360,9 +367,9 @@ def failures_of(lost: CaseLost, cases: Sequence[str], launch: int, *, retried: b
 
 
 def failures_elsewhere(
-    lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str], losses: Counter[tuple[str, str]]
+    lost: CaseLost, cases: Iterable[str], launch: int, told: Collection[str], losses: Counter[tuple[str, ...]]
 ) -> list[Failure]:
-    """Return a failure for every case of other groups that goes with the one that was lost.
+    """Return a failure for every case of other groups of the same placement that goes with the one that was lost.
 
     A variant takes its bridge baseline with it, on every op: it only explains the variant, and each case of it would
     probably cost a worker as well. Once the variant has cost `MOST_LOSSES` workers on this op, all its cases of the op
@@ -373,7 +380,7 @@ def failures_elsewhere(
         cases: ids of all cases that are still measured.
         launch: the launch in which it happened.
         told: ids of cases that have their failure.
-        losses: workers that each variant of an op has cost, by op and variant; this one is counted.
+        losses: workers that each variant of an op has cost, by op, variant and placement; this one is counted.
     """
     if lost.case is None:
         return []
@@ -381,7 +388,8 @@ def failures_elsewhere(
     blamed = _blamed(culprit)
     losses[blamed] += 1
     variant = culprit.variant.removesuffix(BRIDGE_BASELINE_SUFFIX)
-    left = {key: Case.from_id(key) for key in cases if key not in told}
+    elsewhere = {key: Case.from_id(key) for key in cases if key not in told}
+    left = {key: case for key, case in elsewhere.items() if case.placement == culprit.placement}
     reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_bridge_baseline_of(case, variant)}
     if losses[blamed] >= MOST_LOSSES:
         abandoned = f"{culprit.variant} of the op has cost {MOST_LOSSES} workers"
@@ -393,9 +401,9 @@ def failures_elsewhere(
     ]
 
 
-def _blamed(case: Case) -> tuple[str, str]:
+def _blamed(case: Case) -> tuple[str, ...]:
     """Return what a lost worker is counted against: a variant of an op, or in a pipeline the arrangement."""
-    return case.op, case.runner if case.arrangement else case.variant
+    return case.op, case.runner if case.arrangement else case.variant, case.placement
 
 
 def _is_bridge_baseline_of(case: Case, variant: str) -> bool:

@@ -134,8 +134,8 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
 
 
 def _usual_budget(axes: Axes, usual: Settings) -> float | None:
-    """Return the usual budget: of a quick run less where it names few ops, and more where threads call."""
+    """Return the usual budget: of a quick run less where it names few ops, and more for threads and further devices."""
     if usual.budget_seconds is None:
         return None
     named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
-    return min(named, usual.budget_seconds) * (THREADS_TIMES if axes.threads else 1)
+    return min(named, usual.budget_seconds) * (THREADS_TIMES if axes.threads else 1) * len(axes.placements)

@@ -58,8 +58,8 @@ def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list
     measured = sum(cost > 0 for cost in costs.values())
     if choice.parts > measured:
         raise BadInput(
-            "more shards than the plan can be divided into: an op in one mode, dtype and placement stays together, "
-            "because its sizes and variants are compared on one machine",
+            "more shards than the plan can be divided into: an op in one mode and dtype stays together, because its "
+            "sizes, variants and devices are compared on one machine",
             received=f"{choice.of} shards with {choice.replicates} for each unit, {measured} such units",
             legal=f"at most {measured * choice.replicates} shards",
             hint=f"--settings replicates=N measures each unit on several machines: --shard {choice.index}/"

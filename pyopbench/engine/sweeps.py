@@ -20,7 +20,7 @@ from typing import TypeAlias
 from pyopbench.engine.budget import Budget, LimitedBy, Progress, Tell
 from pyopbench.engine.launch import WarmLaunch, runner_key, runner_seconds
 from pyopbench.engine.remaining_work import RemainingWork
-from pyopbench.model.case import Case
+from pyopbench.model.case import Case, place_and_rest
 from pyopbench.stats import allocation
 from pyopbench.store.line_types import GroupLine
 
@@ -91,9 +91,10 @@ class Sweeps:
     def made(self) -> allocation.Made:
         """How many launches there are, and how many rounds each has; blocks and sweeps where versions are compared."""
         if self._contrasts.are_by_sweep:
-            blocks = Counter(one.launch for one in self.launches)
-            return allocation.Made(max(sum(many > 1 for many in blocks.values()), 1), max(self._sweep, 1))
-        return allocation.Made(len(self.launches), max(self.rounds, 1))
+            blocks = Counter((one.launch, one.placement) for one in self.launches)
+            compared = {launch for (launch, _), many in blocks.items() if many > 1}
+            return allocation.Made(max(len(compared), 1), max(self._sweep, 1))
+        return allocation.Made(len({one.launch for one in self.launches}), max(self.rounds, 1))
 
     def costs(self, preparing_seconds: float) -> allocation.Costs:
         """Return what a launch and a round of one cost over all that is open, as `made` counts them; there is a launch.
@@ -105,21 +106,28 @@ class Sweeps:
         if self._contrasts.are_by_sweep:
             sweep = sum(self._turn_seconds(one, group) for one in self.launches for group in one.open_groups())
             return allocation.Costs(preparing_seconds / many, sweep / many)
-        several = [sum(self._round_seconds(one, group) for group in one.open_groups()) for one in self.launches]
-        return allocation.Costs(preparing_seconds / many, statistics.fmean(several))
+        rounds = sum(self._round_seconds(one, group) for one in self.launches for group in one.open_groups())
+        return allocation.Costs(preparing_seconds / many, rounds / many)
 
     def variances(self) -> allocation.Variances | None:
         """Return how far launches and rounds differ, as `made` counts them, of the cases that are open, in logs."""
         return self._contrasts.variances()
 
     def _turns(self) -> dict[str, list[WarmLaunch]]:
-        """Return the groups that are open in random order, each with the launches that sample it, in random order."""
+        """Return the groups that are open in random order, each with the launches that sample it, in random order.
+
+        What differs in its placement only is sampled one right after the other, so that drift hits both alike.
+        """
         turns: dict[str, list[WarmLaunch]] = {}
         for launch in self.launches:
             for group in launch.open_groups():
                 turns.setdefault(group, []).append(launch)
-        groups = sorted(turns)
-        self._rng.shuffle(groups)
+        neighbours: dict[str, list[str]] = {}
+        for group in sorted(turns):
+            neighbours.setdefault(place_and_rest(group)[1], []).append(group)
+        rests = sorted(neighbours)
+        self._rng.shuffle(rests)
+        groups = [group for rest in rests for group in self._rng.sample(neighbours[rest], len(neighbours[rest]))]
         return {group: self._in_blocks(turns[group]) for group in groups}
 
     def _in_blocks(self, launches: Sequence[WarmLaunch]) -> list[WarmLaunch]:

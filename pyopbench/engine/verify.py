@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases, require_loaded
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, WorkerLoop
-from pyopbench.model.case import DTYPES, NO_GRADIENT, Axes, Case, Failure
+from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
@@ -66,22 +66,24 @@ def verify_cases(
     """
     check_axes(axes, own)
     python = python_for(tf)
-    with Worker(START_TIMEOUT_SECONDS, python, own=own) as planner:
+    hides_gpu = GPU not in axes.placements
+    with Worker(START_TIMEOUT_SECONDS, python, own=own, hides_gpu=hides_gpu) as planner:
         plan = ask_for_plan(axes, own, environment=Environment(tf), worker=planner)
         require_cases(plan, axes)
         cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
         verification = _Verification(cases, partial(Worker, timeout_seconds, python, own=own), tell)
         planner.timeout_seconds = timeout_seconds
-        verification.run(planner)  # which has imported TensorFlow already
+        is_usable = hides_gpu == (cases[0].placement != GPU)
+        verification.run(planner if is_usable else None)  # it has imported TensorFlow already
     return verification.findings
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
-    """Leave out the larger sizes, and forward cases whose values a backward case checks anyway."""
+    """Leave out the larger sizes, and forward cases whose values a backward case checks anyway; the CPU comes first."""
     checked = {_forward(case) for case in cases if case.direction == "backward"}
     return [
         case
-        for case in cases
+        for case in sorted(cases, key=lambda case: PLACEMENTS.index(case.placement))
         if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
         and (case.direction == "backward" or case not in checked)
     ]
@@ -92,23 +94,23 @@ def _forward(case: Case) -> Case:
 
 
 class _Verification(WorkerLoop[Case]):
-    """Keeps a finding for each case that a worker was asked to verify."""
+    """Keeps a finding for each case that a worker was asked to verify, one of the placement of the case."""
 
-    def __init__(self, cases: Sequence[Case], start: Callable[[], Worker], tell: Callable[[int, int], None]) -> None:
+    def __init__(self, cases: Sequence[Case], start: Callable[..., Worker], tell: Callable[[int, int], None]) -> None:
         super().__init__(cases)
         self.findings: list[Finding] = []
         self._start = start
         self._tell = tell
 
     def start(self) -> Worker:
-        return self._start()
+        return self._start(hides_gpu=self.left[0].placement != GPU)
 
     def ask(self, worker: Worker, item: Case) -> bool:
         self._tell(self.done, len(self.items))
         answer = worker.ask({"do": "verify", "case": item.id, "finite_differences": True})
         failure = Failure.from_stored(answer["failure"]) if "failure" in answer else None
         self.findings.append(Finding(item.id, answer.get("checked"), failure))
-        return True
+        return {case.placement for case in self.left[:2]} == {item.placement}
 
     def record_loss(self, item: Case, lost: CaseLost) -> bool:
         self.findings.append(Finding(item.id, None, Failure(item.id, lost.status, lost.reason)))

@@ -1,4 +1,8 @@
-"""Workers prepare at the same time, as many as there are cores for and memory, until enough of them are warm."""
+"""Workers prepare at the same time, as many as there are cores for and memory, until enough of them are warm.
+
+A launch has a worker for each placement: one that sees a GPU measures the CPU differently, and one that has measured
+the CPU has hidden the GPU from itself for good.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from pyopbench.engine import memory
 from pyopbench.engine.budget import LEAST_LAUNCHES, Budget, LimitedBy, Progress, Tell
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.remaining_work import RemainingWork
+from pyopbench.model.case import GPU, by_placement
 from pyopbench.model.cores import usable_cores
 from pyopbench.store.line_types import WorkersLine
 
@@ -51,11 +56,12 @@ class Warming:
         self._heard = threading.Event()
         # The first worker of a pipeline runs alone, to find out when the pipeline becomes steady. Later ones start,
         # check and warm up at the same time; they sample in turns, each while the others are idle.
+        # A training step on a GPU is calibrated while nobody else uses that GPU.
+        is_on_gpu = any(work.is_in_pipeline and work.side.content.current.placement == GPU for work in works)
+        self._most_at_once = 1 if is_on_gpu else len(usable_cores())
         most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
         rows = min(most, max(work.most_needed for work in works))
-        self._rows = [
-            [self._planned(work, first, row) for work in works if work.most_needed > row] for row in range(rows)
-        ]
+        self._rows = [[one for work in works for one in self._planned(work, first, row)] for row in range(rows)]
 
     def run(self) -> list[WarmLaunch]:
         """Prepare, store which workers there are, and return those that are warm.
@@ -77,11 +83,13 @@ class Warming:
             self._store(work, self._budget.spent - self._began, at_once)
         return [launch for launch in self.launches if not launch.is_lost]
 
-    def _planned(self, work: RemainingWork, first: int, row: int) -> WarmLaunch:
-        groups = [group for group in work.groups if work.needs(group) > row]
-        launch = WarmLaunch(work, first + row, groups)
-        launch.heard = self._heard
-        return launch
+    def _planned(self, work: RemainingWork, first: int, row: int) -> list[WarmLaunch]:
+        """Return the workers of a launch, one for each placement that still needs it."""
+        needed = by_placement(group for group in work.groups if work.needs(group) > row)
+        launches = [WarmLaunch(work, first + row, groups) for groups in needed.values()]
+        for launch in launches:
+            launch.heard = self._heard
+        return launches
 
     def _begin(self, launch: WarmLaunch) -> None:
         self._stack.callback(launch.close)
@@ -100,10 +108,10 @@ class Warming:
         """Whether the next launch may begin now; those that may never are taken out of the plan."""
         if not self.launches:
             return True
-        if len(self._active) >= len(usable_cores()):
+        if len(self._active) >= self._most_at_once:
             return False
-        if len(self._rows[0]) < len(self._works) and self._rows[0][0].launch == self.launches[-1].launch:
-            return True  # the same launch of another run has begun, and is to have its partner
+        if self._rows[0][0].launch == self.launches[-1].launch:
+            return True  # the same launch has begun in another run or on another device, and is to have its partner
         stands_against = self._stands_against()
         if stands_against and not self._active:
             self._rows, self.limited_by = [], stands_against
@@ -137,7 +145,7 @@ class Warming:
             work.append(
                 WorkersLine(
                     launch=own[0].launch,
-                    launches=[launch.launch for launch in own],
+                    launches=list(dict.fromkeys(launch.launch for launch in own)),
                     at_once=at_once,
                     limited_by=self.limited_by,
                     worker_bytes=max((one.worker_bytes for one in own if one.worker_bytes is not None), default=None),

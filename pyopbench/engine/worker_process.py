@@ -29,8 +29,18 @@ START_TIMEOUT_SECONDS = 180.0
 
 COMMAND = (sys.executable, "-m", "pyopbench.worker")
 
-WORKER_VARIABLES = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
-"""TensorFlow is silent, output is not kept back, and where a body crashes is told."""
+WORKER_VARIABLES = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "PYTHONUNBUFFERED": "1",
+    "PYTHONFAULTHANDLER": "1",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+}
+"""TensorFlow is silent, output is not kept back, and where a body crashes is told. Of a GPU's memory each worker takes
+what it needs: several are warm at once, and by default the first would take nearly all of it."""
+
+WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
+"""The worker then sees no GPU, whatever a user's module does when it is imported: once anything has run, TensorFlow
+refuses to hide one."""
 
 LONGEST_ANSWER = 100
 """How much of an answer that is none is shown, in bytes."""
@@ -85,6 +95,7 @@ class Worker:
         heard: threading.Event | None = None,
         checkout: Checkout | None = None,
         own: OwnOps = NO_OWN_OPS,
+        hides_gpu: bool = False,
     ) -> None:
         """Start the process and wait until it has imported TensorFlow.
 
@@ -96,6 +107,7 @@ class Worker:
                 first of its answers.
             checkout: the files of the revision that it stands for; None for the working tree.
             own: the own ops of the run, which its first request has with it.
+            hides_gpu: is it for the CPU alone?
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.
@@ -103,7 +115,7 @@ class Worker:
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
         self._python, self._limit_bytes = python, limit_bytes
-        self._is_up, self._anything = False, heard
+        self._is_up, self._anything, self._hides_gpu = False, heard, hides_gpu
         self._case: str | None = None
         self._log = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as shared:
@@ -146,6 +158,8 @@ class Worker:
         variables = environments.import_variables(python) | environments.bytecode_variables(python)
         if checkout is not None:
             variables |= checkout.variables()
+        if self._hides_gpu:
+            variables |= WITHOUT_GPU
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

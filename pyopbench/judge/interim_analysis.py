@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyopbench.judge.candidates import KEYS, Setting
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.decision import Verdict
+from pyopbench.judge.devices import open_device_cases
 from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
@@ -85,7 +86,7 @@ def interim_analysis_of(compared: Compared, launches: int, most: int) -> Interim
         for verdict in unresolved
         if _is_reachable(verdict, more, growth.get(verdict.case, 1.0)) and not failed & {verdict.case, verdict.baseline}
     ]
-    needed = frozenset(_open_candidates(compared, failed))
+    needed = frozenset(_open_candidates(compared, failed)) | open_device_cases(compared, failed)
     # Where there is nothing to decide, the comparisons are what was asked for.
     is_for_answers = compared.run.settings.until == "decided" and any(made for _, made in compared.choices)
     with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))

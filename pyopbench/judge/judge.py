@@ -26,6 +26,7 @@ from pyopbench.judge.cost_components import (
 )
 from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
+from pyopbench.judge.devices import DeviceComparison, device_comparisons
 from pyopbench.judge.evidence import advice_on_copies, caveats_of, changes_of, reason_of
 from pyopbench.judge.findings import (
     Answer,
@@ -44,7 +45,7 @@ from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
+from pyopbench.model.case import BASELINE, GPU, MINIMUM_EFFECT, THREADS
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store import counted_copies
@@ -53,8 +54,7 @@ from pyopbench.store.mix_file import Calls
 if TYPE_CHECKING:
     from pyopbench.judge.interim_analysis import InterimAnalysis
     from pyopbench.judge.pipeline import PipelineInterimAnalysis, PipelineJudgement, TrainingStep
-    from pyopbench.store.measured_run import Run
-    from pyopbench.store.run_json import PipelinePlan
+    from pyopbench.store.measured_run import PipelineRows, Run
     from pyopbench.store.run_sides import Source
 
 
@@ -97,12 +97,17 @@ class Judgement(Compared):
         return tuple(share for share in found if share is not None)
 
     @cached_property
+    def devices(self) -> tuple[DeviceComparison, ...]:
+        """Where each op should run, by size, in the order of the latencies; none where one device was measured."""
+        return device_comparisons(self)
+
+    @cached_property
     def pipeline(self) -> PipelineJudgement | None:
         """What came of the op in an input pipeline; None where it was not measured there."""
         from pyopbench.judge import pipeline
 
         rows = self.run.pipeline
-        return None if rows is None else pipeline.judge(rows, self.minimum_effect, _pipeline_step(self, rows.plan))
+        return None if rows is None else pipeline.judge(rows, self.minimum_effect, _pipeline_step(self, rows))
 
     @cached_property
     def worths(self) -> tuple[Worth, ...]:
@@ -116,10 +121,25 @@ class Judgement(Compared):
         return tuple(worth_of(comparison, *made, self.step) for comparison, made in alone if made is not None)
 
 
-def _pipeline_step(judgement: Judgement, plan: PipelinePlan) -> TrainingStep:
-    """Return the step that takes the elements: the one that is given now, else the one that the run was planned for."""
+def _pipeline_step(judgement: Judgement, rows: PipelineRows) -> TrainingStep:
+    """Return the step that takes the elements: the one that is given now, else the one that the run was planned for.
+
+    Raises:
+        BadInput: the run was measured in front of another one.
+    """
     from pyopbench.judge import pipeline
 
+    plan, given = rows.plan, judgement.step
+    if rows.current.placement == GPU:
+        known = plan.step_seconds * plan.step_elements
+        if given is not None and not math.isclose(given.seconds, known, rel_tol=1e-6):
+            raise BadInput(
+                "this pipeline was measured in front of another training step on the GPU",
+                received=f"--step-ms {1000 * given.seconds:g}",
+                legal=f"--step-ms {1000 * known:g}, or none",
+                hint="measure it again to know it for another step",
+            )
+        return pipeline.step_of(plan)
     if judgement.step is None or judgement.step.calls < 1:
         return pipeline.step_of(plan)
     if plan.program is not None:

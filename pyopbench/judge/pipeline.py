@@ -2,7 +2,8 @@
 
 What is compared is the time of an element, in shares of the current callback's in a plain `map`. A training step that
 overlaps with its input takes the longer of the two, so with a step the time of an element is `max(input, step)`: what
-hides behind the step costs nothing.
+hides behind the step costs nothing. Where the step runs on a GPU and is measured with its input, no such rule is
+needed: every time is that of both together, and the step alone is measured for comparison.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pyopbench.judge.findings import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Action, Arrangement, read_body_key, read_key
-from pyopbench.model.case import PIPELINE, Case
+from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP, Action, Arrangement, read_body_key, read_key
+from pyopbench.model.case import GPU, PIPELINE, Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
@@ -127,16 +128,35 @@ def _predicted(judgement: PipelineJudgement) -> str:
     return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
 
 
+def _measured_step_text(judgement: PipelineJudgement) -> str:
+    step = judgement.step
+    if step.seconds is None:
+        return "The step alone has no number, so whether it hides its input is not known."
+    taken = formatting.ratio_interval(*step.share)
+    batch, alone = formatting.count(step.elements, "element"), formatting.seconds(step.seconds)
+    words = f"On the GPU, a step of {batch} takes {alone} alone and {taken} as long with the current callback before it"
+    if judgement.is_hidden:
+        return f"{words}: the input is hidden behind the step."
+    if not judgement.is_not_hidden:
+        return f"{words}. Whether the input is hidden behind the step is too close to say."
+    return f"{words}: the step waits for its input. {_predicted(judgement)}"
+
+
 def measured_text(judgement: PipelineJudgement) -> str:
     """Return in words what the measured pipeline contained."""
     program = judgement.program
+    step = (
+        " Every rate includes copying to the GPU and a step there that does nothing but take --step-ms."
+        if judgement.step.is_measured
+        else ""
+    )
     if program is None:
         return (
             "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
-            "program."
+            f"program.{step}"
         )
     values = "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
-    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
+    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}{step}"
 
 
 def _rate_text(rate: tuple[float, float, float]) -> str:
@@ -288,10 +308,15 @@ class TrainingStep:
     Attributes:
         elements: that one step takes.
         seconds: that it takes with its input at hand; None where it is not known.
+        is_measured: does it run on a GPU, so that times of arrangements include it?
+        share: how many times as long it then takes with the current callback before it, and the ends of the interval,
+            by the ratios within launches; nan where there is none.
     """
 
     elements: int
     seconds: float | None = None
+    is_measured: bool = False
+    share: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
     @property
     def seconds_per_element(self) -> float:
@@ -397,14 +422,22 @@ class PipelineJudgement:
     @property
     def is_hidden(self) -> bool:
         """Does the current input hide behind the step, as far as the data tell?"""
+        if self.step.is_measured:
+            return self._share_of_step(2) <= 1 + self.choice.minimum_effect
         high = self.current.high if math.isfinite(self.current.high) else self.current.seconds
         return self.step.seconds is not None and high <= self.step.seconds_per_element
 
     @property
     def is_not_hidden(self) -> bool:
         """Does the step wait for the current input, as far as the data tell?"""
+        if self.step.is_measured:
+            return self._share_of_step(1) > 1 + self.choice.minimum_effect
         low = self.current.low if math.isfinite(self.current.low) else self.current.seconds
         return self.step.seconds is not None and low > self.step.seconds_per_element
+
+    def _share_of_step(self, end: int) -> float:
+        """Return an end of the interval of `TrainingStep.share`; the share itself where it has none."""
+        return self.step.share[end] if math.isfinite(self.step.share[end]) else self.step.share[0]
 
     def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
         """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known.
@@ -426,7 +459,7 @@ class PipelineJudgement:
 
     def _waits_for_loop(self, arrangement: Arrangement) -> float:
         """Return the seconds of a step for which a pipeline may wait for the training loop: 0 without Python in it."""
-        if arrangement.is_port:
+        if arrangement.is_port or self.step.is_measured:
             return 0.0
         share = self.lock.high if self.lock is not None and math.isfinite(self.lock.high) else 1.0
         return LOOP_SECONDS * share
@@ -495,6 +528,8 @@ class PipelineJudgement:
         step, current = self.step, self.current
         if self.program is not None and step.seconds is None:
             return _predicted(self)
+        if step.is_measured:
+            return _measured_step_text(self)
         seconds, low, high = self.input_seconds(current)
         taken = formatting.seconds_interval(seconds, low, high)
         batch = formatting.count(step.elements, "element")
@@ -532,9 +567,26 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
             received=rows.current.id,
             hint="`pyopbench resume` measures what is left",
         )
+    if rows.current.placement == GPU:
+        step = _step_alone(frame, step)
     choice = _choose(frame, rows.current.size, arrangements, minimum_effect, step)
     throughputs = _throughputs(frame, rows, arrangements)
     return PipelineJudgement(rows, step, throughputs, choice, lock_share(rates_of(rows.frame)))
+
+
+def _step_alone(frame: pd.DataFrame, step: TrainingStep) -> TrainingStep:
+    """Return a step with the time that it took alone on the GPU, which its calibration aimed at."""
+    medians = costs.launch_medians(frame, "seconds", UNIT).set_index(list(UNIT))
+    alone, current = (np.log(medians[medians["case"] == key]["value"]) for key in (STEP, CURRENT))
+    if alone.empty:
+        return TrainingStep(step.elements, is_measured=True)
+    seconds = exp(float(alone.mean())) * step.elements
+    both = (current - alone).dropna().to_numpy()
+    if not len(both):
+        return TrainingStep(step.elements, seconds, is_measured=True)
+    shares = Estimate.of(both)
+    low, high = (math.nan if math.isnan(end) else exp(end) for end in shares.interval())
+    return TrainingStep(step.elements, seconds, is_measured=True, share=(exp(shares.mean), low, high))
 
 
 def step_of(plan: PipelinePlan) -> TrainingStep:
@@ -663,7 +715,7 @@ def _choose(
     baseline = CURRENT
     rules = Rules(minimum_effect, alike=ALIKE)
     launches = frame.drop_duplicates(["case", *UNIT]).groupby("case").size()
-    there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != baseline]
+    there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key not in (baseline, STEP)]
     felt = frame.assign(seconds=frame["seconds"].clip(lower=step.seconds_per_element))
     ratios = costs.ratios(felt, dict.fromkeys(there, baseline), UNIT)
     if ratios.empty:

@@ -30,6 +30,8 @@ effort of a variant is added to it, so that of two ports the one that takes less
 
 CURRENT = "map"
 """Key of the current callback in a plain `map`."""
+STEP = "step"
+"""Key of the training step alone, its input ready, where the pipeline is measured in front of one."""
 BODY = "body"
 """Form of calls of the body without any pipeline, from several threads and from several processes."""
 
@@ -50,9 +52,11 @@ KEY = re.compile(
 )
 WRITTEN_FORMS = (
     *("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "batch_njit"),
-    *("processes", "pydataset"),
+    *("processes", "pydataset", "device"),
 )
 """Forms whose arrangements are written as files, of the bodies for which that is possible."""
+BATCH_PORT_FORMS = ("port_batch", "device")
+"""Forms whose files have a port of a batch."""
 POOLED_FORMS = ("processes", "pydataset")
 """Forms whose files have a pool of processes."""
 
@@ -72,8 +76,8 @@ def read_key(key: str) -> ArrangementKey | None:
     found = KEY.fullmatch(key)
     if found is None or found[1] not in WRITTEN_FORMS:
         return None
-    needs_variant, needs_batch = found[1] in ("switch", "port", "port_batch"), found[1].endswith(("_batch", "_njit"))
-    needs_batch = needs_batch or found[1] in ("batch_body", "batch_loop", "pydataset")
+    needs_variant = found[1] in ("switch", "port", *BATCH_PORT_FORMS)
+    needs_batch = found[1] in (*BATCH_PORT_FORMS, "batch_njit", "batch_body", "batch_loop", "pydataset")
     if needs_variant != bool(found[2]) or (needs_batch and not found[3]):
         return None
     parallel = AUTOTUNE if found[4] == "AUTOTUNE" else int(found[4] or 1)

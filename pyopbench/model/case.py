@@ -8,7 +8,7 @@ judging half makes of it is in `judge/decision.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
@@ -164,6 +164,20 @@ def forward_group(group: str) -> str:
     return f"{op}/forward/{rest}"
 
 
+def place_and_rest(group: str) -> tuple[str, str]:
+    """Return the placement of a group, and the rest of its key, which it shares with its groups elsewhere."""
+    rest, _, placement = group.rpartition("/")
+    return placement, rest
+
+
+def by_placement(groups: Iterable[str]) -> dict[str, list[str]]:
+    """Return groups by their placement, in their order: a process that has seen the one cannot measure the other."""
+    found: dict[str, list[str]] = {}
+    for group in groups:
+        found.setdefault(place_and_rest(group)[0], []).append(group)
+    return found
+
+
 @dataclass(frozen=True)
 class Axes:
     """What a run is asked to cover; an empty tuple means the default.
@@ -173,7 +187,8 @@ class Axes:
         variants: names; empty for all that are not measured by name only.
         gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
         directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
-        modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`.
+        modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`; the CPU, where
+            both are measured, then has both modes.
         threads: numbers of threads that call at once, each a mode `threads:N` besides `modes`.
         dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.

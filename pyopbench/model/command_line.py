@@ -297,22 +297,22 @@ DIRECTIONS = Option(
 )
 MODES = Option(
     "modes",
-    "node (the op inside a graph, the default), call (of a tf.function) or eager.",
+    "node (the op inside a graph, the default), call (of a tf.function; the default on a GPU) or eager.",
     "NAME",
     WHAT,
     flags=("--mode",),
     is_repeated=True,
     read=_names("modes"),
-    python="`node`, `call`, `eager`; `node` if empty, on a GPU `call`.",
+    python="`node`, `call`, `eager`; `node` if empty, on a GPU `call`, and beside a GPU both on the CPU.",
 )
 DEVICES = Option(
     "device",
-    "cpu, or gpu if TensorFlow sees one.",
+    "cpu, gpu if TensorFlow sees one, or cpu,gpu to learn where each op should run.",
     "NAME",
     WHAT,
     is_repeated=True,
     read=_names("placements"),
-    python="`cpu`, or `gpu` where TensorFlow sees one.",
+    python="`cpu`; `gpu` where TensorFlow sees one; `cpu,gpu` for both, and where each op should run.",
 )
 AXIS = Option(
     "axis",
@@ -758,6 +758,14 @@ PIPELINE = (
         STEP_ELEMENTS,
         least=1,
         python="elements of a training step.",
+    ),
+    Option(
+        "device",
+        "gpu to measure in front of a step on the GPU that takes --step-ms.",
+        "NAME",
+        WHAT,
+        default="cpu",
+        python="`cpu` to measure the pipeline alone, `gpu` to measure it in front of such a step on the GPU.",
     ),
     MINIMUM_EFFECT_OPTION,
     replace(

@@ -32,6 +32,8 @@ Its keys:
                     noise makes of identical code in this run; empty if none was
     machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines
                     differ; `text`: that in words; empty where all launches were on one machine
+    devices         fields of `devices.DeviceComparison`: at each size the fastest variant on the CPU and on the
+                    GPU, and where to run the op; empty where one device was measured
     crc32           the checksum of the file, as results/README.md describes it; the last key
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
@@ -51,6 +53,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 
 from pyopbench.judge.cost_components import BodyShare, Split
 from pyopbench.judge.decision import Decision, Verdict
+from pyopbench.judge.devices import DeviceComparison
 from pyopbench.judge.machines import MachineAnswers
 from pyopbench.judge.noise import Disturbance
 from pyopbench.judge.program import Step, Worth
@@ -101,6 +104,7 @@ def decisions_json(judgement: Judgement) -> str:
         "body_shares": [asdict(share) for share in judgement.body_shares],
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
         "machines": [{**asdict(one), "text": one.text()} for one in judgement.machines],
+        "devices": [asdict(one) for one in judgement.devices],
     }
     text = json.dumps(without_nan(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
     return integrity.sealed(text).decode()
@@ -154,6 +158,7 @@ def schema() -> dict[str, Any]:
         "body_shares": _list_of(BodyShare),
         "twins": _list_of(Verdict),
         "machines": _list_of(MachineAnswers, {"text": word}),
+        "devices": _list_of(DeviceComparison),
         integrity.KEY: {"type": "string", "pattern": "^[0-9a-f]{8}$"},
     }
     return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}

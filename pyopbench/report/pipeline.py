@@ -123,6 +123,8 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "step": {
             "elements": step.elements,
             "seconds": step.seconds,
+            "is_measured": step.is_measured,
+            "share": _numbers(*step.share) if step.is_measured else None,
             "input_seconds": _numbers(*judgement.input_seconds(judgement.current)),
             "is_hidden": judgement.is_hidden,
             "steps_per_second": _numbers(*(judgement.steps_per_second(judgement.current) or ())),

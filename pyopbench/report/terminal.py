@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyopbench.judge.devices import summaries_of
 from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.findings import TWO_SCOPES, open_text, standing_text
 from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_number_text
 from pyopbench.judge.machines import WORTH_A_NOTE
 from pyopbench.judge.ports import attempts_of, writable_ports
 from pyopbench.model import formatting
-from pyopbench.report.sections import threads, worth
+from pyopbench.report.sections import devices, threads, worth
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import change_of_cost, place_of
 from pyopbench.report.sections.holes import measured_in
@@ -52,6 +53,7 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
     """
     others = (
         _machines_table(judgement),
+        _devices_table(judgement),
         _automatic_table(judgement),
         _worth_table(judgement),
         _threads_table(judgement),
@@ -136,6 +138,23 @@ def _machines_table(judgement: Judgement) -> TerminalTable:
     )
     columns = ("op", "use", *places.varying, "kind of machine", "machines", "answer", "saves")
     return TerminalTable("By kind of machine", columns, rows)
+
+
+def _devices_table(judgement: Judgement) -> TerminalTable:
+    """Return a row for each op and direction that was measured on the CPU and on a GPU."""
+    fields = devices.varying(judgement)
+    rows = tuple(
+        (
+            formatting.shorten(one.op, MOST_OF_NAME),
+            formatting.direction(one.direction),
+            *(getattr(one, name) for name in fields),
+            one.devices_text(),
+            one.ratios_text(),
+        )
+        for one in summaries_of(judgement.devices)
+    )
+    columns = ("op", "direction", *fields, "run it on", "GPU / CPU")
+    return TerminalTable("Where each op should run", columns, rows)
 
 
 def _worth_table(judgement: Judgement) -> TerminalTable:

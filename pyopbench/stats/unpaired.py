@@ -91,7 +91,7 @@ class Unpaired(Estimate):
         parts = [(one.standard_error**2, one.degrees) for one in (self.first, self.second) if one.n > 1]
         parts.append((self.between.variance, self.between.degrees))
         terms = [variance**2 / degrees for variance, degrees in parts if variance > 0]
-        return sum(variance for variance, _ in parts) ** 2 / sum(terms)
+        return sum(variance for variance, _ in parts) ** 2 / sum(terms) if terms else math.inf
 
     @property
     def trimmed(self) -> int:

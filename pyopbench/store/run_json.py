@@ -306,12 +306,12 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def unit_of(case: Case) -> str:
-    """Return the unit that a case belongs to, for example `sinh/node/float32/cpu`.
+    """Return the unit that a case belongs to, for example `sinh/node/float32`.
 
-    It is an op in one mode, dtype and placement, with all its sizes, variants and directions: whatever is paired, or
-    weighed against something else in a decision, is of one unit. So are all numbers of threads.
+    It is an op in one mode and dtype, with all its sizes, variants, directions and placements: whatever is paired, or
+    weighed against something else in an answer, is of one unit. So are all numbers of threads.
     """
-    return "/".join((case.op, case.kind, case.dtype, case.placement))
+    return "/".join((case.op, case.kind, case.dtype))
 
 
 class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

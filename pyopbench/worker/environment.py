@@ -11,7 +11,7 @@ import ctypes
 import os
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ SM_CLOCK, MEMORY_CLOCK, GPU_TEMPERATURE = 1, 2, 0
 
 NAME_BYTES = 96
 """`NVML_DEVICE_NAME_V2_BUFFER_SIZE`."""
+
+REASON_FUNCTIONS = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+"""The name since driver 535, and the one before it."""
 
 REASONS = {
     0x1: "idle",
@@ -55,7 +58,7 @@ def read_gpus() -> dict[str, Any]:
     if code:
         return {"gpus": [], "reason": f"{NVML_LIBRARY} cannot be used: nvmlInit_v2 returned {code}"}
     try:
-        count = _number(library.nvmlDeviceGetCount_v2) or 0
+        count = _number(library, "nvmlDeviceGetCount_v2") or 0
         return {"gpus": [_gpu(library, index) for index in range(count)], "reason": "" if count else "no GPU"}
     finally:
         library.nvmlShutdown()
@@ -64,23 +67,23 @@ def read_gpus() -> dict[str, Any]:
 def _gpu(library: ctypes.CDLL, index: int) -> dict[str, Any]:
     device = ctypes.c_void_p()
     library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(device))
-    milliwatts = _number(library.nvmlDeviceGetPowerUsage, device)
+    milliwatts = _number(library, "nvmlDeviceGetPowerUsage", device)
     return {
         "name": _name(library, device),
-        "sm_mhz": _number(library.nvmlDeviceGetClockInfo, device, SM_CLOCK),
-        "sm_mhz_most": _number(library.nvmlDeviceGetMaxClockInfo, device, SM_CLOCK),
-        "memory_mhz": _number(library.nvmlDeviceGetClockInfo, device, MEMORY_CLOCK),
-        "memory_mhz_most": _number(library.nvmlDeviceGetMaxClockInfo, device, MEMORY_CLOCK),
-        "celsius": _number(library.nvmlDeviceGetTemperature, device, GPU_TEMPERATURE),
+        "sm_mhz": _number(library, "nvmlDeviceGetClockInfo", device, SM_CLOCK),
+        "sm_mhz_most": _number(library, "nvmlDeviceGetMaxClockInfo", device, SM_CLOCK),
+        "memory_mhz": _number(library, "nvmlDeviceGetClockInfo", device, MEMORY_CLOCK),
+        "memory_mhz_most": _number(library, "nvmlDeviceGetMaxClockInfo", device, MEMORY_CLOCK),
+        "celsius": _number(library, "nvmlDeviceGetTemperature", device, GPU_TEMPERATURE),
         "watts": None if milliwatts is None else milliwatts / 1000,
         "held_back_by": _held_back_by(library, device),
     }
 
 
-def _number(ask: Callable[..., int], *arguments: Any, kind: Any = ctypes.c_uint) -> int | None:
-    """Return what a function writes to its last argument; None if it returns an error."""
-    found = kind()
-    return None if ask(*arguments, ctypes.byref(found)) else int(found.value)
+def _number(library: ctypes.CDLL, name: str, *arguments: Any, kind: Any = ctypes.c_uint) -> int | None:
+    """Return what a function writes to its last argument; None if it returns an error, or the driver lacks it."""
+    found, ask = kind(), getattr(library, name, None)
+    return None if ask is None or ask(*arguments, ctypes.byref(found)) else int(found.value)
 
 
 def _name(library: ctypes.CDLL, device: ctypes.c_void_p) -> str | None:
@@ -90,7 +93,8 @@ def _name(library: ctypes.CDLL, device: ctypes.c_void_p) -> str | None:
 
 
 def _held_back_by(library: ctypes.CDLL, device: ctypes.c_void_p) -> list[str] | None:
-    bits = _number(library.nvmlDeviceGetCurrentClocksThrottleReasons, device, kind=ctypes.c_ulonglong)
+    told = (_number(library, name, device, kind=ctypes.c_ulonglong) for name in REASON_FUNCTIONS)
+    bits = next((one for one in told if one is not None), None)
     if bits is None:
         return None
     known = [word for bit, word in REASONS.items() if bits & bit]

@@ -138,13 +138,14 @@ def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> P
     return Plan(tuple(cases), tuple(skips))
 
 
-def modes_of(axes: Axes) -> tuple[str, ...]:
-    """Return the modes to cover: by default the op inside a graph, and on a GPU, where that is not measured, a call.
+def modes_of(axes: Axes, placement: str) -> tuple[str, ...]:
+    """Return the modes to cover on a placement: by default the op inside a graph, on a GPU a call.
 
-    Calls from several threads are measured besides.
+    Beside a GPU the CPU has a call as well, because what is measured in one mode only cannot be compared between them.
+    Calls from several threads are measured besides, on the CPU.
     """
-    modes = axes.modes or (("call",) if GPU in axes.placements else ("node",))
-    return (*modes, *(f"{THREADS}:{many}" for many in axes.threads))
+    usual = ("call",) if placement == GPU else ("node", "call") if GPU in axes.placements else ("node",)
+    return (*(axes.modes or usual), *(f"{THREADS}:{many}" for many in axes.threads))
 
 
 def directions_of(axes: Axes, mode: str) -> tuple[str, ...]:
@@ -173,7 +174,8 @@ def sizes_of(op: Op, axes: Axes, mode: str = "") -> tuple[int, ...]:
 
 def _combinations(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Iterator[Case]:
     chosen_ops = axes.ops or tuple(ops)
-    for op_name, mode, placement in itertools.product(chosen_ops, modes_of(axes), axes.placements):
+    placed = [(mode, placement) for placement in axes.placements for mode in modes_of(axes, placement)]
+    for op_name, (mode, placement) in itertools.product(chosen_ops, placed):
         op = ops[op_name]
         directions, names = directions_of(axes, mode), _variants(op, axes, variants)
         for dtype, size, direction, name in itertools.product(

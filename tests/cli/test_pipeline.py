@@ -104,6 +104,20 @@ def test_a_run_is_judged_again_for_another_step(call: Call, stored: Path) -> Non
     assert found["step"]["is_hidden"] is True
 
 
+def test_a_run_in_front_of_a_step_on_a_gpu_is_judged_for_no_other_step(call: Call, log: Path, tmp_path: Path) -> None:
+    answer = tmp_path / "plan"
+    answer.write_text(answer.read_text(encoding="utf-8").replace("/cpu", "/gpu"), encoding="utf-8")
+    folder = tmp_path / "run"
+    done = call("pipeline", "sinh", *QUICK, "--device", "gpu", "--step-ms", "10", "--out", folder)
+    assert done.code == 0, done.err
+    asked = json.loads(log.read_text(encoding="utf-8").splitlines()[0])
+    assert (asked["placement"], asked["step_seconds"], asked["step_elements"]) == ("gpu", 0.01 / 32, 32)
+    found = json.loads(call("pipeline", "sinh", "--results", folder, "--step-ms", "10", "--json").out)
+    assert found["step"]["is_measured"] is True
+    done = call("pipeline", "sinh", "--results", folder, "--step-ms", "20")
+    assert (done.code, "received: --step-ms 20\n" in done.err) == (2, True)
+
+
 def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Path, tmp_path: Path) -> None:
     slower = pipelines.write(tmp_path / "slower", {**SECONDS, BATCH.key: 2e-5}, seed=1)
     done = call("compare", stored, slower, "--json", "--fail-on", "never")

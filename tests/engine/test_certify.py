@@ -150,7 +150,7 @@ def test_runs_of_controls_are_kept_with_their_pairs_and_seeds(certified: Certifi
 
 def test_controls_are_measured_as_the_main_job_measures(certified: Certified) -> None:
     _, twins, _, slowed, job = (request.axes for request, _ in certified.asked)
-    assert modes_of(job) == twins.modes == slowed.modes == ("node",)
+    assert modes_of(job, "cpu") == twins.modes == slowed.modes == ("node",)
     assert directions_of(job, "node") == twins.directions == slowed.directions
     assert job.quick
     assert "native_twin" in twins.variants

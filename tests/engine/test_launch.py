@@ -69,12 +69,24 @@ def test_the_floor_of_a_variant_goes_with_it() -> None:
 def test_a_variant_that_has_cost_enough_is_left_alone_on_its_op() -> None:
     same = [stored.case("crashing", size=2), stored.case("crashing", size=3)]
     others = [stored.case("well"), stored.case("crashing", op="sinh")]
-    losses: Counter[tuple[str, str]] = Counter()
+    losses: Counter[tuple[str, ...]] = Counter()
     for _ in range(MOST_LOSSES - 1):
         assert failures_elsewhere(lost(stored.case("crashing")), [*same, *others], 1, {same[0]}, losses) == []
     found = failures_elsewhere(lost(stored.case("crashing")), [*same, *others], 1, {same[0]}, losses)
     assert [(one.case, one.status, one.launch) for one in found] == [(same[1], "crashed", 1)]
     assert found[0].reason == f"not measured, because crashing of the op has cost {MOST_LOSSES} workers: it ended"
+
+
+def test_what_is_lost_on_a_gpu_costs_nothing_on_the_cpu() -> None:
+    on_gpu = [stored.case("crashing", size=size, placement="gpu") for size in (1, 2)]
+    on_cpu = [stored.case("crashing", size=2), stored.case("crashing", op="floor_produce", size=10)]
+    losses: Counter[tuple[str, ...]] = Counter()
+    for _ in range(MOST_LOSSES):
+        found = failures_elsewhere(lost(on_gpu[0]), [*on_gpu, *on_cpu], 1, {on_gpu[0]}, losses)
+    assert [one.case for one in found] == [on_gpu[1]]
+    assert [one.case for one in failures_elsewhere(lost(on_cpu[0]), [*on_gpu, *on_cpu], 1, {on_cpu[0]}, losses)] == [
+        on_cpu[1]
+    ], "the bridge baseline of what was lost once"
 
 
 def test_a_loss_before_any_case_costs_nothing_elsewhere_and_counts_for_nobody() -> None:

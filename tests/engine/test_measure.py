@@ -644,6 +644,128 @@ def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path, monkeypat
     assert sampled == [*(event for group in groups for event in ("sampling", group)), 10], "on disk, the end at last"
 
 
+# The CPU and a GPU in one run: each launch has a process for each
+
+PLACES = ("cpu", "gpu")
+
+
+def plan_both(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **changes: Any) -> list[str]:
+    """Plan the same cases on both placements, and return their groups."""
+    cases = [
+        stored.case(variant, size=size, placement=place) for place in PLACES for size in sizes for variant in variants
+    ]
+    stored.write(folder, stored.run(cases, **changes), [])
+    return [stored.group(size=size, placement=place) for place in PLACES for size in sizes]
+
+
+def test_each_launch_has_a_worker_for_each_placement(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the CPU sees no GPU."""
+    groups, hidden = plan_both(folder, "well", "well_too"), list[bool]()
+    start = worker_process.Worker._start
+
+    def spy(self: Any, *arguments: Any) -> Any:
+        hidden.append(self._hides_gpu)
+        return start(self, *arguments)
+
+    monkeypatch.setattr(worker_process.Worker, "_start", spy)
+    ended = measure.measure_run(open_side(folder), settings(launches=3), ignore, never)
+    assert (ended.launches, ended.by) == (3, "launches")
+    assert failures(folder) == [], "no worker was given groups of both"
+    assert sorted(measured(folder)) == sorted((launch, group) for launch in range(3) for group in groups)
+    workers = [(line["launch"], line["environment"]["placement"]) for line in lines_of(folder, "launch")]
+    assert sorted(workers) == [(launch, place) for launch in range(3) for place in PLACES]
+    assert lines_of(folder, "workers")[0]["launches"] == [0, 1, 2]
+    assert Counter(hidden) == {True: 3, False: 3}
+
+
+def test_groups_of_both_in_one_worker_would_be_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault is planted: a launch has one worker for everything."""
+    groups = plan_both(folder, "well")
+    monkeypatch.setattr(warming, "by_placement", lambda groups: {"": list(groups)})
+    monkeypatch.setattr(launches, "by_placement", lambda groups: {"": list(groups)})
+    measure.measure_run(open_side(folder), settings(), ignore, never)
+    assert failures(folder)
+    assert {group for _, group in measured(folder)} < set(groups)
+
+
+def test_placements_take_turns_so_that_drift_hits_both(folder: Path) -> None:
+    """In each sweep all launches sample a group on the one right after or before they sample it on the other."""
+    plan_both(folder, "well", sizes=tuple(range(1, 9)))
+    measure.measure_run(open_side(folder), settings(launches=3, rounds=8), ignore, never)
+    turns = [
+        [Case.from_id(next(iter(line["samples"]))) for line in several]
+        for _, several in groupby(lines_of(folder, "group"), lambda line: line["group"].rpartition("/")[0])
+    ]
+    assert {len(turn) for turn in turns} == {6}
+    halves = [tuple(place for place, _ in groupby(turn, lambda case: case.placement)) for turn in turns]
+    assert set(halves) == {PLACES, PLACES[::-1]}
+
+
+def test_only_the_workers_of_the_cpu_are_asked_for_the_limits_of_the_machine(folder: Path) -> None:
+    plan_both(folder, "well")
+    measure.measure_run(open_side(folder), settings(launches=3), ignore, never)
+    assert sorted(line["launch"] for line in lines_of(folder, "limits")) == [0, 1, 2]
+    assert {line["reason"] for line in lines_of(folder, "limits")} == {""}
+    stored.write(folder.parent / "on_gpu", stored.run([stored.case("well", placement="gpu")]), [])
+    measure.measure_run(open_side(folder.parent / "on_gpu"), settings(), ignore, never)
+    assert lines_of(folder.parent / "on_gpu", "limits") == []
+
+
+@pytest.mark.parametrize("step", [0, 3, 8, 14, 21, 24, 27, 33])
+def test_a_run_on_both_that_was_interrupted_is_continued_and_nothing_is_lost(folder: Path, step: int) -> None:
+    """Also between the placements of a group, and where one had its first launch and the other had not."""
+    groups = plan_both(folder, "well", "raising")
+    steps = interrupt_at(step)
+    with pytest.raises(Interrupted):
+        measure.measure_run(open_side(folder), settings(), lambda progress: next(steps), never)
+    lines, begun = stored.read_lines(folder), {launch for launch, _ in measured(folder)}
+    measure.measure_run(open_side(folder), settings(), ignore, never)
+    after = stored.read_lines(folder)
+    assert after[: len(lines)] == lines
+    assert not begun & {line["launch"] for line in after[len(lines) :] if line["kind"] == "launch"}
+    assert Counter(group for _, group in set(measured(folder))) == dict.fromkeys(groups, 2)
+    assert {key.split("/")[1] for key, _ in failures(folder)} == {"raising"}
+
+
+def test_a_placement_that_was_done_starts_no_worker_when_the_run_is_continued(folder: Path, log: Path) -> None:
+    groups = plan_both(folder, "well", sizes=(1, 2))
+    cases = [stored.case("well", size=size) for size in (1, 2)]
+    stored.append(folder, *(stored.group_line(launch, [case]) for launch in (0, 1) for case in cases))
+    measure.measure_run(open_side(folder), settings(), ignore, never)
+    assert {case.split("/")[-1] for one in requests_in(log, "prepare") for case in one["cases"]} == {"gpu"}
+    assert Counter(group for _, group in measured(folder)) == dict.fromkeys(groups, 2)
+    assert sorted(line["launch"] for line in lines_of(folder, "launch")) == [2, 3]
+
+
+def test_a_worker_that_is_lost_on_one_placement_is_replaced_there(folder: Path) -> None:
+    cases = [stored.case("well", size=size, placement=place) for place in PLACES for size in (1, 2)]
+    lost = stored.case("late_crashing", size=1, placement="gpu")
+    stored.write(folder, stored.run([*cases, lost]), [])
+    measure.measure_run(open_side(folder), settings(launches=4, rounds=6), ignore, never)
+    assert {case for case, status in failures(folder)} == {lost}
+    have = Counter(case for launch, case in rounds_of(folder))
+    assert have == dict.fromkeys(cases, 4)
+
+
+def test_a_group_that_goes_apart_does_so_on_its_placement(folder: Path) -> None:
+    cases = [stored.case("leaving", size=1, placement="gpu"), stored.case("well", size=2, placement="gpu")]
+    stored.write(folder, stored.run([*cases, stored.case("well", size=1), stored.case("well", size=2)]), [])
+    measure.measure_run(open_side(folder), settings(), ignore, never)
+    assert failures(folder) == []
+    assert Counter(group for _, group in measured(folder)) == {
+        stored.group(size=size, placement=place): 2 for place in PLACES for size in (1, 2)
+    }
+
+
+def test_an_interim_analysis_may_close_a_placement(folder: Path) -> None:
+    plan_both(folder, "well", sizes=(1, 2))
+    kept = [stored.case("well", size=size, placement="gpu") for size in (1, 2)]
+    measure.measure_run(open_side(folder), looking(launches=5, rounds=6), ignore, Looks(kept, kept, kept, kept))
+    rounds = rounds_of(folder)
+    assert {case for launch, case in rounds if launch > 2} == set(kept)
+    assert {launch for launch, _ in rounds} == set(range(5))
+
+
 # What the machine can do at most
 
 

@@ -26,9 +26,10 @@ from pyopbench.engine.pipeline import (
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
 from pyopbench.model.arrangement import body_key
-from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.case import BASELINE, GPU, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import run_folder
+from pyopbench.store.line_types import WorkersLine
 from pyopbench.store.run_sides import OpenRun, open_run
 
 SECONDS = {one.key: 1e-4 for one in ALL}
@@ -48,10 +49,14 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
         behaviours: Mapping[str, str] | None = None,
         seconds: Mapping[str, float] = SECONDS,
         request: PipelineRequest = REQUEST,
+        answer: Callable[[Any], Any] | None = None,
     ) -> OpenRun:
         monkeypatch.setenv("FAKE_WORKER_ARRANGEMENTS", json.dumps(behaviours or {}))
         monkeypatch.setenv("FAKE_WORKER_ELEMENTS", json.dumps(dict(seconds)))
-        pipelines.write_answer(tmp_path / "plan")
+        path = tmp_path / "plan"
+        pipelines.write_answer(path)
+        if answer is not None:
+            path.write_text(json.dumps(answer(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
         begun = begin(tmp_path / "run", request, ("pyopbench", "pipeline"), measure.Listener())
         measure.measure(begun, JUDGING, measure.Listener())
         return begun
@@ -97,6 +102,31 @@ def test_the_first_worker_is_alone_to_see_when_a_pipeline_is_steady_and_the_othe
     run = measured(request=replace(REQUEST, launches=4))
     workers = [line.launches for line in run.measured[0].lines if hasattr(line, "launches")]
     assert workers == [[0], [1, 2, 3]]
+
+
+def test_workers_in_front_of_a_step_on_a_gpu_prepare_one_after_another(measured: Measure, tmp_path: Path) -> None:
+    """Each calibrates the step while no other uses the GPU."""
+
+    def on_gpu(planned: Any) -> Any:
+        cases = [replace(Case.from_id(case), placement=GPU).id for case in planned["cases"]]
+        return {**planned, "cases": cases, "skips": []}
+
+    run = measured(request=replace(REQUEST, launches=4, device=GPU, step_seconds=1e-4), answer=on_gpu)
+    assert [line.at_once for line in run.measured[0].lines if isinstance(line, WorkersLine)] == [1, 1]
+    told = asked(tmp_path, "prepare")[0]["pipeline"]["plan_request"]
+    assert (told["placement"], told["step_seconds"], told["step_elements"]) == (GPU, 1e-4, 32)
+
+
+def test_no_step_and_no_gpu_are_refused(measured: Measure) -> None:
+    with pytest.raises(BadInput) as error:
+        measured(request=replace(REQUEST, device=GPU))
+    assert error.value.received == "--device gpu"
+    request = replace(REQUEST, device=GPU, step_seconds=1e-4)
+    with pytest.raises(BadInput) as error:
+        measured(request=request, answer=lambda planned: {"devices": ["CPU:0"]})
+    assert error.value.received == "--device gpu, with CPU:0"
+    with pytest.raises(BadInput):
+        measured(request=replace(REQUEST, device="no such"))
 
 
 def test_blocks_are_longer_when_few_arrangements_are_left(measured: Measure, tmp_path: Path) -> None:

@@ -58,12 +58,6 @@ def test_a_size_below_one_is_refused(size: int) -> None:
     assert refused.value.received == size
 
 
-def test_a_run_has_one_device() -> None:
-    with pytest.raises(BadInput) as refused:
-        plan.check_axes(Axes(placements=("cpu", "gpu")))
-    assert refused.value.received == "cpu, gpu"
-
-
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
 PLAN = {

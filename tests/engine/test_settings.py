@@ -18,6 +18,10 @@ def test_a_quick_run_of_few_ops_is_short(ops: tuple[str, ...], seconds: float) -
     assert settings_for(Axes(ops=ops, quick=True)).budget_seconds == seconds
 
 
+def test_a_quick_run_on_two_devices_has_the_time_of_two() -> None:
+    assert settings_for(Axes(quick=True, placements=("cpu", "gpu"))).budget_seconds == 2 * 170.0
+
+
 def test_a_full_run_has_no_budget() -> None:
     assert settings_for(Axes(ops=("sinh",)), compares=True).budget_seconds is None
 

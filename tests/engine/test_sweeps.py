@@ -29,11 +29,12 @@ def work(*, group_seconds: float = 1000.0, rounds: int = 100) -> Any:
     return SimpleNamespace(groups=[*GROUPS], cases=lambda group: [GROUPS[group]], settings=settings)
 
 
-def warm(of: Any, launch: int, *open_groups: str, **rounds: int) -> Any:
-    """Stands for a launch that is warm; `rounds` are of the group of size 1."""
+def warm(of: Any, launch: int, *open_groups: str, **rounds: Any) -> Any:
+    """Stands for a launch that is warm, on a placement; `rounds` are of the group of size 1."""
     return SimpleNamespace(
         work=of,
         launch=launch,
+        placement=rounds.pop("placement", "cpu"),
         prepared=[*GROUPS],
         rounds={SMALL: rounds.get("rounds", 0)},
         open_groups=lambda: list(open_groups),
@@ -63,6 +64,17 @@ def test_a_round_costs_what_is_open_in_a_launch_on_average() -> None:
     one = work()
     found = sweeps_of(warm(one, 0, SMALL), warm(one, 1, SMALL, LARGE))
     assert found.costs(preparing_seconds=8.0) == Costs(4.0, (1.0 + 4.0) / 2)
+
+
+def test_two_workers_of_a_launch_count_once_and_cost_both() -> None:
+    one = work()
+    both = [warm(one, launch, SMALL, placement=place, rounds=4) for launch in (0, 1) for place in ("cpu", "gpu")]
+    assert sweeps_of(*both).made == Made(2, 4)
+    assert sweeps_of(*both).costs(preparing_seconds=8.0) == Costs(4.0, 2.0)
+    works = [work(), work()]
+    pairs = [warm(of, 0, SMALL, placement=place) for place in ("cpu", "gpu") for of in works]
+    assert sweeps_of(*pairs, works=works).made == Made(1, 1), "one launch, that both sides have on both"
+    assert sweeps_of(*pairs, warm(works[0], 1, SMALL), works=works).made == Made(1, 1), "the last has no partner"
 
 
 def test_what_one_pass_times_for_two_cases_costs_once() -> None:

@@ -57,6 +57,33 @@ def test_every_case_has_a_finding_in_the_order_of_the_plan(folder: Path) -> None
     assert len(requests(folder, "verify")) == len(names)
 
 
+@pytest.mark.parametrize(("placements", "workers"), [(("cpu",), 1), (("gpu",), 1), (("cpu", "gpu"), 3)])
+def test_each_placement_has_a_worker_that_sees_its_devices(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, placements: tuple[str, ...], workers: int
+) -> None:
+    """The one that plans goes on where it sees the same ones."""
+    cases = [stored.case("well", op, placement=place) for op in ("double", "sinh") for place in placements]
+    plan(folder, *cases)
+    catalogue = {"ops": dict.fromkeys(("double", "sinh"), stored.OP), "variants": {}, "gradients": {}}
+    made = json.loads((folder / "plan").read_text(encoding="utf-8"))
+    (folder / "plan").write_text(json.dumps({**made, "catalogue": catalogue}), encoding="utf-8")
+    hidden: list[bool] = []
+    start = worker_process.Worker._start
+
+    def spy(self: Any, *arguments: Any) -> Any:
+        hidden.append(self._hides_gpu)
+        return start(self, *arguments)
+
+    monkeypatch.setattr(worker_process.Worker, "_start", spy)
+    monkeypatch.setattr("pyopbench.engine.plan.require_gpu", lambda python: None)
+    found = verify(replace(EVERYTHING, placements=placements))
+    assert found == [
+        (stored.case("well", op, placement=place), None) for place in placements for op in ("double", "sinh")
+    ]
+    assert len(hidden) == workers
+    assert hidden[-1] == (placements[-1] == "cpu")
+
+
 def test_the_worker_that_plans_is_asked_before_another_is_started(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,7 +67,7 @@ def template() -> dict[str, Any]:
 
 def begin(folder: Path, index: int, of: int, replicates: int) -> None:
     """Make the folder of a run of one shard, which measures an op of its own."""
-    parts = [[f"double{part}/call/float32/cpu"] for part in range(of // replicates)]
+    parts = [[f"double{part}/call/float32"] for part in range(of // replicates)]
     part = (index - 1) % len(parts)
     shard = {"index": index, "of": of, "replicates": replicates, "plan": "0" * 64, "parts": parts, "host": host_name()}
     run = template()["run"]

@@ -23,6 +23,10 @@ lacks what `FAKE_WORKER_LACKS` says.
 
 The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
 
+A worker that has prepared cases of one placement fails those of another, which a real one could not measure, and those
+of a GPU that is hidden from it.
+`FAKE_WORKER_SECONDS` has for each VARIANT/PLACEMENT what a call takes there.
+
 Of an op in a pipeline, arrangements behave as `FAKE_WORKER_ARRANGEMENTS` says of their keys, and elements take so many
 seconds as `FAKE_WORKER_ELEMENTS` says; a worker prepares as many warm-ups of `ELEMENTS` elements.
 
@@ -222,6 +226,8 @@ def answer_build(ops: Sequence[str]) -> dict[str, Any]:
 
 
 def answer_limits(behaviour: str) -> dict[str, Any]:
+    if any(case.endswith("/gpu") for case in PREPARED):
+        return {"reason": "asked of a worker that sees a GPU"}
     if behaviour == "raising":
         return {"reason": FAILURES[behaviour][1]}
     if behaviour == "hanging":
@@ -277,7 +283,11 @@ def behaviour_of(case: str) -> str:
 
 def seconds_of(case: str) -> float:
     """Return what a call, or an element, of a case takes."""
-    return float(json.loads(os.environ.get("FAKE_WORKER_ELEMENTS", "{}")).get(arrangement_of(case), SECONDS))
+    if arrangement_of(case):
+        return float(json.loads(os.environ.get("FAKE_WORKER_ELEMENTS", "{}")).get(arrangement_of(case), SECONDS))
+    parts = case.split("/")
+    place = f"{parts[1]}/{parts[-1]}"
+    return float(json.loads(os.environ.get("FAKE_WORKER_SECONDS", "{}")).get(place, SECONDS))
 
 
 def tried(cases: Sequence[str], launch: int | None, *, late: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
@@ -301,6 +311,10 @@ PREPARED: set[str] = set()
 
 
 def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
+    places = {case.split("/")[-1] for case in (*PREPARED, *request["cases"])}
+    if len(places) > 1 or (places == {"gpu"} and os.environ.get("CUDA_VISIBLE_DEVICES") == "-1"):
+        elsewhere = {"status": "raised", "reason": f"of {sorted(places)}", "launch": request["launch"]}
+        return {"failures": [{"case": case, **elsewhere} for case in request["cases"]]}
     failures, well = tried(request["cases"], request["launch"])
     checked = {"checked": {case: {"values": 0.0} for case in well}} if request["finite_differences"] else {}
     PREPARED.update(well)

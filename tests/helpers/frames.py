@@ -111,7 +111,7 @@ def spikes(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
 
 @dataclass(frozen=True)
 class Bench:
-    """One op measured in one mode and dtype.
+    """One op measured in one mode and dtype, on one placement.
 
     Attributes:
         curves: label -> latency in seconds per call, by size.
@@ -126,6 +126,7 @@ class Bench:
         first_launch: number of the first launch.
         run_name: name of the run.
         seed: of everything random.
+        placement: where it is measured.
     """
 
     curves: Mapping[str, Curve]
@@ -145,6 +146,7 @@ class Bench:
     first_launch: int = 0
     run_name: str = "made-up"
     seed: int = 0
+    placement: str = "cpu"
 
     def cases(self) -> list[tuple[Case, float]]:
         """Return each planned case with its true seconds per call (nan if it timed out)."""
@@ -162,7 +164,7 @@ class Bench:
         else:
             gradient = gradient or VARIANTS[variant].gradients[0]
         fields = (self.op, variant, gradient, direction, self.mode, self.dtype)
-        return [Case(*fields, size) for size in self.sizes] if gradient else []
+        return [Case(*fields, size, self.placement) for size in self.sizes] if gradient else []
 
     def frame(self) -> pd.DataFrame:
         """Return one row per timed block, in the columns of `measured_run.Run.frame`."""

@@ -102,14 +102,15 @@ def case(
     gradient: str = "none",
     direction: str = "forward",
     mode: str = "call",
+    placement: str = "cpu",
 ) -> str:
     """Return the id of a case, a forward one unless it is said otherwise."""
-    return Case(op, variant, gradient, direction, mode, "float32", size).id
+    return Case(op, variant, gradient, direction, mode, "float32", size, placement).id
 
 
-def group(op: str = "double", size: int = 1) -> str:
+def group(op: str = "double", size: int = 1, placement: str = "cpu") -> str:
     """Return the group of `case`."""
-    return Case.from_id(case("any", op, size)).group
+    return Case.from_id(case("any", op, size, placement=placement)).group
 
 
 def run(cases: Sequence[str], **changes: Any) -> dict[str, Any]:

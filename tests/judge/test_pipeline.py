@@ -24,12 +24,14 @@ from pyopbench.judge.pipeline import (
     rates_of,
     step_of,
 )
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.arrangement import AUTOTUNE, STEP, Arrangement
+from pyopbench.model.case import GPU, Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats.launch_model import RUN_EFFECT
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
+STEP_ALONE = Arrangement(STEP, "keep", "")
 SWITCH = Arrangement("switch", "switch", "ds.map(with_numpy_function)", AUTOTUNE, 0, "numpy_function", 0.1)
 ALIKE = {one.key: 1e-4 for one in (CURRENT, PARALLEL, BATCH, POOL, PORT)}
 
@@ -114,6 +116,45 @@ def test_a_body_that_lets_go_of_the_lock_is_not_in_the_way_of_the_training_loop(
 
 def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:
     found = judged({}, TrainingStep(32, judged({}).input_seconds(judged({}).current)[0]))
+    assert not found.is_hidden
+    assert not found.is_not_hidden
+
+
+def on_gpu(seconds: dict[str, float], **how: Any) -> PipelineJudgement:
+    """Return the judgement of a run in front of a step on a GPU, which was to take twice what it took alone."""
+    made = rows({**ALIKE, STEP_ALONE.key: 2e-5, **seconds}, arrangements=(*ALL, STEP_ALONE), **how)
+    gpu = {case: replace(Case.from_id(case), placement=GPU).id for case in made.cases}
+    return judge(replace(made, cases=tuple(gpu.values())), EFFECT, TrainingStep(32, 32 * 4e-5))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "hidden", "not_hidden"), [(2.001e-5, True, False), (2.06e-5, False, False), (2.5e-5, False, True)]
+)
+def test_on_a_gpu_the_input_is_hidden_if_the_step_takes_no_longer_with_it_than_alone(
+    seconds: float, hidden: bool, not_hidden: bool
+) -> None:
+    found = on_gpu({CURRENT.key: seconds}, noise=2e-3 if hidden or not_hidden else 2e-2)
+    assert found.step.is_measured
+    assert found.step.share[0] == pytest.approx(seconds / 2e-5, rel=0.05)
+    assert found.step.seconds == pytest.approx(32 * 2e-5, rel=0.05)
+    assert (found.is_hidden, found.is_not_hidden) == (hidden, not_hidden)
+
+
+def test_on_a_gpu_nothing_is_gained_behind_the_step_and_the_step_alone_is_no_answer() -> None:
+    found = on_gpu({one.key: 2e-5 for one in ALL}, noise=1e-3)
+    assert (found.action, found.chosen) == ("keep", found.current)
+    found = on_gpu({CURRENT.key: 8e-5, PORT.key: 3e-5}, noise=1e-3)
+    assert found.chosen is not None
+    assert found.chosen.arrangement.key == PORT.key
+    after = found.steps_per_second(found.chosen)
+    assert after is not None
+    assert after[0] == pytest.approx(1 / (32 * 3e-5), rel=0.02)
+
+
+def test_without_a_number_of_the_step_alone_nothing_is_said_to_be_hidden() -> None:
+    failed = [failure(STEP_ALONE.key)]
+    found = on_gpu({}, failures=failed)
+    assert found.step.seconds is None
     assert not found.is_hidden
     assert not found.is_not_hidden
 

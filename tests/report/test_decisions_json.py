@@ -60,6 +60,7 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
             "splits",
             "limits",
             "machines",
+            "devices",
             "body_shares",
             "bounds",
             "twins",

@@ -87,10 +87,9 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover(hostile_versions())
     assert [section.name for section in found] == [
-        "source", "decisions", "machines", "automatic", "versions", "worth", "probes", "latency", "by_version", "nodes",
-        "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split", "limits", "copies", "holes",
-        "noise", "certificate",
-        "environment", "method",
+        "source", "decisions", "machines", "automatic", "versions", "devices", "worth", "probes", "latency",
+        "by_version", "nodes", "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split", "limits",
+        "copies", "holes", "noise", "certificate", "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
     on_one = [section.name for section in discover()]
@@ -712,6 +711,7 @@ def test_a_section_says_when_there_is_nothing_to_show(judged):
         "source",
         "machines",
         "automatic",
+        "devices",
         "worth",
         "probes",
         "nodes",

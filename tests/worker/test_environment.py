@@ -133,6 +133,13 @@ def test_clocks_and_what_holds_them_back_are_told_of_each_gpu(library: Path) -> 
     assert json.loads(json.dumps(found)) == found
 
 
+@pytest.mark.parametrize("library", [(0, 1)], indirect=True)
+def test_what_a_driver_does_not_have_is_not_known(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "REASON_FUNCTIONS", ("nvmlOfALaterDriver",))
+    (found,) = environment.read_gpus()["gpus"]
+    assert (found["held_back_by"], found["sm_mhz"]) == (None, 345)
+
+
 @pytest.mark.parametrize("library", [(0, 2)], indirect=True)
 def test_the_library_is_closed_as_often_as_it_is_opened(library: Path) -> None:
     import ctypes

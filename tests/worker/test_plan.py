@@ -393,6 +393,10 @@ def test_by_default_an_op_is_measured_inside_a_graph_forward_and_trained(variant
     ("axes", "expected"),
     [
         (Axes(placements=("gpu",)), {("call", one) for one in DIRECTIONS}),
+        (
+            Axes(placements=("cpu", "gpu")),
+            {("node", "forward"), ("node", "forward_backward"), *(("call", one) for one in DIRECTIONS)},
+        ),
         (Axes(modes=("call",)), {("call", one) for one in DIRECTIONS}),
         (Axes(modes=("eager", "node"), directions=("forward",)), {("eager", "forward"), ("node", "forward")}),
     ],
@@ -403,6 +407,17 @@ def test_modes_and_directions_that_are_not_asked_for(
     plan = make_plan(replace(axes, variants=("native",), sizes=(3,)), {"made": square()}, variants)
     assert {(case.mode, case.direction) for case in plan.cases} == expected
     assert not plan.skips
+
+
+def test_what_is_measured_on_a_gpu_is_measured_on_the_cpu_beside_it(variants: dict[str, Variant]) -> None:
+    """In mode call; and the CPU has mode node, which a run on it alone has."""
+    axes = Axes(placements=("gpu", "cpu"), variants=("native", "numpy_function"), sizes=(3,))
+    plan = make_plan(axes, {"made": square()}, variants)
+    on_gpu, on_cpu = ({case for case in plan.cases if case.placement == one} for one in ("gpu", "cpu"))
+    assert {case.mode for case in on_gpu} == {"call"}
+    assert {replace(case, placement="cpu") for case in on_gpu} == {case for case in on_cpu if case.mode == "call"}
+    alone = make_plan(replace(axes, placements=("cpu",)), {"made": square()}, variants)
+    assert set(alone.cases) == {case for case in on_cpu if case.mode == "node"}
 
 
 def test_a_graph_of_copies_on_a_gpu_is_refused_with_what_there_is(variants: dict[str, Variant]) -> None:

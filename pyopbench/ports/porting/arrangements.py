@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyopbench.model.arrangement import AUTOTUNE, POOLED_FORMS, ArrangementKey, read_key
+from pyopbench.model.arrangement import AUTOTUNE, BATCH_PORT_FORMS, POOLED_FORMS, ArrangementKey, read_key
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
@@ -51,7 +51,7 @@ CALLBACKS = {
     ),
 }
 """How each supported callback calls `call_body`, which takes arrays and returns a list of them."""
-OF_PORTS = ("port", "port_batch", "batch_body", "batch_njit")
+OF_PORTS = ("port", *BATCH_PORT_FORMS, "batch_body", "batch_njit")
 """Forms that call what `write_port` writes."""
 POOLED = "tensorflow.numpy_function(pool.call, inputs, {dtypes})"
 
@@ -259,7 +259,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
 
 def _around_port(op: Op, key: ArrangementKey, form: str) -> PortModule:
     """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
-    forms = {"batch_body": "numpy_whole", "batch_njit": "njit_loop", "port_batch": form}
+    forms = {"batch_body": "numpy_whole", "batch_njit": "njit_loop", **dict.fromkeys(BATCH_PORT_FORMS, form)}
     made = write_port(op, forms.get(key.form, key.variant))
     count = len(examples_of(op, 1, 1)[0])
     keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
@@ -312,7 +312,7 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     calls = {1: "", AUTOTUNE: ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"}.get(
         key.parallel, f", num_parallel_calls={key.parallel}, deterministic=deterministic"
     )
-    if key.form in ("switch", "port", "port_batch"):
+    if key.form in ("switch", "port", *BATCH_PORT_FORMS):
         calls = ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"
     if is_pool:
         calls = ", num_parallel_calls=pool.processes, deterministic=deterministic"
@@ -340,6 +340,7 @@ def _how(key: ArrangementKey) -> str:
         "switch": "in another callback in `Dataset.map`",
         "port": "in `Dataset.map`",
         "port_batch": "in `Dataset.map` after `batch`",
+        "device": "in the training step, or in `Dataset.map` after `batch`",
         "batch_body": "in `Dataset.map` after `batch`",
         "batch_njit": "in `Dataset.map` after `batch`",
         "batch_loop": "called in a loop over a batch, in one callback",
@@ -353,6 +354,8 @@ def _says(summary: str, key: ArrangementKey) -> str:
     behind = ".unbatch()" if key.batch else ""
     if key.form == "pydataset":
         return f"{summary}.\n\n    model.fit(batches(read, elements))\n"
+    if key.form == "device":
+        return f"{summary}.\n\n    outputs = outputs_of([images])  # first in the training step, on the device\n"
     more = f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
     return f"""{summary}.
 

@@ -87,9 +87,9 @@ def _launches(launches: Sequence[LaunchLine]) -> Sequence[Block]:
     versions = sorted({str(fact["tensorflow"]) for fact in facts if "tensorflow" in fact})
     under = f" under TensorFlow {formatting.listing(versions)}" if versions else ""
     differ = f", which differ in {formatting.listing(varying)}" if varying else "; nothing differs between them"
-    said = Paragraph(
-        f"{formatting.count(len(launches), 'launch', 'launches')}, each a process of its own{under}{differ}."
-    )
+    many = len({launch.launch for launch in launches})
+    processes = "each a process of its own" if many == len(launches) else f"in {len(launches):,} processes"
+    said = Paragraph(f"{formatting.count(many, 'launch', 'launches')}, {processes}{under}{differ}.")
     if not varying:
         return (said,)
     return (said, Table(("launch", *varying), rows, "What differs between launches", folded=True))

@@ -44,12 +44,14 @@ class Elements:
         inputs: for each element the arrays of its inputs, all elements of the same shapes.
         outputs: for each element the arrays that the body returns.
         body_seconds: what the body takes for an element, called alone from Python: the median.
+        step_elements: that a training step takes, if the pipelines are measured in front of one; else 0.
     """
 
     case: Case
     inputs: tuple[tuple[Any, ...], ...]
     outputs: tuple[tuple[Any, ...], ...]
     body_seconds: float
+    step_elements: int = 0
 
     @property
     def op(self) -> Op:
@@ -90,9 +92,11 @@ class Elements:
 
     @property
     def delivered(self) -> int:
-        """How many elements come out of every form at a time, as a step takes them: a power of two from 1 to 32."""
+        """How many elements come out of every form at a time: those of a step, or else a power of two from 1 to 32."""
         if not self.stacks:
             return 1
+        if self.step_elements:
+            return self.step_elements
         fitting = min(DELIVERED_SECONDS / max(self.body_seconds, 1e-9), MOST_DELIVERED)
         return 1 << int(np.log2(max(fitting, 1)))
 

@@ -10,11 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.case import GPU
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.portable import PORTABLE
@@ -24,6 +27,7 @@ from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.pipeline.elements import Elements
+from pyopbench.worker.pipeline.training_step import SimulatedStep, make_step
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.batched_forms import BatchedForm
 from pyopbench.worker.prepare.segments import wrap
@@ -42,6 +46,8 @@ class PipelineSettings:
         deterministic: do elements keep their order?
         processes: worker processes of a pool.
         private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
+        step_seconds: what a training step takes for each of its elements; 0 where that is not known.
+        placement: where that step runs: `cpu` for nowhere, because the pipelines are measured without it, or `gpu`.
     """
 
     parallel: tuple[int, ...]
@@ -49,6 +55,8 @@ class PipelineSettings:
     deterministic: bool
     processes: int
     private_threads: int = 0
+    step_seconds: float = 0.0
+    placement: str = "cpu"
 
 
 class PipelineContext:
@@ -104,6 +112,31 @@ class PipelineContext:
             self._pools[key] = module.Pool(self.settings.processes)
             self.start_seconds[key] = time.perf_counter() - start
         return self._pools[key]
+
+    def ready(self) -> tf.data.Dataset:
+        """Return deliveries without end that take no work: what the body, or the user's program, made before."""
+        if self.program is not None:
+            steps = [tf.data.Dataset.from_tensors(tuple(one)) for one in self.program.reference]
+            return reduce(tf.data.Dataset.concatenate, steps).repeat()
+        elements = self.elements
+        many, size = len(elements.outputs), elements.delivered
+        deliveries = math.lcm(many, size) // size if elements.stacks else many
+        if not elements.stacks or size == 1:
+            rows = [tf.data.Dataset.from_tensors((*one, np.int64(i))) for i, one in enumerate(elements.outputs)]
+            return reduce(tf.data.Dataset.concatenate, rows).repeat()
+        numbers = np.arange(deliveries * size, dtype=np.int64).reshape(deliveries, size) % many
+        columns = (np.stack(column)[numbers] for column in zip(*elements.outputs, strict=True))
+        return tf.data.Dataset.from_tensor_slices((*columns, numbers)).repeat()
+
+    @cached_property
+    def step(self) -> SimulatedStep | None:
+        """The training step that takes what the pipelines deliver; None if they are measured without one."""
+        if self.settings.placement != GPU:
+            return None
+        (*components,) = tf.nest.flatten(next(iter(self.ready())))
+        is_alone = self.program is None
+        elements = self.elements.delivered if self.program is None else self.program.step_elements
+        return make_step(self.settings.step_seconds * elements, components[:-1] if is_alone else components)
 
     @property
     def is_busy(self) -> bool:
@@ -175,19 +208,23 @@ def size_effort(batch: int) -> float:
     return 0.01 * math.log2(batch)
 
 
-def in_batched_form(context: PipelineContext, arrangement: Arrangement, names: Sequence[str]) -> tf.data.Dataset:
-    """Return batches that go through a batched form of the op: the first of some that is right.
+def in_batched_form(context: PipelineContext, arrangement: Arrangement) -> tf.data.Dataset:
+    """Return batches that go through a port of a batch that the user has written; raises as `port_of_batch`."""
+    call = port_of_batch(context, arrangement)
+    return in_batches(context, arrangement, lambda *columns: context.elements.shaped(call(*columns), arrangement.batch))
 
-    Args:
-        context: of the worker.
-        arrangement: says how many elements a batch has.
-        names: of `ops.batched.forms`, the preferred one first.
+
+def port_of_batch(context: PipelineContext, arrangement: Arrangement) -> Body:
+    """Return the port of a batch as its file has it, or as the user has written it: with a leading axis, or mapped.
 
     Raises:
-        Unsupported: none of them agrees with the body; with the reason of the last.
+        Unsupported: it cannot be written, or neither agrees with the body; with the reason of the last.
     """
-    call = _first_right(context, names)
-    return in_batches(context, arrangement, lambda *columns: context.elements.shaped(call(*columns), arrangement.batch))
+    module = written_module(arrangement, context)
+    if module is None:
+        return _first_right(context, (f"{arrangement.variant}_whole", f"{arrangement.variant}_map"))
+    outputs_of = tf.function(module.outputs_of)  # AutoGraph reads the source of a function itself, not of a wrapper
+    return lambda *columns: tuple(outputs_of(list(columns)))
 
 
 def _first_right(context: PipelineContext, names: Sequence[str]) -> Body:
@@ -265,8 +302,7 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
     """
     module = written_module(arrangement, context)
     if module is None and arrangement.batch:
-        names = (f"{arrangement.variant}_whole", f"{arrangement.variant}_map")
-        return in_batched_form(context, arrangement, names)
+        return in_batched_form(context, arrangement)
     if module is None:
         return in_map(context, arrangement.variant or context.elements.case.variant, arrangement)
     source = context.elements.source()
@@ -280,7 +316,7 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
 
 def in_a_batch(arrangement: Arrangement, context: PipelineContext) -> Callable[..., tf.data.Dataset]:
     """Return a function like `arrange` of a file, for a batched port that the user has written, such as `native`."""
-    call = _first_right(context, (f"{arrangement.variant}_whole", f"{arrangement.variant}_map"))
+    call = port_of_batch(context, arrangement)
 
     def arrange(dataset: tf.data.Dataset, take: Any, put: Any, deterministic: Any = None) -> tf.data.Dataset:
         @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
@@ -308,18 +344,19 @@ def is_attempt(elements: Elements, name: str) -> bool:
     return load_variant(name).is_attempt_for(elements.op)
 
 
-def variants_for(elements: Elements, kind: str) -> Sequence[tuple[str, float, str | None]]:
+def variants_for(elements: Elements, kind: str, placement: str = "cpu") -> Sequence[tuple[str, float, str | None]]:
     """Return the variants of a kind that a run would measure for the op: name, effort, and why not, if not.
 
     Args:
         elements: for their op, size and dtype.
         kind: `callback` or `port`.
+        placement: where it is to run.
     """
     op, current = elements.op, elements.case.variant
     found = []
     for name, variant in load_variants().items():
         wanted = variant.is_port if kind == "port" else variant.is_callback
         if wanted and variant.is_usual_for(op) and name != current:
-            reason = why_not(op, variant, replace(elements.case, variant=name))
+            reason = why_not(op, variant, replace(elements.case, variant=name, placement=placement))
             found.append((name, float(variant.effort), reason))
     return found

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
+from pyopbench.model.arrangement import AUTOTUNE, STEP, Arrangement, parallel_text
+from pyopbench.model.case import GPU
 from pyopbench.model.errors import Unsupported
 from pyopbench.ops.load import load_variant
 from pyopbench.worker.pipeline.elements import signature_of
@@ -188,13 +189,38 @@ def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.d
 
 
 def arrange_device(context: PipelineContext) -> Arrangements:
-    """Yield the arrangement that moves the work onto the device; it is always left out, with the reason."""
-    arrangement = Arrangement("device", "port", "outputs = port_of_batch(batch)  # in the step, on the device")
-    if tf.config.list_physical_devices("GPU"):
-        reason = "it is part of the step, not of the pipeline: measure the port there with `pyopbench run --device gpu`"
-    else:
-        reason = "TensorFlow sees no GPU here"
-    yield arrangement, reason
+    """Yield ports of a batch that leave the pipeline: the training step on the GPU begins with them."""
+    why = why_not_in_step(context)
+    if why:
+        yield Arrangement("device", "port", "outputs = port_of_batch(batch)  # in the step, on the device"), why
+        return
+    batch = context.elements.delivered
+    for name, effort, reason in variants_for(context.elements, "port", GPU):
+        code = f"outputs = {name}_of_batch(batch)  # in the step, on the device"
+        effort_of_step, tried = effort + 2 * BATCH_PORT_EFFORT, is_attempt(context.elements, name)
+        arrangement = Arrangement("device", "port", code, 1, batch, name, effort_of_step, is_attempt=tried)
+        yield arrangement, reason or why_no_batch(context.elements, 1) or _source_in_batches
+
+
+def why_not_in_step(context: PipelineContext) -> str | None:
+    """Return why no port can be moved into the training step, or None."""
+    if context.settings.placement != GPU:
+        return "the training step is not run: --device gpu runs it, with --step-ms, on a machine with a GPU"
+    if context.program is not None:
+        return "the rest of your program's dataset takes what the stage makes, so the stage has to stay in it"
+    if context.elements.delivered < 2:
+        return why_no_batch(context.elements, 1) or "a step of one element takes no batch"
+    return None
+
+
+def _source_in_batches(context: PipelineContext) -> tf.data.Dataset:
+    return context.elements.source().batch(context.elements.delivered, drop_remainder=True)
+
+
+def arrange_step(context: PipelineContext) -> Arrangements:
+    """Yield the training step alone, where it is run: with its input ready, for comparison."""
+    if context.settings.placement == GPU:
+        yield Arrangement(STEP, "keep", "# the step alone"), PipelineContext.ready
 
 
 def why_no_grain() -> str | None:
@@ -226,6 +252,7 @@ FORMS: dict[str, Callable[[PipelineContext], Arrangements]] = {
     "port_batch": arrange_port_batch,
     "processes": arrange_processes,
     "pydataset": arrange_pydataset,
+    "step": arrange_step,
     "switch": arrange_switch,
 }
 """Every form by name, in the order in which arrangements are listed and measured."""

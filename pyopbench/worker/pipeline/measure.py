@@ -1,9 +1,9 @@
 """An op in a pipeline: its arrangements as cases, and preparing these, so that blocks of elements can be timed.
 
 Elements of an op alone are drawn by a loop in a graph, so that pyopbench's own Python does not compete with a callback
-for the interpreter. Those of a user's program are drawn by a loop in Python, as its training does. The iterator stays
-from block to block. While others are measured, a pipeline fills its buffers and stops; the elements in them are drawn
-before the clock starts.
+for the interpreter. Those of a user's program, and those in front of a training step on the GPU, are drawn by a loop in
+Python, as training does. The iterator stays from block to block. While others are measured, a pipeline fills its
+buffers and stops; the elements in them are drawn before the clock starts.
 """
 
 from __future__ import annotations
@@ -28,23 +28,27 @@ from pyopbench.model.arrangement import (
     AUTOTUNE,
     CURRENT,
     POOLED_FORMS,
+    STEP,
     Arrangement,
     body_key,
     read_body_key,
     thread_counts,
 )
-from pyopbench.model.case import PIPELINE, Case, Failure
+from pyopbench.model.case import GPU, PIPELINE, Case, Failure
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.errors import BadInput, Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.threads import call_together
+from pyopbench.ops.kernels.simulated_device import listed
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.ports.arrays import as_given, byte_count
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, usual_batch
+from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, port_of_batch, usual_batch
 from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
+from pyopbench.worker.pipeline.training_step import SimulatedStep
+from pyopbench.worker.prepare import gpu
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
 
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -238,6 +242,7 @@ class RunningPipeline:
         dataset = _in_deliveries(build(context), arrangement, self.delivered).prefetch(PREFETCHED)
         self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
         self._draw = _drawing(self._iterator)
+        self._step = _step_of(arrangement, context)
         self.seconds_per_element = math.inf
 
     def check(self) -> tuple[float, bool]:
@@ -265,7 +270,11 @@ class RunningPipeline:
         """Draw a delivery and return its largest error and the numbers of its elements; raises as `check`."""
         elements = self._context.elements
         *outputs, numbers = next(self._iterator)
-        if not elements.stacks:
+        if self._step is not None:
+            outputs = self._step(outputs)
+        if self.arrangement.form == "device":
+            gpu.require_there("output", outputs)
+        if not numbers.shape.rank:  # an element without a batch axis
             numbers, outputs = numbers[None], [one[None] for one in outputs]
         return elements.check(numbers.numpy(), outputs), numbers.numpy().tolist()
 
@@ -328,10 +337,26 @@ class RunningPipeline:
         return elements, taken
 
     def _timed(self, elements: int) -> float:
+        if self._step is not None:
+            return self._timed_in_python(elements)
         deliveries = tf.constant(elements // self.delivered)
         start = time.perf_counter()
         self._draw(deliveries)
         return time.perf_counter() - start
+
+    def _timed_in_python(self, elements: int) -> float:
+        """Draw as a training loop does: in Python, which needs the lock that a callback may hold."""
+        iterator, step, start = self._iterator, self._step, time.perf_counter()
+        for _ in range(elements // self.delivered):
+            delivery = next(iterator)
+            if step is not None:
+                step(self._for_step(delivery))
+        return time.perf_counter() - start
+
+    def _for_step(self, delivery: Any) -> Sequence[Any]:
+        """Return what a step gets of a delivery: all but the numbers of its elements."""
+        components: Sequence[Any] = delivery[:-1]
+        return components
 
     def autotuned(self) -> dict[str, Any] | None:
         """Return what `tf.data.AUTOTUNE` has chosen, as in `store.line_types.Autotuned`; None if it tunes nothing.
@@ -388,10 +413,12 @@ class RunningProgram(RunningPipeline):
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
         # At least as many elements as are made at the same time, in whole steps.
         self.period = self.delivered * math.ceil(parallel * batch / self.delivered)
-        dataset, ahead = self._program.build(change_for(arrangement, context))
+        is_step = arrangement.key == STEP
+        dataset, ahead = (context.ready(), 0) if is_step else self._program.build(change_for(arrangement, context))
         calls = 1 if parallel == 1 else parallel + 1
         self._buffered = calls * batch + (ahead + 1) * self.delivered
         self._iterator = iter(_with_threads(dataset, context.settings.private_threads))
+        self._step = context.step
         self.seconds_per_element = math.inf
 
     def check(self) -> tuple[float, bool]:
@@ -405,16 +432,24 @@ class RunningProgram(RunningPipeline):
         return 0.0, []
 
     def _timed(self, elements: int) -> float:
-        """Draw as a training loop does: in Python, which needs the lock that a callback may hold."""
-        iterator, start = self._iterator, time.perf_counter()
-        for _ in range(elements // self.delivered):
-            next(iterator)
-        return time.perf_counter() - start
+        return self._timed_in_python(elements)
+
+    def _for_step(self, delivery: Any) -> Sequence[Any]:
+        flat: Sequence[Any] = tf.nest.flatten(delivery, expand_composites=True)
+        return flat
+
+
+def _step_of(arrangement: Arrangement, context: PipelineContext) -> SimulatedStep | None:
+    """Return the training step that an arrangement is measured in front of, or within."""
+    step = context.step
+    if step is None or arrangement.form != "device":
+        return step
+    return step.behind(port_of_batch(context, arrangement))
 
 
 def _in_deliveries(dataset: tf.data.Dataset, arrangement: Arrangement, delivered: int) -> tf.data.Dataset:
     """Return elements or batches as deliveries; an element alone, without a batch axis, where outputs do not stack."""
-    if arrangement.batch == delivered or (not arrangement.batch and delivered == 1):
+    if arrangement.key == STEP or arrangement.batch == delivered or (not arrangement.batch and delivered == 1):
         return dataset
     if not arrangement.batch:
         return dataset.batch(delivered, drop_remainder=True)
@@ -588,8 +623,8 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
     found: Made = {}
     warm: dict[str, tuple[float, float]] = {}
 
-    def order(key: str) -> tuple[bool, bool, bool]:
-        return key != CURRENT, key in arranged and arranged[key][0].is_attempt, key not in arranged
+    def order(key: str) -> tuple[bool, bool, bool, bool]:
+        return key != CURRENT, key != STEP, key in arranged and arranged[key][0].is_attempt, key not in arranged
 
     for key in sorted(by_key, key=order):
         case, is_new = by_key[key], key not in known and key in arranged
@@ -610,7 +645,7 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
             continue
         found[case.runner] = made
         # An inexact time is no reason to leave something else out.
-        if isinstance(made, ElementsOfPipeline) and (key == CURRENT or made.warm_up.is_precise):
+        if isinstance(made, ElementsOfPipeline) and (key in (CURRENT, STEP) or made.warm_up.is_precise):
             warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
     return found
 
@@ -650,8 +685,11 @@ def _why_not_prepare(
     if asked["budget_seconds"] is not None and spent > asked["budget_seconds"]:
         return "time ran out before it could be prepared"
     _, current = warm.get(CURRENT, (0.0, 0.0))
-    most = asked["step_seconds"] + asked["minimum_effect"] * current
-    enough = [key for key, (effort, seconds) in warm.items() if seconds <= most and effort < tried.effort]
+    _, step = warm.get(STEP, (0.0, asked["step_seconds"]))
+    most = step + asked["minimum_effect"] * current
+    enough = [
+        key for key, (effort, seconds) in warm.items() if key != STEP and seconds <= most and effort < tried.effort
+    ]
     if not tried.is_attempt or not enough:
         return ""
     return f"not tried, because {enough[0]} takes less work and leaves next to nothing to gain"
@@ -663,16 +701,25 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
     Raises:
         Exception: whatever inputs or body raise.
     """
+    gpu.use_device(asked["placement"])
     op = load_op(asked["op"])
     size = asked["size"] or op.quick_sizes[len(op.quick_sizes) // 2]
     elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])
+    if asked["placement"] == GPU:
+        elements = replace(elements, step_elements=asked["step_elements"])
     target = elements.target
     program = Program(target.program, elements) if target is not None and target.program else None
     # A program has its own batches, and a stage that is moved after `batch` gets those.
     is_batched = program is not None and program.step_elements > 1
     batch = (program.step_elements,) if program is not None and is_batched else tuple(asked["batch"])
     settings = PipelineSettings(
-        tuple(asked["parallel"]), batch, asked["deterministic"], asked["processes"], asked["private_threads"]
+        tuple(asked["parallel"]),
+        batch,
+        asked["deterministic"],
+        asked["processes"],
+        asked["private_threads"],
+        asked["step_seconds"],
+        asked["placement"],
     )
     return PipelineContext(elements, settings, program)
 
@@ -698,11 +745,17 @@ def describe_program(program: Program | None) -> dict[str, Any] | None:
 def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the arrangements of an op, or the error of its file, or what the body raised.
 
+    Where a GPU is asked for, and there is none, the answer is the `devices` that TensorFlow sees.
+
     Args:
         request: `op`, `variant` (the current callback), `size`, `dtype` (each None for the usual one), `parallel`,
-            `batch`, `deterministic`, `processes`, `private_threads`, and `elements`, None for as many as is usual.
+            `batch`, `deterministic`, `processes`, `private_threads`, `step_seconds`, `step_elements`, `placement`, and
+            `elements`, None for as many as is usual.
         emit: sends an event.
     """
+    if request["placement"] == GPU and not tf.config.list_physical_devices("GPU"):
+        return {"devices": listed()}
+    gpu.use_device(request["placement"])  # before a user's module makes TensorFlow look for devices
     reason = why_unloadable()
     if reason:
         return {"error": reason}
@@ -722,7 +775,7 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
     counts = (1, *thread_counts(context.settings.processes))
     what: tuple[Literal["threads", "processes"], ...] = ("threads", "processes")
     bodies = [body_key(one, many) for one in what for many in counts]
-    case = elements.case
+    case = replace(elements.case, placement=request["placement"])
 
     def case_of(key: str, variant: str = "") -> str:
         return replace(case, variant=variant or case.variant, mode=f"{PIPELINE}:{key}").id

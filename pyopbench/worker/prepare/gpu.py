@@ -13,14 +13,17 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from pyopbench.model.case import GPU
 from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.model.op import Body
-from pyopbench.model.places import DEVICE
+from pyopbench.model.places import DEVICE, HOST
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, is_on_device, listed
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
@@ -37,13 +40,31 @@ NOWHERE = re.compile(r"(?!)")
 
 
 def require_gpu() -> None:
-    """Check that TensorFlow sees a GPU.
+    """Check that TensorFlow sees a GPU, which this process has not hidden.
 
     Raises:
         Unsupported: it does not; with the devices that it sees.
     """
-    if not tf.config.list_physical_devices("GPU"):
+    if not tf.config.get_visible_devices("GPU"):
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
+
+
+def use_device(placement: str) -> None:
+    """Have TensorFlow see the GPUs of the machine, or the CPU alone.
+
+    Raises:
+        Unsupported: as `require_gpu`.
+    """
+    if placement == GPU:
+        require_gpu()
+    else:
+        _hide_accelerators()
+
+
+@lru_cache(maxsize=1)
+def _hide_accelerators() -> None:
+    # A device scope around each call would be timed with it; a process that sees only the CPU needs none.
+    tf.config.set_visible_devices([], "GPU")
 
 
 def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
@@ -52,8 +73,38 @@ def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
     Raises:
         Unsupported: there is no GPU, or the profiler's events cannot be read.
     """
+    require_gpu()
+    _require_events()
     result, spaces = _recorded(call)
     return result, counts_of(spaces)
+
+
+KNOWN_ELEMENTS = 1000
+
+
+@lru_cache(maxsize=1)
+def _require_events() -> None:
+    """Check that the profiler reports copies that are known to be made; else no call would seem to copy anything.
+
+    Raises:
+        Unsupported: it reports none, as where CUPTI is missing or may not be used.
+    """
+
+    def there_and_back() -> Any:
+        with tf.device(SCOPES[HOST]):
+            here = tf.constant(np.ones(KNOWN_ELEMENTS, np.float32))
+        with tf.device(SCOPES[DEVICE]):
+            return tf.identity(here).numpy()
+
+    _, spaces = _recorded(there_and_back)
+    counts, least = counts_of(spaces), KNOWN_ELEMENTS * np.dtype(np.float32).itemsize
+    if min(counts.to_device_bytes, counts.to_host_bytes) < least:
+        raise Unsupported(
+            f"the profiler of TensorFlow {tf.__version__} does not report copies that were made",
+            received=f"of {least:,} bytes {counts.to_device_bytes:,} to the GPU and {counts.to_host_bytes:,} back",
+            hint="it needs NVIDIA's CUPTI, and a driver that lets this user profile "
+            "(https://developer.nvidia.com/ERR_NVGPUCTRPERM)",
+        )
 
 
 def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
@@ -140,6 +191,19 @@ def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
         return one_or_tuple([tf.identity(output) for output in as_tuple(built(*inputs))])
 
     return wrap(body, variant, mode, SCOPES[DEVICE])
+
+
+def bringing(backward: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the backward pass of a callback with its gradients brought to the GPU, where what goes on needs them.
+
+    Eager `tf.py_function` leaves on the host what its Python made there; the result of forward is brought by the body.
+    """
+
+    def brought() -> list[Any]:
+        with tf.device(SCOPES[DEVICE]):
+            return [one if one is None or is_on_device(one) else tf.identity(one) for one in backward()]
+
+    return brought
 
 
 def constants_on_gpu(arrays: Sequence[Any]) -> tuple[Any, ...]:

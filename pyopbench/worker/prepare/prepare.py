@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Protocol, TypeAlias
-
-import tensorflow as tf
 
 from pyopbench.model.case import BASELINE, BRIDGE_BASELINE_DTYPE, EMPTY, GPU, NO_GRADIENT, Case
 from pyopbench.model.errors import Elided, Unsupported
@@ -150,7 +148,7 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
     """
     if is_simulated():
         raise Unsupported("nothing is timed in a process with the simulated device")
-    _use_device(case)
+    gpu.use_device(case.placement)
     node_graph.use_grappler(enabled=case.mode != "node")
     try:
         yield
@@ -244,7 +242,10 @@ def _prepare_variant(op: Op, variant: Variant, case: Case, *, finite_differences
             checked = check_differences(checked, op, variant, _as_gradient(case))
         return Prepared(case, (call,), checked)
     output_gradients = place(reference.output_gradients)
-    forward, backward = segments = _blocking(forward_and_backward(op, function, tensors, output_gradients), case)
+    forward, backward = forward_and_backward(op, function, tensors, output_gradients)
+    if on_gpu and variant.is_callback:
+        backward = gpu.bringing(backward)
+    forward, backward = segments = _blocking((forward, backward), case)
     outputs = as_tuple(forward())
     gradients = backward()
     _require_there(case, "output", outputs)
@@ -291,19 +292,6 @@ def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) ->
     share = aligned_share(lambda: as_tuple(call())[0]) if on_arrays else None
     sent, returned = (sum(map(byte_count, arrays)) for arrays in (reference.inputs, reference.outputs))
     return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
-
-
-def _use_device(case: Case) -> None:
-    if case.placement == GPU:
-        gpu.require_gpu()
-    else:
-        _hide_accelerators()
-
-
-@lru_cache(maxsize=1)
-def _hide_accelerators() -> None:
-    # A device scope around each call would be timed with it; a process that sees only the CPU needs none.
-    tf.config.set_visible_devices([], "GPU")
 
 
 Runners: TypeAlias = dict[str, tuple[Prepared, ...] | Exception]

@@ -40,6 +40,7 @@ KEYS = (
     "batch_njit batch=4",
     "port traced",
     "port_batch traced batch=4",
+    "device traced batch=4",
     "processes",
     "processes batch=4",
     "pydataset batch=4",

@@ -20,7 +20,8 @@ BATCH = Arrangement("batch_body", "batch", "ds.batch(32).map(f)", batch=32)
 PORT = Arrangement("port", "port", "ds.map(native)", AUTOTUNE, 0, "native", 4.0)
 TRIED = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 2.0, is_attempt=True)
 ALL = (TRIED, BATCH, PORT, CURRENT)
-ASKED: dict[str, Any] = {"budget_seconds": 75.0, "step_seconds": 0.0, "minimum_effect": 0.03}
+ON_CPU: dict[str, Any] = {"placement": "cpu", "step_seconds": 0.0, "step_elements": 32}
+ASKED: dict[str, Any] = {"budget_seconds": 75.0, "minimum_effect": 0.03, **ON_CPU}
 
 
 def case_of(one: Arrangement) -> Case:
@@ -134,7 +135,7 @@ def test_what_is_planned_is_prepared_checked_and_timed() -> None:
         "processes": 2,
         "private_threads": 0,
     }
-    answer = describe_pipelines({**asked, "elements": None}, lambda event: None)
+    answer = describe_pipelines({**asked, **ON_CPU, "elements": None}, lambda event: None)
     keys = {Case.from_id(key).arrangement: key for key in answer["cases"]}
     assert {"map", "map parallel=2", "batch_loop batch=8", "port native", "body threads=1", "body threads=2"} <= {*keys}
     assert {Case.from_id(one["case"]).arrangement for one in answer["skips"]}.isdisjoint(keys)

@@ -73,6 +73,34 @@ def test_a_copy_without_its_size_is_no_count() -> None:
     )
 
 
+@pytest.mark.parametrize("seen", [(), ("MemcpyH2D",), ("MemcpyD2H",)])
+def test_a_profiler_that_does_not_report_known_copies_counts_nothing(
+    seen: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without CUPTI a call would seem to copy nothing."""
+    details = "kind_src:pageable kind_dst:device size:4000 dest:0 async:1"
+    monkeypatch.setattr(gpu, "require_gpu", lambda: None)
+    monkeypatch.setattr(gpu, "_recorded", lambda call: (7, [space("/device:GPU:0", *((one, details) for one in seen))]))
+    gpu._require_events.cache_clear()
+    with pytest.raises(Unsupported):
+        gpu.count_copies(lambda: None)
+
+
+def test_a_profiler_that_reports_known_copies_is_asked_once_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    details = "kind_src:pageable kind_dst:device size:4000 dest:0 async:1"
+    events = space("/device:GPU:0", ("MemcpyH2D", details), ("MemcpyD2H", details))
+    asked: list[Any] = []
+    monkeypatch.setattr(gpu, "require_gpu", lambda: None)
+    monkeypatch.setattr(gpu, "_recorded", lambda call: (asked.append(call) or len(asked), [events]))
+    gpu._require_events.cache_clear()
+    try:
+        assert [gpu.count_copies(lambda: None) for _ in range(2)] == [
+            (number, Counts(1, 4000, 1, 4000, 0, 0)) for number in (2, 3)
+        ]
+    finally:
+        gpu._require_events.cache_clear()
+
+
 @needs_none
 def test_without_a_gpu_nothing_is_counted_and_the_devices_are_named() -> None:
     with pytest.raises(Unsupported) as error:
@@ -115,13 +143,14 @@ def test_ports_and_callbacks_land_on_the_device_forward_and_backward_in_both_mod
     told = simulated.run(
         BEGIN
         + """
-names = [("native", "autodiff"), ("py_function", "tape"), ("numpy_function", "custom_gradient")]
+names = [("native", "autodiff"), ("py_function", "tape"), ("numpy_function", "custom_gradient"),
+         ("py_function_numpy", "custom_gradient")]
 forward = [replace(case, variant=name, mode=mode) for name, _ in names for mode in ("call", "eager")]
 both = [replace(one, direction="forward_backward", gradient=dict(names)[one.variant]) for one in forward]
 print(json.dumps([landing(one) for one in (*forward, *both)]))
 """
     )
-    assert told == [[[True], True]] * 12
+    assert told == [[[True], True]] * 16
 
 
 @needs_compiler

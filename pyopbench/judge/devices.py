@@ -1,0 +1,231 @@
+"""Where each op should run: the fastest variant on the CPU against the fastest on a GPU, size by size.
+
+Each device is measured in processes of its own, which take turns within one run. So the ratio of two devices is one of
+two medians that were measured separately: what a launch was like on the one says nothing of the other, and the variance
+of the log ratio is the sum of both (B. L. Welch, Biometrika 34 (1947) 28-35). Inputs and results are where the op runs:
+what it costs to bring them there is no part of it, but for callbacks, whose Python runs on the host wherever they are
+pinned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pandas as pd
+
+from pyopbench.judge.latencies import standing, usual_gradients
+from pyopbench.judge.within_run import Compared
+from pyopbench.model import formatting
+from pyopbench.model.case import GPU
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.launch_model import over_each_machine
+from pyopbench.stats.unpaired import Unpaired
+
+if TYPE_CHECKING:
+    from pyopbench.store.measured_run import Run
+
+CPU = "cpu"
+CANDIDATES = ("callback", "port")
+"""Kinds of variants that an op may be run as; what is measured to explain these is no place to run it."""
+
+Row: TypeAlias = Mapping[str, Any]
+"""A row of `latencies.latency_table`."""
+Where: TypeAlias = tuple[str, str, str, str, int]
+"""Op, direction, mode, dtype and size."""
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """What a call costs on one device.
+
+    Attributes:
+        label: of the fastest variant there.
+        seconds: of it, per call.
+        callback_seconds: of the current callback there; None where it has no number.
+        launches: that measured the fastest variant.
+    """
+
+    label: str
+    seconds: float
+    callback_seconds: float | None
+    launches: int
+
+
+@dataclass(frozen=True)
+class DeviceComparison:
+    """Where an op should run at one size.
+
+    Attributes:
+        op, direction, mode, dtype, size: where it holds.
+        cpu, gpu: the fastest variant on each device.
+        ratio: time on the GPU over time on the CPU, each of its fastest variant; above 1 the CPU is faster.
+        low, high: the interval of the ratio, corrected for all comparisons and interim analyses; None for one launch.
+        device: where to run it; None where the difference is not clear: below the minimum effect, or with an interval
+            that includes 1.
+    """
+
+    op: str
+    direction: str
+    mode: str
+    dtype: str
+    size: int
+    cpu: OnDevice
+    gpu: OnDevice
+    ratio: float
+    low: float | None
+    high: float | None
+    device: Literal["cpu", "gpu"] | None
+
+
+def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
+    """Return where each op should run, in the order of the latencies; none where only one device was measured.
+
+    Args:
+        found: what was compared within the devices of a run.
+    """
+    pairs = _pairs(found)
+    return tuple(_compared(pair, _level(found, pairs), found.minimum_effect) for pair in pairs)
+
+
+def open_device_cases(found: Compared, failed: Collection[str]) -> frozenset[str]:
+    """Return the fastest cases of both devices where it could still become clear which of them is the faster.
+
+    Args:
+        found: what was compared so far.
+        failed: ids of cases that are not measured again.
+    """
+    pairs = [pair for pair in _pairs(found) if not set(pair.cases) & set(failed)]
+    level = _level(found, pairs)
+    return frozenset(case for pair in pairs if _is_open(pair, level, found.minimum_effect) for case in pair.cases)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The fastest variant on each device, the ids of their cases, and the log of the ratio of their costs."""
+
+    where: Where
+    cpu: OnDevice
+    gpu: OnDevice
+    cases: tuple[str, str]
+    difference: Unpaired
+
+    def is_clear(self, level: float, minimum_effect: float) -> bool:
+        """Whether one device is the faster by more than the minimum effect."""
+        low, high = self.difference.interval(level)
+        return abs(self.difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
+
+
+def _level(found: Compared, pairs: Sequence[_Pair]) -> float:
+    """Return the level of an interval that is corrected for all comparisons, and for the looks that the run held."""
+    return 1 - found.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(pairs), 1))
+
+
+def _is_open(pair: _Pair, level: float, minimum_effect: float) -> bool:
+    low, high = pair.difference.interval(level)
+    border = math.log1p(minimum_effect)
+    are_alike = -border < low and high < border  # False without an interval
+    return not are_alike and not pair.is_clear(level, minimum_effect)
+
+
+def _pairs(found: Compared) -> list[_Pair]:
+    kinds = {name: found.run.catalogue.variant(name).kind for name in set(found.latencies["variant"])}
+    order = usual_gradients(found.run.catalogue, found.baseline)
+    placed: dict[Where, dict[str, list[Row]]] = {}
+    for rows in found.rows_by_op.values():
+        for row in rows:
+            if kinds[row["variant"]] in CANDIDATES and row["seconds"] > 0 and not row["too_noisy"]:
+                where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
+                placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
+    fastest = {
+        where: [_on_device(at[place], found.baseline, order) for place in (CPU, GPU)]
+        for where, at in placed.items()
+        if {CPU, GPU} <= set(at)
+    }
+    if not fastest:
+        return []
+    logs = _log_estimates(found.run, found.rounds, {case for both in fastest.values() for case, _ in both})
+    return [
+        _Pair(where, cpu, gpu, (on_cpu, on_gpu), _difference(logs[on_cpu], logs[on_gpu]))
+        for where, ((on_cpu, cpu), (on_gpu, gpu)) in fastest.items()
+    ]
+
+
+def _on_device(rows: Iterable[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
+    """Return the id of the fastest case of some rows, and what is told of it."""
+    every = list(rows)
+    best = min(every, key=lambda row: (row["seconds"], row["label"]))
+    ours = sorted(
+        (row for row in every if row["variant"] == baseline), key=lambda row: standing(str(row["gradient"]), order)
+    )
+    callback = float(ours[0]["seconds"]) if ours else None
+    return str(best["case"]), OnDevice(str(best["label"]), float(best["seconds"]), callback, int(best["launches"]))
+
+
+def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
+    """Return the estimate over launches of the log of each case's cost, its spread moved towards what is usual."""
+    medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
+    medians = medians[medians["value"] > 0]
+    medians = medians.assign(value=medians["value"].map(math.log))
+    found = over_each_machine(medians, run.hosts) if run.hosts else estimate.estimates(medians)
+    return dict(zip(found, estimate.moderated(list(found.values())), strict=True))
+
+
+def _difference(cpu: Estimate, gpu: Estimate) -> Unpaired:
+    """Return the log of the ratio; nothing is added for what runs differ by, because it is one run."""
+    return Unpaired(gpu.mean - cpu.mean, math.nan, min(cpu.n, gpu.n), first=cpu, second=gpu)
+
+
+def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceComparison:
+    low, high = pair.difference.interval(level)
+    mean = pair.difference.mean
+    return DeviceComparison(
+        *pair.where,
+        pair.cpu,
+        pair.gpu,
+        estimate.exp(mean),
+        None if math.isnan(low) else estimate.exp(low),
+        None if math.isnan(high) else estimate.exp(high),
+        ("cpu" if mean > 0 else "gpu") if pair.is_clear(level, minimum_effect) else None,
+    )
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """Where an op should run over its sizes.
+
+    Attributes:
+        op, direction, mode, dtype: where it holds.
+        sizes: at each measured size, ascending.
+    """
+
+    op: str
+    direction: str
+    mode: str
+    dtype: str
+    sizes: tuple[DeviceComparison, ...]
+
+    def devices_text(self) -> str:
+        """Return the device at each range of sizes: `cpu at 10–1 k, gpu at 1 M`."""
+        ranges = ((device, list(some)) for device, some in groupby(self.sizes, lambda one: one.device))
+        return ", ".join(
+            f"{device or 'unclear'} at {formatting.size_range(some[0].size, some[-1].size)}" for device, some in ranges
+        )
+
+    def ratios_text(self) -> str:
+        """Return the time on the GPU over that on the CPU, from the least to the most over the sizes."""
+        least, most = min(one.ratio for one in self.sizes), max(one.ratio for one in self.sizes)
+        ends = dict.fromkeys(map(formatting.ratio, (least, most)))
+        return " to ".join(ends)
+
+
+def summaries_of(comparisons: Sequence[DeviceComparison]) -> tuple[DeviceSummary, ...]:
+    """Return the comparisons by op, direction, mode and dtype, in their order."""
+    found: dict[tuple[str, str, str, str], list[DeviceComparison]] = {}
+    for one in comparisons:
+        found.setdefault((one.op, one.direction, one.mode, one.dtype), []).append(one)
+    return tuple(DeviceSummary(*where, tuple(sorted(some, key=lambda one: one.size))) for where, some in found.items())

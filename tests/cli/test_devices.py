@@ -1,0 +1,96 @@
+"""`--device cpu,gpu` measures both in one run, survives an interrupt between them, and reports where to run each op."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import stored
+from commands import Call
+from pyopbench.cli.run import EXIT_INTERRUPTED
+from pyopbench.engine.launch import WarmLaunch
+from pyopbench.model.case import Case
+
+VARIANTS = ("py_function_numpy", "native")
+SECONDS = {
+    "py_function_numpy/cpu": 0.5,
+    "native/cpu": 0.25,
+    "py_function_numpy/gpu": 0.75,
+    "native/gpu": 0.125,
+}
+
+
+@pytest.fixture
+def both(planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Plan cases on both devices, of which each takes a time of its own, and return their ids."""
+    cases = [stored.case(variant, placement=place) for place in ("cpu", "gpu") for variant in VARIANTS]
+    planned("native", cases=cases)
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    monkeypatch.setenv("FAKE_WORKER_SECONDS", json.dumps(SECONDS))
+    return cases
+
+
+WORDS = ("--launches", 3, "--settings", "rounds=2", "--until", "end", "--no-probes")
+
+
+def require_answers(folder: Path, cases: list[str]) -> None:
+    lines = stored.read_lines(folder)
+    launches = {case: set[int]() for case in cases}
+    for line in (line for line in lines if line["kind"] == "group"):
+        for case in line["samples"]:
+            launches[case].add(line["launch"])
+    assert {len(found) for found in launches.values()} == {3}
+    assert not [failure for line in lines for failure in line.get("failures", ())]
+    (found,) = json.loads((folder / "decisions.json").read_text(encoding="utf-8"))["devices"]
+    assert found["cpu"] == {"label": "native", "seconds": 0.25, "callback_seconds": 0.5, "launches": 3}
+    assert found["gpu"] == {"label": "native", "seconds": 0.125, "callback_seconds": 0.75, "launches": 3}
+    assert [found[name] for name in ("ratio", "low", "high")] == pytest.approx([0.5] * 3)
+    assert found["device"] == "gpu"
+    assert 'id="devices"' in (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [("--device", "cpu,gpu"), ("--device", "cpu", "--device", "gpu")])
+def test_a_run_on_both_says_where_to_run_each_op(
+    words: tuple[str, ...], both: list[str], call: Call, tmp_path: Path
+) -> None:
+    ended = call("run", "double", *words, *WORDS, "--out", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    asked = [json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
+    assert next(one["axes"]["placements"] for one in asked if one["do"] == "plan") == ["cpu", "gpu"]
+    require_answers(tmp_path / "run", both)
+
+
+@pytest.mark.parametrize(("place", "number"), [("cpu", 1), ("gpu", 1), ("gpu", 2)])
+def test_a_run_that_was_interrupted_between_the_devices_is_resumed(
+    place: str, number: int, both: list[str], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, seen = WarmLaunch.sample, list[str]()
+
+    def interrupted(launch: WarmLaunch, group: str, rounds: int, sweep: int = 0) -> object:
+        seen.append(launch.placement)
+        if seen.count(place) > number:
+            raise KeyboardInterrupt
+        return whole(launch, group, rounds, sweep)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(WarmLaunch, "sample", interrupted)
+        assert call("run", "double", "--device", "cpu,gpu", *WORDS, "--out", tmp_path / "run").code == EXIT_INTERRUPTED
+    before = stored.read_lines(tmp_path / "run")
+    sampled = [Case.from_id(next(iter(one["samples"]))).placement for one in before if one["kind"] == "group"]
+    assert sampled.count(place) == number
+    ended = call("resume", tmp_path / "run")
+    assert ended.code == 0, ended.err
+    assert stored.read_lines(tmp_path / "run")[: len(before)] == before
+    require_answers(tmp_path / "run", both)
+
+
+def test_a_gpu_that_is_not_there_is_an_error_before_anything_is_measured(
+    both: list[str], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_WORKER_DEVICE", "there is none")
+    ended = call("run", "double", "--device", "cpu,gpu", *WORDS, "--out", tmp_path / "run")
+    assert ended.code == 2
+    assert not (tmp_path / "run").exists()
