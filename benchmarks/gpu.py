@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,14 +21,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from markdown_table import table
 from pyopbench.engine import certify, plan
 from pyopbench.engine.measure import measure_run
 from pyopbench.judge import judge
+from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import CopiesRow
 from pyopbench.store.run_sides import OpenRun
 
+STORED = Path(__file__).parents[1] / "results" / "gpu.json"
+"""What was seen on a GPU, put together from the files that its commands wrote."""
 OPS = ("sinh", "square")
 SIZES = (1, 1_000, 1_000_000)
 PERCENTS = (0, *certify.INJECTED)
@@ -145,6 +150,52 @@ def _why_not(simulated: CopiesRow | None, seen: CopiesRow) -> str:
 
 def _crossing(counts: Mapping[str, Mapping[str, Sequence[int]]]) -> list[list[int]]:
     return [list(counts[state][way]) for state in counted_copies.STATES for way in ("to_device", "to_host")]
+
+
+def checks_table(document: Mapping[str, Any]) -> str:
+    """Return how many cases and pairs came out how."""
+    verified, (same, *slowed) = document["verify"], document["pairs"]
+    rows = [
+        ("cases of `verify` on the GPU, right", f"{verified['right']:,}"),
+        ("wrong", str(verified["wrong"])),
+        ("not supported there", str(sum(verified["unsupported"].values()))),
+        ("pairs of the same code, told apart", f"{same['faster'] + same['slower']} of {same['pairs']}"),
+        ("at most, with 95% confidence", f"{same['bound']:.1%}"),
+        *((f"slowed by {one['percent']}%, found", f"{one['slower']} of {one['pairs']}") for one in slowed),
+    ]
+    return table(("", "how many"), rows)
+
+
+def counts_table(document: Mapping[str, Any]) -> str:
+    """Return how many rows of each variant the simulated device counted as the profiler did."""
+    rows = [
+        (f"`{name}`", one["rows"], one["comparable"], one["equal"])
+        for name, one in sorted(document["counts"]["by_variant"].items())
+    ]
+    total = document["counts"]
+    rows.append(("all", total["rows"], total["comparable"], total["equal"]))
+    return table(("op and variant", "rows", "comparable", "equal"), [tuple(map(str, row)) for row in rows])
+
+
+def callbacks_table(document: Mapping[str, Any]) -> str:
+    """Return the time of a call, forward, of each variant on the GPU."""
+    variants = ("native", "numba", "numpy_function", "py_func", "py_function", "py_function_numpy")
+    found: dict[tuple[str, int], dict[str, str]] = {}
+    for one in document["latencies"]:
+        if one["direction"] == "forward":
+            found.setdefault((one["op"], one["size"]), {})[one["variant"]] = formatting.seconds(one["seconds"])
+    rows = [(op, f"{size:,}", *(cells.get(name, "") for name in variants)) for (op, size), cells in found.items()]
+    return table(("op", "size", *variants), rows)
+
+
+def pipeline_table(document: Mapping[str, Any]) -> str:
+    """Return the median time of a step of the whole program, by how long the step alone takes."""
+    names = [name for name, found in document["pipeline"]["rows"][0]["seconds"].items() if found]
+    rows = [
+        (f"{one['share']:g}", *(formatting.seconds(statistics.median(one["seconds"][name])) for name in names))
+        for one in document["pipeline"]["rows"]
+    ]
+    return table(("step / input", *(f"`{name}`" for name in names)), rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,6 +33,7 @@ import census_tables  # noqa: E402 - likewise
 import gate_tables  # noqa: E402 - likewise
 
 import first_try_tables  # noqa: E402 - likewise
+import gpu  # noqa: E402 - likewise
 import pipeline_pairs  # noqa: E402 - likewise
 from bodies import tables  # noqa: E402 - likewise
 from markdown_table import table  # noqa: E402 - likewise
@@ -266,6 +267,12 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     },
     pipelines.STORED: {"": pipelines.report},
     pipeline_pairs.STORED: {"": pipeline_pairs.results_table},
+    gpu.STORED: {
+        "checks": gpu.checks_table,
+        "counts": gpu.counts_table,
+        "callbacks": gpu.callbacks_table,
+        "pipeline": gpu.pipeline_table,
+    },
     reader_fixtures.STORED: {"how it was made": tallies.made, "how many": reader_fixtures.results_table},
     callback_census.STORED: {
         "how many": census_tables.how_many,
