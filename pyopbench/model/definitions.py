@@ -27,10 +27,14 @@ Place: TypeAlias = tuple[str, int]
 
 LIBRARIES = tuple(
     f"{path}{os.sep}"
-    for path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    for path in {
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        os.path.dirname(os.path.dirname(np.__file__)),
+    }
     if path
 )
-"""Folders of code that is not the user's: Python's own modules, and installed packages."""
+"""Folders of code that is not the user's: Python's own modules, installed packages, and what is beside NumPy, because
+`pip install --target` puts packages into a folder of any name."""
 
 CHANGING = {
     *("append", "extend", "insert", "remove", "pop", "clear", "update", "setdefault", "popitem", "add", "discard"),

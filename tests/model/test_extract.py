@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import linecache
+import os
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from places import ROOT
 from pyopbench.model.definitions import CannotExtract, is_file_of_user
 from pyopbench.model.extract import Extraction, extract
 from pyopbench.model.extracted_module import Extracted, place_of_user
@@ -354,3 +357,13 @@ def test_a_package_in_any_environment_is_not_the_users(folder: str, tmp_path: Pa
     file.parent.mkdir(parents=True)
     file.touch()
     assert is_file_of_user(str(file)) == is_of_user
+
+
+def test_what_is_beside_numpy_is_not_the_users_whatever_the_folder_is_called(tmp_path: Path) -> None:
+    """Packages may be in a folder of any name, which is on PYTHONPATH."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    (folder / "numpy").symlink_to(Path(np.__file__).parent)
+    code = "import numpy; from pyopbench.model.definitions import is_module_of_user; print(is_module_of_user(numpy))"
+    path = os.pathsep.join((str(folder), str(ROOT)))
+    assert subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}) == b"False\n"

@@ -106,6 +106,9 @@ def _load(source: Path) -> Any:
 def _load_for_gpu(source: Path) -> None:
     if source in _refused_on_gpu:
         raise _refused_on_gpu[source]
+    reason = cuda.why_not_for(source)
+    if reason:  # nvcc would refuse the source for want of TensorFlow's headers
+        raise CannotCompile(reason)
     load_custom_ops(cuda.library_of(source))
 
 

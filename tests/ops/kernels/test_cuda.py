@@ -194,6 +194,17 @@ def test_others_say_that_they_are_not_elementwise(name: str) -> None:
     assert register.why_not(load_op(name)) is None
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_nvcc_is_not_asked_for_what_has_no_kernels(name: str, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever counts copies builds an op without asking first why it cannot be."""
+    op = load_op(name)
+    monkeypatch.setattr(register, "_load", lambda source: None)
+    with pytest.raises(CannotCompile) as refused:
+        register.body_of(op, on_gpu=True)
+    assert refused.value.message == cuda.why_not_for(op.kernel)
+    assert not log.exists() or calls(log) == []
+
+
 @pytest.fixture(scope="module")
 def _compiled(request: pytest.FixtureRequest) -> None:
     """The library of CUDA kernels, by the nvcc of this machine."""
