@@ -3,7 +3,7 @@
     python benchmarks/pipeline_on_gpu.py --out results/pipeline_on_gpu.json   # a minute, on a machine with a GPU
 
 Steps take 0.2, 1 and 5 times as long as making their input with the current callback. Everything is built, checked and
-timed as by `pyopbench pipeline --device gpu`, but in one process and for a few arrangements, which take turns. Times
+timed as by `pyopbench pipeline --device gpu`, but in one process, and for only a few arrangements, interleaved. Times
 are of the whole program: pipeline, copies to the GPU and step.
 """
 
@@ -43,7 +43,7 @@ COLUMNS = ("body", "step / input", *KEYS)
 
 
 def context_of(elements: Elements, step_seconds: float = 0.0) -> PipelineContext:
-    """Return what the arrangements are made from: in front of a step, or alone."""
+    """Return the context from which arrangements are built, in front of a step or without one."""
     settings = PipelineSettings((1,), (BATCH,), deterministic=True, processes=2)
     if step_seconds:
         settings = replace(settings, step_seconds=step_seconds, placement=GPU)
@@ -51,7 +51,7 @@ def context_of(elements: Elements, step_seconds: float = 0.0) -> PipelineContext
 
 
 def running(context: PipelineContext, key: str) -> RunningPipeline | str:
-    """Return an arrangement that is checked and warm, or why there is none."""
+    """Return an arrangement, checked and warm, or why it is left out."""
     arrangement, build = next(one for one in arrange_all(context) if one[0].key == key)
     if not callable(build):
         return build
@@ -66,7 +66,7 @@ def running(context: PipelineContext, key: str) -> RunningPipeline | str:
 
 
 def timed(pipelines: Mapping[str, RunningPipeline], rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of a step of each pipeline in every round; they take turns in random order."""
+    """Return the seconds of a step of each pipeline in every round, interleaved in random order."""
     found: dict[str, list[float]] = {key: [] for key in pipelines}
     keys, rng = list(pipelines), random.Random(0)
     for _ in range(rounds):
@@ -79,7 +79,7 @@ def timed(pipelines: Mapping[str, RunningPipeline], rounds: int) -> dict[str, li
 
 
 def measure(body: str, rounds: int) -> Iterator[dict[str, Any]]:
-    """Yield for each step what it takes with every arrangement, and why there is no time where there is none."""
+    """Yield for each step its time with every arrangement, or why there is none."""
     OWN_OPS[body] = read_target(str(EXAMPLE / f"{body}.py"), [], [])
     size = load_op(body).quick_sizes[0]
     elements = replace(make_elements(body, "numpy_function", size, "float32"), step_elements=BATCH)
@@ -100,7 +100,7 @@ def measure(body: str, rounds: int) -> Iterator[dict[str, Any]]:
 
 
 def copies_of(context: PipelineContext) -> dict[str, Any] | str:
-    """Return what a step copies according to TensorFlow's profiler, or why that is not known."""
+    """Return the copies of a step according to TensorFlow's profiler, or why they are not known."""
     *components, _ = next(iter(context.ready()))
     assert context.step is not None
     step = context.step
@@ -111,7 +111,7 @@ def copies_of(context: PipelineContext) -> dict[str, Any] | str:
 
 
 def cell_of(seconds: Mapping[str, Sequence[float]], key: str) -> str:
-    """Return the median of a step in milliseconds, with the range of all rounds."""
+    """Return the median time of a step in milliseconds, with the range over all rounds."""
     found = [1e3 * one for one in seconds.get(key, ())]
     return f"{statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f})" if found else "none"
 

@@ -1,12 +1,13 @@
-"""Takes the code for other GPUs out of a library: `python scripts/prune_gpu_code.py 90 libtensorflow_cc.so.2 ...`.
+"""Removes the code for other GPUs from a library: `python scripts/prune_gpu_code.py 90 libtensorflow_cc.so.2 ...`.
 
-A library of CUDA's compiler holds each kernel once for every generation of GPUs, and once as text (PTX) for later ones;
-CUDA takes the one that fits best. All but that one are overwritten with zeros, in place: the file keeps its size, and
+A library that CUDA's compiler made has each kernel once for every generation of GPUs, and once as text (PTX) for later
+ones; CUDA uses the one that fits best. All others are overwritten with zeros, in place: the file keeps its size, and
 compresses to much less. 90 is compute capability 9.0. A kernel that has no code for it keeps its newest text.
 
-The layout is that of `fatbinary_section.h` and of the headers of containers, which NVIDIA's tools print
-(`cuobjdump --dump-fatbin`): a container is a magic number, its version, the size of its header and of all that follows;
-each of its parts is a kind, a version, the size of its header, the size of its content, and further on its capability.
+The layout is that of `fatbinary_section.h` and of the headers of containers that NVIDIA's tools print
+(`cuobjdump --dump-fatbin`). A container begins with a magic number, its version, the size of its header, and the size
+of the rest. Each of its parts begins with its kind, a version, the size of its header, and the size of its content; its
+capability comes later in the header.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ CONTAINER, PART, CAPABILITY_AT = struct.Struct("<IHHQ"), struct.Struct("<HHIQ"),
 
 @dataclass(frozen=True)
 class Part:
-    """Code of one kind for one capability, at some bytes of the file."""
+    """Code of one kind for one capability, and where it is in the file."""
 
     kind: int
     capability: int
@@ -37,7 +38,7 @@ class Part:
 
 
 def containers(content: mmap.mmap | bytes, begin: int, end: int) -> Iterator[list[Part]]:
-    """Yield the parts of each container between two places."""
+    """Yield the parts of each container between two offsets."""
     at = begin
     while at + CONTAINER.size <= end:
         magic, _, header, size = CONTAINER.unpack_from(content, at)
@@ -55,7 +56,7 @@ def containers(content: mmap.mmap | bytes, begin: int, end: int) -> Iterator[lis
 
 
 def kept(parts: Sequence[Part], capability: int) -> Part | None:
-    """Return the part that CUDA takes on a GPU: code of its generation, not newer than it, else the newest text."""
+    """Return the part that CUDA uses on a GPU: code of its generation that is not newer, or else the newest text."""
     fitting = [one for one in parts if one.capability <= capability]
     code = [one for one in fitting if one.kind == CODE and one.capability // 10 == capability // 10]
     texts = [one for one in fitting if one.kind == TEXT]
@@ -63,10 +64,10 @@ def kept(parts: Sequence[Part], capability: int) -> Part | None:
 
 
 def prune(library: Path, capability: int) -> tuple[int, int]:
-    """Overwrite what a GPU of a capability does not use; return the bytes before and after.
+    """Overwrite the code that a GPU of a capability does not use; return the bytes of code before and after.
 
     Raises:
-        SystemExit: a kernel has nothing that runs there; nothing was overwritten.
+        SystemExit: a kernel has no code for that GPU; nothing was overwritten.
     """
     place = _section(library)
     if place is None:
@@ -85,9 +86,9 @@ def prune(library: Path, capability: int) -> tuple[int, int]:
 
 
 def _section(library: Path) -> tuple[int, int] | None:
-    """Return where the section begins and ends, or None if there is none."""
-    told = subprocess.run(["readelf", "-SW", str(library)], capture_output=True, text=True, check=True).stdout
-    for line in told.splitlines():
+    """Return the offsets at which the section begins and ends; None if there is no such section."""
+    output = subprocess.run(["readelf", "-SW", str(library)], capture_output=True, text=True, check=True).stdout
+    for line in output.splitlines():
         name, _, rest = line.partition("] ")[2].partition(" ")
         if name == SECTION:
             _, _, offset, size, *_ = rest.split()
@@ -98,4 +99,4 @@ def _section(library: Path) -> tuple[int, int] | None:
 if __name__ == "__main__":
     for path in map(Path, sys.argv[2:]):
         before, after = prune(path, int(sys.argv[1]))
-        sys.stdout.write(f"{path.name}: {before / 1e6:.0f} MB of code for GPUs, {after / 1e6:.0f} MB kept\n")
+        sys.stdout.write(f"{path.name}: {before / 1e6:.0f} MB of code for GPUs, {after / 1e6:.0f} MB of it kept\n")

@@ -139,8 +139,8 @@ class Answer:
         promised: share of a step of the program that is saved.
         seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
-        obstacle: why it is left alone: it could not be measured, nothing can replace it as the program is written, no
-            change saves enough, or a change was withdrawn after it was tried. Empty for a change.
+        obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
+            written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
     """
 
     action: Action
@@ -363,7 +363,7 @@ def ports_of(callback: Callback) -> tuple[str, ...]:
 
 
 def _bridges(callback: Callback) -> tuple[str, ...]:
-    """Return the other callbacks for the same body."""
+    """Return the other variants that call the same body back."""
     return (BRIDGE,) if callback.kind == "py_function" else ()
 
 
@@ -389,7 +389,7 @@ def _candidates(decision: Decision, judgement: Judgement) -> tuple[Candidate, ..
 
 
 def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
-    """Return what the variants save that were measured at every size, those that save most first."""
+    """Return the savings of the variants that were measured at every size, the largest first."""
     verdicts = frames.verdicts(judgement).dropna(subset="ratio")
     verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
     gains = {
@@ -428,9 +428,10 @@ def _arrangements(callback: Callback, found: PipelineJudgement) -> tuple[Candida
 
 
 def _least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:
-    """Return candidates with `numpy_function` first where no other one saves noticeably more of a step.
+    """Return candidates, with `numpy_function` first if no other one saves noticeably more of a step.
 
-    It changes least, and takes no more to start: Numba has to be imported, which no measurement of the op alone sees.
+    It changes the program least, and does not make it start more slowly. A port to `njit` does, because it imports
+    Numba, and measuring the op alone does not show that.
     """
     saved = {one.variant: one.promised.value for one in candidates if one.promised is not None}
     is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values()) - minimum_effect

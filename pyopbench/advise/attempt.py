@@ -46,7 +46,7 @@ RUNS_SHARE = 12
 """A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
 
 WRITTEN = 1_000_000_000
-"""When the files of a change were written, in each copy: Numba compiles a file again whose time is another one."""
+"""The modification time of the files of a change in each copy: Numba compiles a file again if its time differs."""
 
 NAMES = {
     "command": "the command",
@@ -155,7 +155,7 @@ class Attempt:
 
     @property
     def compiled(self) -> Path:
-        """The folder of what Numba compiled of the ports, which each run of a changed program finds."""
+        """The folder of the code that Numba compiled for ports; each run of a changed program gets a copy."""
         return self.folder / "compiled"
 
     def write(self, path: Path, content: Mapping[str, Any]) -> None:
@@ -249,7 +249,7 @@ class Attempt:
 
 
 def _copy_compiled(source: Path, target: Path, change: Iterable[str]) -> None:
-    """Copy what Numba compiled of the files of a change, which it keeps next to them."""
+    """Copy the code that Numba compiled for the files of a change, which it caches next to them."""
     for path in map(Path, change):
         place = path.parent / "__pycache__"
         for one in sorted((source / place).glob(f"{path.stem}.*.nb[ic]")):

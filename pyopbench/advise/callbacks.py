@@ -115,7 +115,7 @@ class Callback:
         calls, gradient_calls: how many.
         seconds: in the body and around it, as far as that is seen from Python, forward and gradient.
         flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
-        kept: what was kept of it, with files as in `file`; None where nothing was.
+        kept: what was kept of it, with file names as in `file`; None if nothing was kept.
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
         cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
@@ -271,7 +271,7 @@ class Shown:
         share: of a step that it takes at least, as seen from Python.
         most: largest share of a step that it could save.
         why_not: why it is left as it is; empty where it is measured.
-        is_small: is that because it takes too small a share?
+        is_small: is it left because it takes too small a share?
     """
 
     share: float
@@ -334,7 +334,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
-            # Nothing asked for a gradient, so the one that a tape might find through the body does not matter.
+            # The program asks for no gradient, so one that a tape might find through the body does not matter.
             *(["    differentiable=(),"] if body == "py_function" and not callback.gradient_calls else []),
             f"    baseline={baseline!r},",
             ")",
@@ -350,13 +350,13 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
 
 
 def _split_future(text: str) -> tuple[str, str]:
-    """Return the import of `annotations` that a source begins with, and the rest of it."""
+    """Return the import of `annotations` if a source begins with it, or an empty text, and the rest of the source."""
     future = "from __future__ import annotations\n"
     return (future, text.removeprefix(future)) if text.startswith(future) else ("", text)
 
 
 def in_lines_of_user(text: str, callback: Callback, op_file: Path) -> str:
-    """Return a text in which lines of the op file of a callback are those of the program that they were copied from."""
+    """Return a text in which places in the op file are replaced by the places in the program they were copied from."""
     source = KeptSource() if callback.kept is None else callback.kept.source
     block = _split_future(source.text)[1].strip()
     before, found, _ = read_bytes(op_file, SOURCE).decode().partition(block or "\0")

@@ -31,15 +31,15 @@ COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 NONE, MINUS = "–", "−"
 
 OBSTACLES: Mapping[Obstacle, str] = {
-    "no_port": "{} cannot be replaced as the program is written: change what the reason names, and run advise again.",
-    "not_measured": "{} could not be measured: remove what the reason names, and run advise again.",
+    "no_port": "{} cannot be replaced as the program is written: change what the reasons name, and run advise again.",
+    "not_measured": "{} could not be measured: mend what the reasons name, and run advise again.",
     "withdrawn": (
-        "For {}, changes were tried and withdrawn, as the reason says: if the runs vary or no time was left, run "
+        "For {}, changes were tried and withdrawn, see the reasons: if the runs vary or no time was left, run "
         "advise again with a larger --budget on an idle machine."
     ),
     "no_gain": "For {}, no change is worth it: there is nothing to do.",
 }
-"""Obstacle -> what to do about callbacks that are left alone for it; the reasons have the details of each."""
+"""Obstacle -> what to do about callbacks that are left alone because of it; the reasons have the details."""
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
@@ -111,7 +111,7 @@ def headline(advice: Advice) -> str:
 
 
 def _obstacles(advice: Advice) -> list[str]:
-    """Return why callbacks are left alone and what to do next, a sentence for each reason that there is."""
+    """Return why callbacks are left alone and what to do next, with a sentence for each obstacle that occurs."""
     found = Counter(row.answer.obstacle for row in advice.rows)
     return [text.format(formatting.count(found[key], "callback")) for key, text in OBSTACLES.items() if found[key]]
 

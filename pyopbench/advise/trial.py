@@ -117,9 +117,9 @@ class Trial:
         return ""
 
     def _compile(self, change: Mapping[str, bytes]) -> None:
-        """Run the changed program once, so that Numba keeps what it compiles: what counts is each later start."""
+        """Run the changed program once, so that Numba caches what it compiles: only later starts are timed."""
         longest = self.run_seconds
-        self._turn(f"compiling-{_mark(change)}", "with Numba compiling the port, which does not count", change)
+        self._turn(f"compiling-{_mark(change)}", "with Numba compiling the port, which is not timed", change)
         self.run_seconds = longest
 
     def _are_compiled(self, numbers: Sequence[int]) -> bool:
@@ -292,7 +292,7 @@ class Trial:
 def _placement(callback: Callback, answer: Answer) -> Placement:
     kept = callback.kept
     assert kept is not None
-    # Nothing asked a py_function for a gradient, or it is one of TensorFlow's own that autograph keeps.
+    # A py_function has a gradient to keep if the program asks for one, or if `autograph` calls its body unchanged.
     has_gradient = callback.kind == "py_function" and (callback.gradient_calls or answer.variant == "autograph")
     without_gradient = not has_gradient and not callback.in_input
     return Placement(

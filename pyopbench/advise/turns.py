@@ -56,8 +56,8 @@ class Realised:
         saved: share of the time that is saved; nan where nothing could be timed.
         low, high: its interval.
         runs: of each side.
-        start_seconds: how much longer the program takes until its steps are timed: a port for which Numba is imported,
-            or that is a larger graph to trace, takes longer to begin with; nan where its whole run is the step.
+        start_seconds: how much longer the program takes until its steps are timed, because it imports Numba or traces a
+            larger graph; nan if the whole run is the step.
     """
 
     unit: str

@@ -43,7 +43,7 @@ class WarmLaunch:
     Attributes:
         work: of the run.
         launch: its number, which it shares with the worker of another placement.
-        placement: of all its groups.
+        placement: the placement of all its groups.
         worker: the process; another one after a loss.
         todo: groups that it has still to prepare.
         prepared: groups that it keeps prepared.
@@ -60,7 +60,7 @@ class WarmLaunch:
         Args:
             work: of the run.
             launch: its number.
-            groups: what to prepare, at least one, all of one placement.
+            groups: the groups to prepare, at least one, all of one placement.
             is_apart: prepare what does not go with others too.
         """
         (self.placement,) = by_placement(groups)

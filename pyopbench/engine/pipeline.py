@@ -114,9 +114,9 @@ class PipelineRequest:
         require_known("device", [self.device], DEVICES)
         if self.device == GPU and not self.step_seconds:
             raise BadInput(
-                "on a GPU a pipeline is measured in front of a training step, whose time is not known",
+                "on a GPU, a pipeline is measured in front of a training step, and nothing says how long that takes",
                 received=option_text("device", GPU),
-                hint=f"give how long a step takes if its input is ready, and its batch size: "
+                hint=f"say how long a step takes when its input is ready, and its batch size: "
                 f"pyopbench pipeline {self.op} --device {GPU} --step-ms 40 --step-elements 32",
             )
         wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
@@ -141,7 +141,7 @@ class PipelineRequest:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a worker is asked for, as `worker.pipeline.measure.describe_pipelines` takes it."""
+        """The request to a worker, as `worker.pipeline.measure.describe_pipelines` takes it."""
         what = {"op": self.op, "variant": self.baseline, "size": self.size, "dtype": self.dtype, "elements": None}
         step = {"step_seconds": self.step_seconds, "step_elements": self.step_elements, "placement": self.device}
         return {"do": "pipeline", **what, **self.planned, **step}

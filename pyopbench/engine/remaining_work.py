@@ -68,7 +68,7 @@ class RemainingWork:
         own: the own ops of the run, as in the working tree.
         retried: groups that have cost a worker without a case to blame.
         apart: groups that do not go with others in one process: they leave something running, or want much memory.
-        losses: workers that variants of ops have cost on each placement since the run was begun or resumed.
+        losses: how many workers each variant of an op has cost on each placement since the run began or resumed.
         start_seconds: what the last worker took to start.
         case_seconds: what a case of a group took to prepare, the last time.
         ports: that a worker has written, by op, variant and dtype; the others are given them.
@@ -125,7 +125,7 @@ class RemainingWork:
 
     @property
     def placements(self) -> list[str]:
-        """The placements of all that is planned, in order."""
+        """The placements of the planned cases, in order."""
         return list(by_placement(self.planned))
 
     def wants_limits(self, placement: str) -> bool:
@@ -380,7 +380,7 @@ def failures_elsewhere(
         cases: ids of all cases that are still measured.
         launch: the launch in which it happened.
         told: ids of cases that have their failure.
-        losses: workers that each variant of an op has cost, by op, variant and placement; this one is counted.
+        losses: how many workers were lost, by op, variant and placement; this loss is added.
     """
     if lost.case is None:
         return []

@@ -98,7 +98,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
             within a budget, and neither launches nor rounds are given, there are as many of both as it allows.
         rounds: None for the usual, as of launches.
         until: None for the usual: a quick run stops once its answers are decided.
-        budget_seconds: None for the usual: a quick run of few ops has less,.
+        budget_seconds: None for the usual: a quick run of few ops has less.
         case_timeout_seconds: None for the usual.
         memory_limit_bytes: None for no limit.
         linearity: make graphs of 1, 2, 4 ... copies.
@@ -134,7 +134,7 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
 
 
 def _usual_budget(axes: Axes, usual: Settings) -> float | None:
-    """Return the usual budget: of a quick run less where it names few ops, and more for threads and further devices."""
+    """Return the usual budget: less for a quick run of few ops, and more for threads and for several devices."""
     if usual.budget_seconds is None:
         return None
     named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds

@@ -116,7 +116,7 @@ class Sweeps:
     def _turns(self) -> dict[str, list[WarmLaunch]]:
         """Return the groups that are open in random order, each with the launches that sample it, in random order.
 
-        What differs in its placement only is sampled one right after the other, so that drift hits both alike.
+        Groups that differ only in their placement follow one another, so that drift affects both alike.
         """
         turns: dict[str, list[WarmLaunch]] = {}
         for launch in self.launches:

@@ -79,7 +79,7 @@ def verify_cases(
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
-    """Leave out the larger sizes, and forward cases whose values a backward case checks anyway; the CPU comes first."""
+    """Return cases, those of the CPU first, without larger sizes and forward cases whose values backward checks too."""
     checked = {_forward(case) for case in cases if case.direction == "backward"}
     return [
         case
@@ -94,7 +94,7 @@ def _forward(case: Case) -> Case:
 
 
 class _Verification(WorkerLoop[Case]):
-    """Keeps a finding for each case that a worker was asked to verify, one of the placement of the case."""
+    """Keeps a finding for each case; a worker verifies cases of one placement."""
 
     def __init__(self, cases: Sequence[Case], start: Callable[..., Worker], tell: Callable[[int, int], None]) -> None:
         super().__init__(cases)

@@ -1,7 +1,7 @@
 """Workers prepare at the same time, as many as there are cores for and memory, until enough of them are warm.
 
-A launch has a worker for each placement: one that sees a GPU measures the CPU differently, and one that has measured
-the CPU has hidden the GPU from itself for good.
+A launch has a worker for each placement: a worker that sees a GPU measures the CPU differently, and a worker for the
+CPU has hidden the GPU, which TensorFlow cannot undo.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Warming:
         self._heard = threading.Event()
         # The first worker of a pipeline runs alone, to find out when the pipeline becomes steady. Later ones start,
         # check and warm up at the same time; they sample in turns, each while the others are idle.
-        # A training step on a GPU is calibrated while nobody else uses that GPU.
+        # While a training step on a GPU is calibrated, nothing else may use that GPU.
         is_on_gpu = any(work.is_in_pipeline and work.side.content.current.placement == GPU for work in works)
         self._most_at_once = 1 if is_on_gpu else len(usable_cores())
         most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS

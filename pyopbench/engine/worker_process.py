@@ -35,12 +35,12 @@ WORKER_VARIABLES = {
     "PYTHONFAULTHANDLER": "1",
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",
 }
-"""TensorFlow is silent, output is not kept back, and where a body crashes is told. Of a GPU's memory each worker takes
-what it needs: several are warm at once, and by default the first would take nearly all of it."""
+"""TensorFlow is silent, output is not buffered, and a crash is reported with its place. Each worker takes only the GPU
+memory that it needs: several are warm at once, and by default the first would take nearly all of it."""
 
 WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
-"""The worker then sees no GPU, whatever a user's module does when it is imported: once anything has run, TensorFlow
-refuses to hide one."""
+"""Hides the GPU from a worker, whatever a user's module does when it is imported: once an op has run, TensorFlow
+refuses to hide it."""
 
 LONGEST_ANSWER = 100
 """How much of an answer that is none is shown, in bytes."""
@@ -107,7 +107,7 @@ class Worker:
                 first of its answers.
             checkout: the files of the revision that it stands for; None for the working tree.
             own: the own ops of the run, which its first request has with it.
-            hides_gpu: is it for the CPU alone?
+            hides_gpu: is the worker for the CPU alone?
 
         Raises:
             WorkerLost: it did not come up; with the end of its log.

@@ -1,10 +1,9 @@
-"""Where each op should run: the fastest variant on the CPU against the fastest on a GPU, size by size.
+"""Where each op should run: the fastest variant on the CPU is compared with the fastest on a GPU, size by size.
 
-Each device is measured in processes of its own, which take turns within one run. So the ratio of two devices is one of
-two medians that were measured separately: what a launch was like on the one says nothing of the other, and the variance
-of the log ratio is the sum of both (B. L. Welch, Biometrika 34 (1947) 28-35). Inputs and results are where the op runs:
-what it costs to bring them there is no part of it, but for callbacks, whose Python runs on the host wherever they are
-pinned.
+Different processes measure the two devices, in turns within one run. So the ratio of two devices is not paired: the
+speed of a launch on one device does not predict that on the other, and the variance of the log ratio is the sum of both
+variances (B. L. Welch, Biometrika 34 (1947) 28-35). Inputs and results are on the device that the op runs on. Copying
+them there is not included, except for callbacks, whose Python runs on the host wherever they are pinned.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 CPU = "cpu"
 CANDIDATES = ("callback", "port")
-"""Kinds of variants that an op may be run as; what is measured to explain these is no place to run it."""
+"""Kinds of variants that a program can use; the others are measured only to explain these."""
 
 Row: TypeAlias = Mapping[str, Any]
 """A row of `latencies.latency_table`."""
@@ -44,10 +43,10 @@ class OnDevice:
     """What a call costs on one device.
 
     Attributes:
-        label: of the fastest variant there.
-        seconds: of it, per call.
-        callback_seconds: of the current callback there; None where it has no number.
-        launches: that measured the fastest variant.
+        label: the fastest variant.
+        seconds: its time per call.
+        callback_seconds: the time per call of the current callback there; None if it has no number.
+        launches: how many launches measured the fastest variant.
     """
 
     label: str
@@ -61,12 +60,12 @@ class DeviceComparison:
     """Where an op should run at one size.
 
     Attributes:
-        op, direction, mode, dtype, size: where it holds.
+        op, direction, mode, dtype, size: the cases that are compared.
         cpu, gpu: the fastest variant on each device.
-        ratio: time on the GPU over time on the CPU, each of its fastest variant; above 1 the CPU is faster.
+        ratio: time on the GPU over time on the CPU, each with its fastest variant; above 1 the CPU is faster.
         low, high: the interval of the ratio, corrected for all comparisons and interim analyses; None for one launch.
-        device: where to run it; None where the difference is not clear: below the minimum effect, or with an interval
-            that includes 1.
+        device: where to run the op; None if the difference is not clear: it is below the minimum effect, or the
+            interval includes 1.
     """
 
     op: str
@@ -83,20 +82,20 @@ class DeviceComparison:
 
 
 def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
-    """Return where each op should run, in the order of the latencies; none where only one device was measured.
+    """Return where each op should run, in the order of the latencies; empty if only one device was measured.
 
     Args:
-        found: what was compared within the devices of a run.
+        found: the comparisons within each device of a run.
     """
     pairs = _pairs(found)
     return tuple(_compared(pair, _level(found, pairs), found.minimum_effect) for pair in pairs)
 
 
 def open_device_cases(found: Compared, failed: Collection[str]) -> frozenset[str]:
-    """Return the fastest cases of both devices where it could still become clear which of them is the faster.
+    """Return the fastest cases of both devices, wherever more launches could show which device is faster.
 
     Args:
-        found: what was compared so far.
+        found: the comparisons so far.
         failed: ids of cases that are not measured again.
     """
     pairs = [pair for pair in _pairs(found) if not set(pair.cases) & set(failed)]
@@ -115,13 +114,13 @@ class _Pair:
     difference: Unpaired
 
     def is_clear(self, level: float, minimum_effect: float) -> bool:
-        """Whether one device is the faster by more than the minimum effect."""
+        """Whether one device is faster by more than the minimum effect."""
         low, high = self.difference.interval(level)
         return abs(self.difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
 
 
 def _level(found: Compared, pairs: Sequence[_Pair]) -> float:
-    """Return the level of an interval that is corrected for all comparisons, and for the looks that the run held."""
+    """Return the level of an interval that is corrected for all comparisons and interim analyses of the run."""
     return 1 - found.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(pairs), 1))
 
 
@@ -156,7 +155,7 @@ def _pairs(found: Compared) -> list[_Pair]:
 
 
 def _on_device(rows: Iterable[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
-    """Return the id of the fastest case of some rows, and what is told of it."""
+    """Return the id of the fastest case of some rows, and what is reported of it."""
     every = list(rows)
     best = min(every, key=lambda row: (row["seconds"], row["label"]))
     ours = sorted(
@@ -167,7 +166,7 @@ def _on_device(rows: Iterable[Row], baseline: str, order: list[str]) -> tuple[st
 
 
 def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
-    """Return the estimate over launches of the log of each case's cost, its spread moved towards what is usual."""
+    """Return the estimate over launches of the log of each case's cost, its spread shrunk towards the usual one."""
     medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
     medians = medians[medians["value"] > 0]
     medians = medians.assign(value=medians["value"].map(math.log))
@@ -176,7 +175,7 @@ def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str,
 
 
 def _difference(cpu: Estimate, gpu: Estimate) -> Unpaired:
-    """Return the log of the ratio; nothing is added for what runs differ by, because it is one run."""
+    """Return the log of the ratio, without a variance between runs, because there is only one run."""
     return Unpaired(gpu.mean - cpu.mean, math.nan, min(cpu.n, gpu.n), first=cpu, second=gpu)
 
 
@@ -199,8 +198,8 @@ class DeviceSummary:
     """Where an op should run over its sizes.
 
     Attributes:
-        op, direction, mode, dtype: where it holds.
-        sizes: at each measured size, ascending.
+        op, direction, mode, dtype: the cases that are compared.
+        sizes: the comparison at each measured size, ascending.
     """
 
     op: str
@@ -217,7 +216,7 @@ class DeviceSummary:
         )
 
     def ratios_text(self) -> str:
-        """Return the time on the GPU over that on the CPU, from the least to the most over the sizes."""
+        """Return the smallest and the largest ratio of all sizes, GPU to CPU, or one number if they look equal."""
         least, most = min(one.ratio for one in self.sizes), max(one.ratio for one in self.sizes)
         ends = dict.fromkeys(map(formatting.ratio, (least, most)))
         return " to ".join(ends)

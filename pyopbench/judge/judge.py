@@ -98,7 +98,7 @@ class Judgement(Compared):
 
     @cached_property
     def devices(self) -> tuple[DeviceComparison, ...]:
-        """Where each op should run, by size, in the order of the latencies; none where one device was measured."""
+        """Where each op should run, by size, in the order of the latencies; empty if only one device was measured."""
         return device_comparisons(self)
 
     @cached_property
@@ -122,10 +122,10 @@ class Judgement(Compared):
 
 
 def _pipeline_step(judgement: Judgement, rows: PipelineRows) -> TrainingStep:
-    """Return the step that takes the elements: the one that is given now, else the one that the run was planned for.
+    """Return the step that takes the elements: the one given now, or else the one that the run was planned for.
 
     Raises:
-        BadInput: the run was measured in front of another one.
+        BadInput: the run was measured in front of another step.
     """
     from pyopbench.judge import pipeline
 
@@ -137,7 +137,7 @@ def _pipeline_step(judgement: Judgement, rows: PipelineRows) -> TrainingStep:
                 "this pipeline was measured in front of another training step on the GPU",
                 received=f"--step-ms {1000 * given.seconds:g}",
                 legal=f"--step-ms {1000 * known:g}, or none",
-                hint="measure it again to know it for another step",
+                hint="for another step, measure the pipeline again",
             )
         return pipeline.step_of(plan)
     if judgement.step is None or judgement.step.calls < 1:

@@ -2,8 +2,8 @@
 
 What is compared is the time of an element, in shares of the current callback's in a plain `map`. A training step that
 overlaps with its input takes the longer of the two, so with a step the time of an element is `max(input, step)`: what
-hides behind the step costs nothing. Where the step runs on a GPU and is measured with its input, no such rule is
-needed: every time is that of both together, and the step alone is measured for comparison.
+hides behind the step costs nothing. A step that runs on a GPU needs no such rule: it is measured together with its
+input, and alone for comparison.
 """
 
 from __future__ import annotations
@@ -131,14 +131,14 @@ def _predicted(judgement: PipelineJudgement) -> str:
 def _measured_step_text(judgement: PipelineJudgement) -> str:
     step = judgement.step
     if step.seconds is None:
-        return "The step alone has no number, so whether it hides its input is not known."
+        return "The step alone could not be measured, so it is not known whether it hides its input."
     taken = formatting.ratio_interval(*step.share)
     batch, alone = formatting.count(step.elements, "element"), formatting.seconds(step.seconds)
     words = f"On the GPU, a step of {batch} takes {alone} alone and {taken} as long with the current callback before it"
     if judgement.is_hidden:
         return f"{words}: the input is hidden behind the step."
     if not judgement.is_not_hidden:
-        return f"{words}. Whether the input is hidden behind the step is too close to say."
+        return f"{words}: too close to say whether the input is hidden behind the step."
     return f"{words}: the step waits for its input. {_predicted(judgement)}"
 
 
@@ -146,7 +146,7 @@ def measured_text(judgement: PipelineJudgement) -> str:
     """Return in words what the measured pipeline contained."""
     program = judgement.program
     step = (
-        " Every rate includes copying to the GPU and a step there that does nothing but take --step-ms."
+        " Every rate includes the copies to the GPU and a simulated step there that takes --step-ms."
         if judgement.step.is_measured
         else ""
     )
@@ -308,9 +308,9 @@ class TrainingStep:
     Attributes:
         elements: that one step takes.
         seconds: that it takes with its input at hand; None where it is not known.
-        is_measured: does it run on a GPU, so that times of arrangements include it?
-        share: how many times as long it then takes with the current callback before it, and the ends of the interval,
-            by the ratios within launches; nan where there is none.
+        is_measured: does it run on a GPU, so that the times of arrangements include it?
+        share: if so, the time of a step with the current callback before it, divided by that of the step alone: the
+            mean over launches and the ends of its interval; nan if there is none.
     """
 
     elements: int
@@ -436,7 +436,7 @@ class PipelineJudgement:
         return self.step.seconds is not None and low > self.step.seconds_per_element
 
     def _share_of_step(self, end: int) -> float:
-        """Return an end of the interval of `TrainingStep.share`; the share itself where it has none."""
+        """Return an end of the interval of `TrainingStep.share`, or the share itself if it has no interval."""
         return self.step.share[end] if math.isfinite(self.step.share[end]) else self.step.share[0]
 
     def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
@@ -575,7 +575,7 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
 
 
 def _step_alone(frame: pd.DataFrame, step: TrainingStep) -> TrainingStep:
-    """Return a step with the time that it took alone on the GPU, which its calibration aimed at."""
+    """Return a step with the time that it took alone on the GPU, which is near what it was calibrated for."""
     medians = costs.launch_medians(frame, "seconds", UNIT).set_index(list(UNIT))
     alone, current = (np.log(medians[medians["case"] == key]["value"]) for key in (STEP, CURRENT))
     if alone.empty:

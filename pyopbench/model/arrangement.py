@@ -31,7 +31,7 @@ effort of a variant is added to it, so that of two ports the one that takes less
 CURRENT = "map"
 """Key of the current callback in a plain `map`."""
 STEP = "step"
-"""Key of the training step alone, its input ready, where the pipeline is measured in front of one."""
+"""Key of the training step alone, with its input ready; only if pipelines are measured in front of a step."""
 BODY = "body"
 """Form of calls of the body without any pipeline, from several threads and from several processes."""
 
@@ -56,7 +56,7 @@ WRITTEN_FORMS = (
 )
 """Forms whose arrangements are written as files, of the bodies for which that is possible."""
 BATCH_PORT_FORMS = ("port_batch", "device")
-"""Forms whose files have a port of a batch."""
+"""Forms whose files have a port for a batch."""
 POOLED_FORMS = ("processes", "pydataset")
 """Forms whose files have a pool of processes."""
 

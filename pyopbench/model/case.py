@@ -165,13 +165,13 @@ def forward_group(group: str) -> str:
 
 
 def place_and_rest(group: str) -> tuple[str, str]:
-    """Return the placement of a group, and the rest of its key, which it shares with its groups elsewhere."""
+    """Return the placement of a group, and the rest of its key, which is the same on other placements."""
     rest, _, placement = group.rpartition("/")
     return placement, rest
 
 
 def by_placement(groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return groups by their placement, in their order: a process that has seen the one cannot measure the other."""
+    """Return groups by their placement, in their order: a process can measure only one placement."""
     found: dict[str, list[str]] = {}
     for group in groups:
         found.setdefault(place_and_rest(group)[0], []).append(group)
@@ -187,8 +187,8 @@ class Axes:
         variants: names; empty for all that are not measured by name only.
         gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
         directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
-        modes: as in `Case`; empty for `node`, and on a GPU, where that is not measured, for `call`; the CPU, where
-            both are measured, then has both modes.
+        modes: as in `Case`; empty for `node`, or for `call` on a GPU, where `node` is not measured. If both devices are
+            measured, the CPU has both modes.
         threads: numbers of threads that call at once, each a mode `threads:N` besides `modes`.
         dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.

@@ -303,16 +303,16 @@ MODES = Option(
     flags=("--mode",),
     is_repeated=True,
     read=_names("modes"),
-    python="`node`, `call`, `eager`; `node` if empty, on a GPU `call`, and beside a GPU both on the CPU.",
+    python="`node`, `call`, `eager`. If empty: `node`, on a GPU `call`; with `cpu,gpu` both on the CPU.",
 )
 DEVICES = Option(
     "device",
-    "cpu, gpu if TensorFlow sees one, or cpu,gpu to learn where each op should run.",
+    "cpu; gpu if TensorFlow sees one; or cpu,gpu to find out where each op should run.",
     "NAME",
     WHAT,
     is_repeated=True,
     read=_names("placements"),
-    python="`cpu`; `gpu` where TensorFlow sees one; `cpu,gpu` for both, and where each op should run.",
+    python="`cpu`; `gpu` if TensorFlow sees one; or `cpu,gpu` to find out where each op should run.",
 )
 AXIS = Option(
     "axis",
@@ -761,11 +761,11 @@ PIPELINE = (
     ),
     Option(
         "device",
-        "gpu to measure in front of a step on the GPU that takes --step-ms.",
+        "gpu to measure the pipeline in front of a step on the GPU that takes --step-ms.",
         "NAME",
         WHAT,
         default="cpu",
-        python="`cpu` to measure the pipeline alone, `gpu` to measure it in front of such a step on the GPU.",
+        python="`cpu` to measure the pipeline alone, or `gpu` to measure it in front of such a step on the GPU.",
     ),
     MINIMUM_EFFECT_OPTION,
     replace(

@@ -478,7 +478,7 @@ def with_copies(extracted: Extracted, name: str) -> Extracted | None:
 
 
 def place_of_user(place: Place | None) -> Place | None:
-    """Return the user's file and line for a place in an extracted module, or in one that was extracted from that.
+    """Return the user's file and line for a place in an extracted module, even one extracted from another such module.
 
     Any other place is returned unchanged.
     """

@@ -32,7 +32,7 @@ output, a gradient those of its differentiable input."""
 
 @dataclass(frozen=True)
 class Refused:
-    """Why no body on arrays can be made of the body of a `tf.py_function`: the reason, a way out, and file and line."""
+    """Why the body of a `tf.py_function` cannot be rewritten for arrays: the reason, the next step, file and line."""
 
     why: str
     fix: str
@@ -53,7 +53,7 @@ class Own:
             is then this body between two conversions, and serves only as the reference.
         computes_on_arrays: True if that body computes with NumPy alone; `Op.numpy` is then a copy of it that takes
             arrays, and is a NumPy body like any.
-        is_rewritten: True if that copy has another source, because the body computes with tensors too.
+        is_rewritten: True if that copy has changed source, because the body computes with tensors too.
         refused: why there is no such copy, although the body computes with arrays as well as with tensors.
         tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
         fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
@@ -148,7 +148,7 @@ class Op:
 
     @property
     def is_written_for_tensors(self) -> bool:
-        """Does the function that ports are written from take eager tensors, as `.numpy()` asks for?"""
+        """Does the function that ports are written from take eager tensors, so that it may call `.numpy()`?"""
         return self.own is not None and self.own.py_function is not None and not self.own.is_rewritten
 
     @property

@@ -21,7 +21,7 @@ class OwnOp:
             function `(size, rng) -> tuple of arrays`, where `rng` is a `numpy.random.Generator`.
         numpy: the body of your current callback, on NumPy arrays.
         py_function: the body of your current `tf.py_function`, on eager tensors; give it instead of `numpy`. Where it
-            computes with NumPy, also next to operators on tensors, ports are made from it as from `numpy`.
+            computes with NumPy, even if it also uses operators on tensors, ports are made from it as from `numpy`.
         tensor: the op in TensorFlow ops.
         python: the op with Python control flow on tensors, for AutoGraph.
         numpy_gradient: `(inputs, outputs, output_gradients) -> gradients` in NumPy. There is one output gradient for

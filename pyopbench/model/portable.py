@@ -17,7 +17,7 @@ PORTABLE = (
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 BRIDGE = "numpy_function"
-"""The variant that calls the body as it is on arrays; a body of `tf.py_function` is written for arrays."""
+"""The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
 
 SKELETON = "custom_op"
 """The variant of which all but its loops is written: those are for the user."""

@@ -1,8 +1,8 @@
 """A body of `tf.py_function` that computes on arrays, as a body that takes them.
 
-It gets eager tensors and makes arrays of them: by `x.numpy()`, `np.asarray(x)`, or `np.sinh(x)` itself. What it returns
-it may make a tensor of again. Where operators compute with tensors and with arrays, it is rewritten (`mixed_body`).
-Where functions of TensorFlow compute anything, it is no such body.
+It gets eager tensors and makes arrays of them: by `x.numpy()`, `np.asarray(x)`, or `np.sinh(x)` itself. It may convert
+its results to tensors again. If its operators compute with tensors as well as arrays, it is rewritten (`mixed_body`).
+If it computes anything with functions of TensorFlow, it is no such body.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ LAMBDA = (lambda: None).__name__
 
 
 def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, needs_tape: bool = True) -> Body | None:
-    """Return a copy of a body that takes arrays; None where it computes with TensorFlow, or is another one on arrays.
+    """Return a copy of a body that takes arrays; None if it computes with TensorFlow, or the copy returns other values.
 
     Args:
         function: takes eager tensors.
-        examples: arrays to look at what it does with them.
-        needs_tape: does a gradient that the tape finds through it matter?
+        examples: arrays to run it on.
+        needs_tape: must a gradient that a tape finds through the body be kept?
 
     Raises:
-        CannotPort: it computes with arrays too, and cannot be rewritten to do so alone; with the user's line.
+        CannotPort: it mixes tensors with arrays, and cannot be rewritten for arrays alone; with the user's line.
     """
     if function is None or _is_of_tensorflow(function):
         return None

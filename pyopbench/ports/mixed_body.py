@@ -1,8 +1,8 @@
-"""A body of `tf.py_function` that computes with tensors and with NumPy, as one that takes arrays.
+"""Rewrites a body of `tf.py_function` that computes with tensors and with NumPy, so that it takes arrays.
 
-In `x[:, 0] - flag * 1e9` TensorFlow converts the array to the dtype of the tensor, and NumPy would widen both. The body
-that is written here converts the array itself. Where that is necessary is seen while the body runs on tensors. The new
-body then runs on arrays, and each value inside of it has to have the dtype, the shape and the bits of the old one.
+In `x[:, 0] - flag * 1e9` TensorFlow converts the array to the dtype of the tensor, and NumPy would widen both. The new
+body converts the array itself. Where that is necessary is observed while the old body runs on tensors. The new body
+then runs on arrays, and each value inside it must have the same dtype, shape and bits as in the old one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import written
 
 VALUE, BEFORE = "pyopbench_value", "pyopbench_before"
-"""The functions that a watched body calls: with a value, and with a name and what is added to it."""
+"""The functions that a watched body calls: with a value, and for `x += y` with `x` and `y`."""
 
 MOST_VALUES = 100_000
 """Values inside a body that are compared; a body with more is refused."""
@@ -39,27 +39,27 @@ VALUES = (
     *(ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.Constant, ast.Dict, ast.IfExp, ast.List, ast.ListComp),
     *(ast.Name, ast.Subscript, ast.UnaryOp),
 )
-"""Expressions whose values are compared. A tuple may have no brackets, so it cannot be an argument as it stands."""
+"""Expressions whose values are compared. Not tuples: without parentheses, one cannot be passed as an argument."""
 
 OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
 
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
 Value: TypeAlias = tuple[Any, ...]
-"""What is compared of a value: its kind, and of arrays and tensors dtype, shape and a hash of their bits."""
+"""The part of a value that is compared: its kind, and of arrays and tensors the dtype, shape and a hash of the bits."""
 
 
 def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
-    """Return a body that takes arrays, and computes what another one does with eager tensors.
+    """Return a body that takes arrays and returns the same as another one does for eager tensors.
 
-    None where there are no arrays in that, so that it is one of TensorFlow alone.
+    The result is None if the body uses no arrays, but TensorFlow alone.
 
     Args:
-        function: takes eager tensors.
+        function: the body that takes eager tensors.
         examples: arrays for its arguments.
 
     Raises:
-        CannotPort: there is none, or not all of the body runs on the examples; with the user's line.
+        CannotPort: the body cannot be rewritten, or the examples do not reach all of it; with the user's line.
     """
     try:
         extracted, _, _ = extract(lambda extraction: extraction.add(written(function), "", len(examples[0])))
@@ -93,13 +93,13 @@ def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
 
 
 class _Run:
-    """What is seen while a body runs.
+    """What is recorded while a body runs.
 
     Attributes:
-        values: of its expressions, with their numbers, in the order in which they were computed.
-        casts: by the number of an operand, the dtypes that TensorFlow converted it to: `None` for none.
-        kinds: by number, what an expression was.
-        outputs: of each call.
+        values: the number of each expression with its value, in the order in which they were computed.
+        casts: number of an operand -> the dtypes that TensorFlow converted it to, `None` if it was not converted.
+        kinds: number of an expression -> the kinds of its values, such as `tensor`.
+        outputs: the outputs of each call.
     """
 
     def __init__(self, parents: dict[int, ast.AST]) -> None:
@@ -111,7 +111,7 @@ class _Run:
         self.last: dict[int, Any] = {}
 
     def value(self, number: int, value: Any) -> Any:
-        """Note the value of an expression, and return it."""
+        """Record the value of an expression, and return it."""
         if len(self.values) == MOST_VALUES:
             raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
         self.values.append((number, _of(value)))
@@ -125,7 +125,7 @@ class _Run:
         return value
 
     def before(self, number: int, name: Any, value: Any) -> Any:
-        """Note what a name is before something is added to it, and return what that is."""
+        """Record both sides of `x += y` before the addition, and return `y`."""
         self.value(number, name)
         node = self.parents[number]
         assert isinstance(node, ast.AugAssign)
@@ -133,7 +133,7 @@ class _Run:
         return value
 
     def _note_operands(self, left: ast.expr, right: ast.expr, result: Any) -> None:
-        """Note what TensorFlow converted the operands to: it computes if it returns a tensor."""
+        """Record what TensorFlow converted the operands to; if the result is a tensor, TensorFlow has computed it."""
         one, other = (self.last.get(number_of(node), _literal(node)) for node in (left, right))
         computes = tf.is_tensor(result)
         self._note(left, one, other if computes and tf.is_tensor(other) else None)
@@ -159,7 +159,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return something of the kind of a literal, which is not watched."""
+    """Return a list for a literal list or tuple, whose value may not be recorded; None for any other node."""
     return [0] if isinstance(node, ast.List | ast.Tuple) else None
 
 
@@ -170,7 +170,7 @@ def _of(value: Any) -> Value:
         array = np.asarray(value)
         if array.dtype.hasobject:
             return ("array", "object", array.shape, repr(array.tolist()))
-        if array.dtype.kind in "fc":  # there are several NaN, and which one results is up to the library
+        if array.dtype.kind in "fc":  # NaN has several bit patterns, and libraries differ in which they return
             array = np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
         bits = hashlib.blake2b(array.tobytes(), digest_size=16).digest()
         return ("array", array.dtype.name, array.shape, bits)
@@ -184,10 +184,11 @@ class _Edits:
     """Changes of a source, none of which changes the number of its lines.
 
     Attributes:
-        around: begin and end of an expression, and the text before it and behind it; of those with the same ends the
-            first is the outermost.
-        inside: the same, of what belongs to the expression, as the `len` of `len(x.shape)` for `x.shape.rank`.
-        instead: begin and end of a piece without expressions that stay, and what is there instead.
+        around: begin and end of an expression, and the text to put before and after it; of several changes of the same
+            expression, the first is the outermost.
+        inside: the same for text that becomes part of the expression, such as `len` in `len(x.shape)` for
+            `x.shape.rank`.
+        instead: begin and end of a piece that contains no expression to keep, and the text that replaces it.
     """
 
     def __init__(self) -> None:
@@ -196,7 +197,7 @@ class _Edits:
         self.instead: list[tuple[int, int, str]] = []
 
     def replaces_end(self, span: tuple[int, int]) -> bool:
-        """Does an expression begin or end inside of a piece that is replaced?"""
+        """Does an expression begin or end in a piece that is replaced?"""
         return any(begin < place < end for begin, end, _ in self.instead for place in span) or any(
             begin <= span[0] and span[1] <= end for begin, end, _ in self.instead
         )
@@ -206,7 +207,7 @@ class _Edits:
         events: list[tuple[Any, ...]] = []
         for rank, (begin, end, before, after) in enumerate([*self.around, *self.inside]):
             events += [(begin, 2, -end, rank, begin, before), (end, 0, -begin, -rank, end, after)]
-        for begin, end, new in self.instead:  # behind what ends there, and behind what begins there
+        for begin, end, new in self.instead:  # after texts that end there, and after texts that begin there
             is_head = any(begin == one for one, _, _, _ in self.around)
             events.append((begin, 3 if is_head else 1, 0, 0, end, new))
         pieces, position = [], 0
@@ -217,7 +218,7 @@ class _Edits:
 
 
 class _Body:
-    """A body in a module of its own: it runs with changes, and what its expressions are is seen."""
+    """A body in a module of its own, which runs with changes while its values are recorded."""
 
     def __init__(self, extracted: Extracted) -> None:
         self.extracted = extracted
@@ -227,7 +228,7 @@ class _Body:
         self.scope = vars(load(extracted))
 
     def run(self, edits: _Edits, calls: Sequence[Sequence[Any]]) -> _Run:
-        """Call the body, and return what was seen."""
+        """Call the changed body, and return what was recorded."""
         run, watching = _Run(self.nodes), _Edits()
         watching.instead, watching.around, watching.inside = edits.instead, list(edits.around), edits.inside
         for node in self._watched():
@@ -244,7 +245,7 @@ class _Body:
             exec(code, scope)
         except Exception as error:  # as with data that the extracted module reads only once
             raise CannotPort(f"the module of the body cannot be loaded twice: {error}", fix=FIX) from error
-        run.values.clear()  # what the module computes when it is loaded
+        run.values.clear()  # those that the module computes when it is loaded
         for arguments in calls:
             run.outputs.append(self._call(scope[self.extracted.names[-1]], arguments))
         return run
@@ -266,10 +267,10 @@ class _Body:
                 yield from _watched_in(statement)
 
     def edits(self, run: _Run) -> _Edits:
-        """Return the changes with which the body takes arrays, by what was seen when it ran on tensors.
+        """Return the changes with which the body takes arrays, from what was recorded when it ran on tensors.
 
         Raises:
-            CannotPort: TensorFlow computes in it by a function, or an operator has not run.
+            CannotPort: it calls a function of TensorFlow, or an operator has not run.
         """
         edits = _Edits()
         numpy = next((name for name, value in self.scope.items() if value is np), "")
@@ -280,10 +281,10 @@ class _Body:
         return edits
 
     def _require_run(self, definition: ast.AST, run: _Run) -> None:
-        """Check that what has not run makes no tensor of an array, and no array of a tensor.
+        """Check that code that has not run cannot turn an array into a tensor, or a tensor into an array.
 
         Raises:
-            CannotPort: it might: the operators that compute with it would have other rules.
+            CannotPort: it might, and operators on the result would then follow other rules.
         """
         nodes = list(ast.walk(definition))
         kinds: dict[str, set[str]] = {}
@@ -302,20 +303,26 @@ class _Body:
             for value, targets in _bindings_in(node):
                 becomes_tensor = any(TENSOR in kinds[one.id] for one in _names_in(targets))
                 if not has_run(value) and (becomes_tensor or may_be_tensor(value)):
-                    raise self._refusal(value, "no recorded call has run this, so what it makes is not known")
+                    raise self._refusal(
+                        value,
+                        "no recorded call has run this, so it is not known whether it returns a tensor or an array",
+                    )
             if isinstance(node, ast.IfExp | ast.BoolOp) and has_run(node):
                 ways = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
                 is_tensor = any(TENSOR in run.kinds.get(number_of(one), ()) for one in (node, *ways))
                 if any(not has_run(one) and (is_tensor or may_be_tensor(one)) for one in ways):
-                    raise self._refusal(node, "only one way of this has run, so what it makes is not known")
+                    raise self._refusal(
+                        node,
+                        "not all branches of this have run, so it is not known whether they return tensors or arrays",
+                    )
         both = {name for name, found in kinds.items() if TENSOR in found and {ARRAY, SCALAR} & found}
         self._require_always(definition, both)
 
     def _require_always(self, definition: ast.AST, names: set[str]) -> None:
-        """Check that names which are tensors first and arrays then become so whichever way the body takes.
+        """Check that names that are tensors at first and arrays later, or the reverse, change so on every path.
 
         Raises:
-            CannotPort: one is bound by a part that may not run.
+            CannotPort: one is bound in a part that may not run.
         """
         every = [one for one in _names_in([definition]) if one.id in names]
         for node in ast.walk(definition):
@@ -323,10 +330,10 @@ class _Body:
                 continue
             within = {*_names_in([node])}
             bound = [one for one in every if one in within and isinstance(one.ctx, ast.Store)]
-            stays = isinstance(node, ast.For)  # of a loop that runs, each round binds it again
+            stays = isinstance(node, ast.For)  # in a loop that runs, each iteration binds it again
             bound = [one for one in bound if not stays or any(o.id == one.id and o not in within for o in every)]
             if bound:
-                why = f"`{bound[0].id}` is a tensor or an array by whether this runs"
+                why = f"whether `{bound[0].id}` is a tensor or an array depends on whether this runs"
                 raise self._refusal(bound[0], why)
 
     def _edit(self, node: ast.AST, definition: ast.AST, run: _Run, edits: _Edits, numpy: str) -> None:
@@ -338,11 +345,11 @@ class _Body:
                 head, _, tail = PLACE.split(instead.text)
                 edits.instead += [(begin, first, head), (last, end, tail)]
             elif _is_of_tensorflow(self._value(node.func, definition)):
-                raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow's")
+                raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow")
         if isinstance(node, OPERATORS) and number not in run.kinds and _is_local(node):
-            raise self._refusal(node, "no recorded call has computed this, so its dtype is not known")
+            raise self._refusal(node, "no recorded call has run this, so its dtypes are not known")
         if isinstance(node, ast.AugAssign) and TENSOR in run.kinds.get(number, ()):
-            if ARRAY in run.kinds[number]:  # which is changed in place, and other names may have it
+            if ARRAY in run.kinds[number]:  # which changes in place, also under its other names
                 raise self._refusal(node, "this is a tensor in one call and an array in another one")
             (begin, first), (value, _), (_, end) = map(source.span, (node.target, node.value, node))
             name, sign = source.text(begin, first), source.text(first, value)
@@ -360,7 +367,7 @@ class _Body:
             return
         names = {cast[0] if cast else "" for cast in casts}
         if len(names) > 1:
-            raise self._refusal(node, "this meets a tensor in one call and an array in another one")
+            raise self._refusal(node, "the other operand is a tensor in one call and an array in another one")
         dtype = "bool_" if names == {"bool"} else names.pop()
         if not numpy or not hasattr(np, dtype):
             raise self._refusal(node, f"NumPy has no {dtype}" if numpy else "the body does not import NumPy")
@@ -369,7 +376,7 @@ class _Body:
         edits.around.append((*self.source.span(node), before, after))
 
     def _edit_attribute(self, node: ast.AST, run: _Run, edits: _Edits) -> None:
-        """Change what only tensors have: `x.get_shape()`, `x.shape.as_list()`, `x.dtype.as_numpy_dtype`."""
+        """Replace attributes that only tensors have: `x.get_shape()`, `x.shape.as_list()`, `x.dtype.as_numpy_dtype`."""
         is_called = isinstance(node, ast.Call) and not node.args and not node.keywords
         attribute = node.func if is_called else node  # type: ignore[attr-defined]
         if not isinstance(attribute, ast.Attribute):
@@ -388,14 +395,14 @@ class _Body:
         return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
 
     def require_same(self, found: _Run, expected: _Run, edits: _Edits) -> None:
-        """Check that each value is what it was.
+        """Check that each value is the same as before.
 
         Raises:
             CannotPort: one is not; with its line.
         """
         left = next((number for number, kinds in found.kinds.items() if TENSOR in kinds), None)
         if left is not None:
-            raise self._refusal(self.nodes[left], "this is a tensor that is made outside of the body")
+            raise self._refusal(self.nodes[left], "this is a tensor that was created outside of the body")
         replaced = {number_of(one) for one in self._watched() if edits.replaces_end(self.source.span(one))}
         before = [one for one in expected.values if one[0] not in replaced]
         after = [one for one in found.values if one[0] not in replaced]
@@ -407,7 +414,7 @@ class _Body:
             raise self._refusal(self.definitions[-1], "with arrays, the body returns something else")
 
     def _refusal(self, node: Any, why: str) -> CannotPort:
-        return CannotPort(f"tensors are mixed with NumPy: {why}", fix=FIX, place=(self.source.path, node.lineno))
+        return CannotPort(f"the body mixes tensors with NumPy: {why}", fix=FIX, place=(self.source.path, node.lineno))
 
     def _place_of(self, error: BaseException) -> tuple[str, int]:
         place, trace = (self.source.path, self.definitions[-1].lineno), error.__traceback__
@@ -426,18 +433,18 @@ TENSOR_ATTRIBUTES = {
     ("rank", False): (SHAPE, "len", ""),
     ("as_numpy_dtype", False): (DTYPE, "", ""),
 }
-"""Attributes and whether they are called: what has them, what is called with that instead, and what follows it."""
+"""Attribute and whether it is called -> the kind that has it, and the function or the attribute to use instead."""
 
 
 def _difference(old: Value, new: Value) -> str:
     names = [f"{one[1]} {list(one[2])}" if one[0] == "array" else one[0] for one in (old, new)]
     if names[0] != names[1]:
         return f"this is {names[0]} with tensors and {names[1]} with arrays"
-    return "with arrays, this has other values"
+    return "this has other values with arrays than with tensors"
 
 
 def _watched_in(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is watched in a statement: not what is called, or has no place of its own in the text."""
+    """Yield the nodes of a statement to record: no called functions, and nothing without a place in the text."""
     if isinstance(node, ast.JoinedStr | ast.Delete):
         return
     if isinstance(node, Function):
@@ -457,7 +464,7 @@ def _watched_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bindings_in(node: ast.AST) -> list[tuple[ast.expr, list[Any]]]:
-    """Return a value that a node binds to names, and where."""
+    """Return the value that a node binds, and the targets."""
     value = getattr(node, "iter" if isinstance(node, ast.For | ast.comprehension) else "value", None)
     targets = getattr(node, "targets", [getattr(node, "target", None)])
     return [(value, targets)] if value is not None and any(targets) else []
@@ -468,7 +475,7 @@ def _names_in(nodes: Sequence[ast.AST | None]) -> list[ast.Name]:
 
 
 def _is_local(node: ast.AST) -> bool:
-    """Is it an operator that is watched, and more than numbers?"""
+    """Is it an operator that is recorded, and has a name in it?"""
     if isinstance(node, ast.AugAssign):
         return isinstance(node.target, ast.Name)
     return any(isinstance(one, ast.Name) for one in ast.walk(node))

@@ -33,7 +33,7 @@ Its keys:
     machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines
                     differ; `text`: that in words; empty where all launches were on one machine
     devices         fields of `devices.DeviceComparison`: at each size the fastest variant on the CPU and on the
-                    GPU, and where to run the op; empty where one device was measured
+                    GPU, and where to run the op; empty if only one device was measured
     crc32           the checksum of the file, as results/README.md describes it; the last key
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.

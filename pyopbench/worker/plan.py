@@ -139,10 +139,10 @@ def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> P
 
 
 def modes_of(axes: Axes, placement: str) -> tuple[str, ...]:
-    """Return the modes to cover on a placement: by default the op inside a graph, on a GPU a call.
+    """Return the modes to cover on a placement: by default `node`, and on a GPU `call`.
 
-    Beside a GPU the CPU has a call as well, because what is measured in one mode only cannot be compared between them.
-    Calls from several threads are measured besides, on the CPU.
+    If a GPU is measured too, the CPU has both, because devices can be compared only in the same mode. Calls from
+    several threads are additional modes.
     """
     usual = ("call",) if placement == GPU else ("node", "call") if GPU in axes.placements else ("node",)
     return (*(axes.modes or usual), *(f"{THREADS}:{many}" for many in axes.threads))
@@ -256,7 +256,7 @@ def _is_of_py_function(op: Op, variant: Variant) -> bool:
 
 
 def _listed(op: Op) -> str:
-    """Return the bodies that an own op brings: one reason for all variants of others, which nobody asked for."""
+    """Return in words the bodies that an own op has: one reason for all variants that need another."""
     if not op.is_on_tensors:
         return " and a ".join(name for name in BODIES if getattr(op, name) is not None)
     tried = op.own.tried if op.own is not None else frozenset[str]()

@@ -158,7 +158,7 @@ class Keeper:
     def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
         """Return the source of a function with all it needs (`text`, `name`), or why it has none (`refused`).
 
-        `places` has file and line of the user's for each line of the text, or None.
+        `places` has the user's file and line for each line of the text, or None.
         """
         try:
             with _unchanged_random_numbers(), _on_path(self.package):

@@ -84,14 +84,17 @@ def is_simulated() -> bool:
 
 
 def why_not() -> str:
-    """Return why this TensorFlow cannot have the simulated device; an empty text if it can.
+    """Return why this TensorFlow cannot load the simulated device; an empty text if it can.
 
-    One with CUDA registers its own kernels for a GPU, and would give them the host's memory.
+    TensorFlow with CUDA has its own kernels for a GPU, and would run them on the host's memory.
     """
     if not tf.sysconfig.get_build_info().get("is_cuda_build", False):
         return ""
     version = tf.version.VERSION
-    return f"TensorFlow {version} is built with CUDA, and only one without can have it: `placement --tf {version}`"
+    return (
+        f"TensorFlow {version} is built with CUDA, and cannot load the simulated device; "
+        f"`placement --tf {version}` uses one that can"
+    )
 
 
 def simulate() -> Simulated:

@@ -142,7 +142,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
 def _tried_on_arrays(
     own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
 ) -> tuple[Body | None, Refused | None]:
-    """Return a copy of the body of a `tf.py_function` that takes arrays, or why there is none."""
+    """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused, or None."""
     if own.py_function is None or own.numpy is not None or own.seed_with:
         return None, None
     chosen = sizes if isinstance(make_inputs, Examples) else sizes[:1]

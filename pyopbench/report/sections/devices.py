@@ -1,4 +1,4 @@
-"""Where each op should run, and what that is worth; only for a run on the CPU and on a GPU."""
+"""Where each op should run, and how much time that saves; only for a run on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 INTRO = (
-    "The fastest variant on the CPU against the fastest on the GPU. {modes}; the two devices are measured by different "
-    "processes that take turns, so each ratio is of two medians over launches that were measured separately. Its "
-    "interval is corrected for {many} and for interim analyses. A difference is clear if it is above {effect} and the "
-    "interval excludes 1."
+    "The fastest variant on the CPU is compared with the fastest on the GPU, in mode {modes}. Different processes "
+    "measure the two devices, in turns, so each ratio compares two medians over launches that were measured "
+    "separately. Its interval is corrected for {many} and for interim analyses. A difference is clear if it is above "
+    "{effect} and the interval excludes 1."
 )
 WITHOUT_COPIES = (
     "Inputs and results are on the device that the op runs on. Copies between host and device are not included, except "
@@ -50,14 +50,14 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 
 
 def varying(judgement: Judgement) -> tuple[str, ...]:
-    """Return which of mode and dtype differ among what was compared; the others go without saying."""
+    """Return which of mode and dtype differ between comparisons, so that they have to be shown."""
     return tuple(field for field in ("mode", "dtype") if len({getattr(one, field) for one in judgement.devices}) > 1)
 
 
 def _intro(judgement: Judgement) -> Sequence[Block]:
     modes = formatting.listing(sorted({one.mode for one in judgement.devices}))
     told = INTRO.format(
-        modes=f"Compared in mode {modes}",
+        modes=modes,
         many=formatting.count(len(judgement.devices), "comparison"),
         effect=formatting.percent(judgement.minimum_effect),
     )

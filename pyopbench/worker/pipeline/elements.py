@@ -44,7 +44,7 @@ class Elements:
         inputs: for each element the arrays of its inputs, all elements of the same shapes.
         outputs: for each element the arrays that the body returns.
         body_seconds: what the body takes for an element, called alone from Python: the median.
-        step_elements: that a training step takes, if the pipelines are measured in front of one; else 0.
+        step_elements: elements of a training step, if the pipelines are measured in front of one; otherwise 0.
     """
 
     case: Case
@@ -92,7 +92,7 @@ class Elements:
 
     @property
     def delivered(self) -> int:
-        """How many elements come out of every form at a time: those of a step, or else a power of two from 1 to 32."""
+        """How many elements every form delivers at a time: those of a step, or else a power of two from 1 to 32."""
         if not self.stacks:
             return 1
         if self.step_elements:

@@ -46,8 +46,9 @@ class PipelineSettings:
         deterministic: do elements keep their order?
         processes: worker processes of a pool.
         private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
-        step_seconds: what a training step takes for each of its elements; 0 where that is not known.
-        placement: where that step runs: `cpu` for nowhere, because the pipelines are measured without it, or `gpu`.
+        step_seconds: the time of a training step divided by its number of elements; 0 if it is not known.
+        placement: `gpu` if the pipelines are measured in front of such a step on the GPU, `cpu` if they are measured
+            without a step.
     """
 
     parallel: tuple[int, ...]
@@ -114,7 +115,7 @@ class PipelineContext:
         return self._pools[key]
 
     def ready(self) -> tf.data.Dataset:
-        """Return deliveries without end that take no work: what the body, or the user's program, made before."""
+        """Return endless deliveries that take no work: outputs that the body or the user's program computed before."""
         if self.program is not None:
             steps = [tf.data.Dataset.from_tensors(tuple(one)) for one in self.program.reference]
             return reduce(tf.data.Dataset.concatenate, steps).repeat()
@@ -209,16 +210,16 @@ def size_effort(batch: int) -> float:
 
 
 def in_batched_form(context: PipelineContext, arrangement: Arrangement) -> tf.data.Dataset:
-    """Return batches that go through a port of a batch that the user has written; raises as `port_of_batch`."""
+    """Return batches that go through a port for a batch; raises as `port_of_batch`."""
     call = port_of_batch(context, arrangement)
     return in_batches(context, arrangement, lambda *columns: context.elements.shaped(call(*columns), arrangement.batch))
 
 
 def port_of_batch(context: PipelineContext, arrangement: Arrangement) -> Body:
-    """Return the port of a batch as its file has it, or as the user has written it: with a leading axis, or mapped.
+    """Return the port for a batch: that of its file, or else the user's own, with a leading axis or mapped.
 
     Raises:
-        Unsupported: it cannot be written, or neither agrees with the body; with the reason of the last.
+        Unsupported: it cannot be written, or no form of it agrees with the body; with the reason of the last form.
     """
     module = written_module(arrangement, context)
     if module is None:

@@ -189,7 +189,7 @@ def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.d
 
 
 def arrange_device(context: PipelineContext) -> Arrangements:
-    """Yield ports of a batch that leave the pipeline: the training step on the GPU begins with them."""
+    """Yield ports for a batch that run in the training step on the GPU, at its start, and not in the pipeline."""
     why = why_not_in_step(context)
     if why:
         yield Arrangement("device", "port", "outputs = port_of_batch(batch)  # in the step, on the device"), why
@@ -203,13 +203,13 @@ def arrange_device(context: PipelineContext) -> Arrangements:
 
 
 def why_not_in_step(context: PipelineContext) -> str | None:
-    """Return why no port can be moved into the training step, or None."""
+    """Return why no port can run in the training step; None if ports can."""
     if context.settings.placement != GPU:
-        return "the training step is not run: --device gpu runs it, with --step-ms, on a machine with a GPU"
+        return "no training step is run: use --device gpu and --step-ms, on a machine with a GPU"
     if context.program is not None:
-        return "the rest of your program's dataset takes what the stage makes, so the stage has to stay in it"
+        return "later stages of your program's dataset need the outputs of this one, so it has to stay there"
     if context.elements.delivered < 2:
-        return why_no_batch(context.elements, 1) or "a step of one element takes no batch"
+        return why_no_batch(context.elements, 1) or "with one element per step there is no batch"
     return None
 
 
@@ -218,7 +218,7 @@ def _source_in_batches(context: PipelineContext) -> tf.data.Dataset:
 
 
 def arrange_step(context: PipelineContext) -> Arrangements:
-    """Yield the training step alone, where it is run: with its input ready, for comparison."""
+    """Yield the training step alone, with its input ready, for comparison; nothing if no step is run."""
     if context.settings.placement == GPU:
         yield Arrangement(STEP, "keep", "# the step alone"), PipelineContext.ready
 

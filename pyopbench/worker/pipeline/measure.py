@@ -345,7 +345,7 @@ class RunningPipeline:
         return time.perf_counter() - start
 
     def _timed_in_python(self, elements: int) -> float:
-        """Draw as a training loop does: in Python, which needs the lock that a callback may hold."""
+        """Draw as a training loop does: in Python, which needs the GIL that a callback may hold."""
         iterator, step, start = self._iterator, self._step, time.perf_counter()
         for _ in range(elements // self.delivered):
             delivery = next(iterator)
@@ -354,7 +354,7 @@ class RunningPipeline:
         return time.perf_counter() - start
 
     def _for_step(self, delivery: Any) -> Sequence[Any]:
-        """Return what a step gets of a delivery: all but the numbers of its elements."""
+        """Return the part of a delivery that a step takes: everything but the numbers of its elements."""
         components: Sequence[Any] = delivery[:-1]
         return components
 
@@ -745,7 +745,7 @@ def describe_program(program: Program | None) -> dict[str, Any] | None:
 def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the arrangements of an op, or the error of its file, or what the body raised.
 
-    Where a GPU is asked for, and there is none, the answer is the `devices` that TensorFlow sees.
+    If a GPU is requested and there is none, the answer is the `devices` that TensorFlow sees.
 
     Args:
         request: `op`, `variant` (the current callback), `size`, `dtype` (each None for the usual one), `parallel`,

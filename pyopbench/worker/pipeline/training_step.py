@@ -1,9 +1,9 @@
-"""A training step on the GPU, in front of which pipelines are measured, and the port of a batch within it.
+"""A simulated training step on the GPU, in front of which pipelines are measured, and ports for a batch within it.
 
-The step is simulated: it copies a batch to the device, reads all of it there, and then multiplies matrices for as long
-as the user's step takes. A loop in Python draws a batch, calls the step and reads a number back, as a training loop
-reads its loss. That waits for the device without the interpreter's lock, while tf.data makes the next batch. So every
-time is that of the program as a whole: pipeline, copies and step.
+The step copies a batch to the device, reads all of it there, and then multiplies matrices for as long as the user's
+step takes. A loop in Python draws a batch, calls the step and reads a number back, as a training loop reads its loss.
+Reading waits for the device without holding the GIL, while tf.data makes the next batch. So every time is that of the
+program as a whole: pipeline, copies and step.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from pyopbench.worker.prepare import gpu
 
 SCOPE = SCOPES[DEVICE]
 SIDES = (64, 128, 256, 512, 1024, 2048, 4096)
-"""Of the matrices. Larger ones leave the host more time for each second of the device, as large models do."""
+"""Sides of the matrices. With larger ones the host has less to do per second of the device, as with large models."""
 PIECES = 20
-"""At least so many products make a step, so that their number sets its time to a few percent."""
+"""A step has at least this many products if possible, so that their number sets its time to a few percent."""
 TRIED, FURTHER, CORRECTIONS = 3, 8, 3
-"""Calls that are timed; by how many products two steps differ from which the time of one is known; and how often their
-number is corrected by what a step then took, because a device that was idle is slow at first."""
+"""Calls to time; products in the longer of the two steps that give the time of one product; and how often the number
+of products is corrected by the time that a step then takes, because a device that was idle is slow at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class SimulatedStep:
     Attributes:
         function: the graph, called with the matrix, the number of products and the components of a delivery; returns a
             number and the outputs of the port in it, if there is one.
-        matrix: what is multiplied, `(side, side) float32`, on the device.
-        products: how often.
+        matrix: the matrix to multiply by, `(side, side) float32`, on the device.
+        products: the number of products.
     """
 
     function: Callable[..., Sequence[Any]]
@@ -49,7 +49,7 @@ class SimulatedStep:
     products: int
 
     def __call__(self, components: Sequence[Any]) -> list[Any]:
-        """Run the step on a delivery and wait for it; return the delivery, or what the port makes of it."""
+        """Run the step on a delivery and wait for it; return the delivery, or the outputs of the port."""
         value, *outputs = self.run(components)
         value.numpy()
         return outputs or list(components)
@@ -60,15 +60,15 @@ class SimulatedStep:
         return self.function(self.matrix, self.products, *tensors)
 
     def behind(self, port: Body) -> SimulatedStep:
-        """Return the same step with the port of a batch before its work, in one graph on the device."""
+        """Return the same step with a port for a batch before its work, in one graph on the device."""
         return replace(self, function=_graph_of(port))
 
 
 def make_step(seconds: float, ready: Sequence[Any]) -> SimulatedStep:
-    """Return a step that takes so long if its input is ready.
+    """Return a step that takes a given time if its input is ready.
 
     Args:
-        seconds: at least what calling an empty step takes, or the step is an empty one.
+        seconds: the time; if calling an empty step takes longer, the step is empty.
         ready: the components of a delivery.
 
     Raises:
@@ -91,11 +91,11 @@ def make_step(seconds: float, ready: Sequence[Any]) -> SimulatedStep:
 
 
 def calibrate(timed: Callable[[int, int], float], seconds: float) -> tuple[int, int]:
-    """Return the side of matrices, and how many products of them, with which a step takes so long.
+    """Return a side of the matrices and a number of products with which a step takes a given time.
 
     Args:
-        timed: returns what a step with such a side and so many products takes.
-        seconds: that it is to take.
+        timed: returns the seconds of a step with a side and a number of products.
+        seconds: the time that the step should take.
     """
     chosen, empty, each = SIDES[0], 0.0, 0.0
     for side in SIDES:
@@ -123,7 +123,7 @@ def _graph_of(port: Body | None) -> Callable[..., Sequence[Any]]:
         with tf.device(SCOPE):
             outputs = () if port is None else as_tuple(port(*tensors))
             read = [tf.reduce_sum(tf.cast(one, tf.float32)) for one in outputs or tensors]
-            with tf.control_dependencies(read):  # training begins with the data
+            with tf.control_dependencies(read):  # the products start when all data was read, as training does
                 begun = tf.identity(matrix)
             _, value = tf.while_loop(
                 lambda done, value: done < products,

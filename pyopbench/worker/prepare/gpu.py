@@ -1,7 +1,7 @@
-"""A case on a GPU: its inputs and its results live there, every call is waited for, and its copies can be counted.
+"""A case on a GPU: its inputs and results are there, each call waits for the GPU, and its copies can be counted.
 
-A port that TensorFlow runs on the CPU all the same has no number: it would be that of another device. A callback runs
-its Python on the host wherever it is pinned, and pays for the way there and back.
+A port that TensorFlow runs on the CPU after all gets no number, because it would be that of another device. A callback
+runs its Python on the host wherever it is pinned, and its time includes the copies to the host and back.
 
 Copies are counted from the events of TensorFlow's profiler. The counts are those of the simulated device's counters, so
 that both give one table. Written after the names in `xla/backends/profiler/gpu/cupti_collector.cc` (`MemcpyH2D`, and a
@@ -50,7 +50,7 @@ def require_gpu() -> None:
 
 
 def use_device(placement: str) -> None:
-    """Have TensorFlow see the GPUs of the machine, or the CPU alone.
+    """Check that TensorFlow sees a GPU if the placement is on one; otherwise, hide the GPUs from it.
 
     Raises:
         Unsupported: as `require_gpu`.
@@ -84,10 +84,10 @@ KNOWN_ELEMENTS = 1000
 
 @lru_cache(maxsize=1)
 def _require_events() -> None:
-    """Check that the profiler reports copies that are known to be made; else no call would seem to copy anything.
+    """Check that the profiler reports a copy that was surely made; otherwise calls would seem to copy nothing.
 
     Raises:
-        Unsupported: it reports none, as where CUPTI is missing or may not be used.
+        Unsupported: it does not, for example because CUPTI is missing or this user may not profile.
     """
 
     def there_and_back() -> Any:
@@ -100,9 +100,9 @@ def _require_events() -> None:
     counts, least = counts_of(spaces), KNOWN_ELEMENTS * np.dtype(np.float32).itemsize
     if min(counts.to_device_bytes, counts.to_host_bytes) < least:
         raise Unsupported(
-            f"the profiler of TensorFlow {tf.__version__} does not report copies that were made",
-            received=f"of {least:,} bytes {counts.to_device_bytes:,} to the GPU and {counts.to_host_bytes:,} back",
-            hint="it needs NVIDIA's CUPTI, and a driver that lets this user profile "
+            f"the profiler of TensorFlow {tf.__version__} does not report all copies",
+            received=f"{counts.to_device_bytes:,} bytes to the GPU, {counts.to_host_bytes:,} back, of {least:,} each",
+            hint="the profiler needs NVIDIA's CUPTI, and a driver that lets this user profile "
             "(https://developer.nvidia.com/ERR_NVGPUCTRPERM)",
         )
 
@@ -120,7 +120,7 @@ def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
 
 
 def counts_of(spaces: Iterable[Any]) -> Counts:
-    """Return what was copied according to `XSpace` messages; allocations are not told.
+    """Return what was copied according to `XSpace` messages, which do not include allocations.
 
     Raises:
         Unsupported: an event of a copy does not say how many bytes it moved.
@@ -144,13 +144,13 @@ def host_memory(call: Callable[[], Any]) -> list[str]:
 
 
 def host_memory_of(spaces: Iterable[Any]) -> list[str]:
-    """Return the kinds of host memory that `XSpace` messages tell of, each once."""
+    """Return the kinds of host memory that `XSpace` messages name, each once."""
     kinds = [found for name, details in _copies(spaces) for found in HOST_END.get(name, NOWHERE).findall(details)]
     return list(dict.fromkeys(kinds))
 
 
 def _copies(spaces: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind of each copy, and what is told of it."""
+    """Yield the kind of each copy, and its details."""
     planes = (plane for space in spaces for plane in space.planes if plane.name.startswith(DEVICE_PLANE))
     for plane in planes:
         for event in (event for line in plane.lines for event in line.events):
@@ -194,9 +194,9 @@ def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
 
 
 def bringing(backward: Callable[[], Any]) -> Callable[[], Any]:
-    """Return the backward pass of a callback with its gradients brought to the GPU, where what goes on needs them.
+    """Return the backward pass of a callback that also copies its gradients to the GPU, where a program needs them.
 
-    Eager `tf.py_function` leaves on the host what its Python made there; the result of forward is brought by the body.
+    Eager `tf.py_function` leaves on the host what its Python made there. `wrap_on_gpu` copies the results of forward.
     """
 
     def brought() -> list[Any]:
@@ -213,7 +213,7 @@ def constants_on_gpu(arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
-    """Return the call with a wait for the GPU after it: one that only starts the work would be timed as done."""
+    """Return the call followed by a wait for the GPU: otherwise only the start of the work would be timed."""
 
     def wait() -> Any:
         result = call()
@@ -224,7 +224,7 @@ def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def require_there(what: str, tensors: Sequence[Any]) -> None:
-    """Check that floating results are on the GPU; whole numbers of 32 bits TensorFlow keeps on the host by itself.
+    """Check that floating-point results are on the GPU; TensorFlow keeps int32 on the host by default.
 
     Raises:
         Elsewhere: one is on the CPU.
