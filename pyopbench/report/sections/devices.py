@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 INTRO = (
-    "The fastest variant on the CPU against the fastest on the GPU. {modes}; the two devices are measured by different "
-    "processes that take turns, so each ratio is of two medians over launches that were measured separately. Its "
-    "interval is corrected for {many} and for interim analyses. A difference is clear if it is above {effect} and the "
-    "interval excludes 1."
+    "The fastest variant on the CPU against the fastest on the GPU. Compared in mode {modes}; the two devices are measured "
+    "by processes that take turns, so each ratio is of two medians over launches that were measured separately. "
+    "Its interval is corrected for {many} and for interim analyses. A difference is clear if it is above {effect} and "
+    "the interval excludes 1."
 )
 WITHOUT_COPIES = (
     "Inputs and results are on the device that the op runs on. Copies between host and device are not included, except "
@@ -55,21 +55,17 @@ def varying(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _intro(judgement: Judgement) -> Sequence[Block]:
-    modes = formatting.listing(sorted({one.mode for one in judgement.devices}))
-    told = INTRO.format(
-        modes=f"Compared in mode {modes}",
+    intro = INTRO.format(
+        modes=formatting.listing(sorted({one.mode for one in judgement.devices})),
         many=formatting.count(len(judgement.devices), "comparison"),
         effect=formatting.percent(judgement.minimum_effect),
     )
-    return (Paragraph(told), Paragraph(WITHOUT_COPIES))
+    return (Paragraph(intro), Paragraph(WITHOUT_COPIES))
 
 
 def _text(one: DeviceSummary, fields: Sequence[str], *, with_op: bool) -> str:
-    where = [
-        *([one.op] if with_op else []),
-        formatting.direction(one.direction),
-        *(getattr(one, name) for name in fields),
-    ]
+    op = [one.op] if with_op else []
+    where = [*op, formatting.direction(one.direction), *(getattr(one, name) for name in fields)]
     return f"{', '.join(where)}: {one.devices_text()}. The GPU takes {one.ratios_text()} the time of the CPU."
 
 
