@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import types
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -45,11 +44,11 @@ OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
 
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
-Value: TypeAlias = tuple[Any, ...]
+Fingerprint: TypeAlias = tuple[Any, ...]
 """What is compared of a value: its kind, and of arrays and tensors dtype, shape and a hash of their bits."""
 
 
-def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
+def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     """Return a body that takes arrays, and computes what another one does with eager tensors.
 
     None where there are no arrays in that, so that it is one of TensorFlow alone.
@@ -67,13 +66,13 @@ def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
         raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     body = _Body(extracted)
     try:
-        return _on_arrays(body, examples)
+        return _rewrite(body, examples)
     except CannotPort as refusal:
         refusal.place = place_of_user(refusal.place)
         raise
 
 
-def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
+def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     tensors = [tuple(map(tf.constant, one)) for one in examples]
     try:
         expected = body.run(_Edits(), tensors)
@@ -87,7 +86,7 @@ def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     body.require_same(found, expected, edits)
     if not all(map(is_same, [each for one in given for each in one], [each for one in examples for each in one])):
         raise CannotPort("the body writes to an array that shares memory with an input", fix="copy the input first")
-    new = replace(body.extracted, text=edits.applied(body.source))
+    new = replace(body.extracted, text=edits.apply(body.source))
     function: Body = getattr(load(new), new.names[-1])
     return function
 
@@ -96,15 +95,16 @@ class _Run:
     """What is seen while a body runs.
 
     Attributes:
+        nodes: the expressions and statements, by their numbers.
         values: of its expressions, with their numbers, in the order in which they were computed.
         casts: by the number of an operand, the dtypes that TensorFlow converted it to: `None` for none.
         kinds: by number, what an expression was.
         outputs: of each call.
     """
 
-    def __init__(self, parents: dict[int, ast.AST]) -> None:
-        self.parents = parents
-        self.values: list[tuple[int, Value]] = []
+    def __init__(self, nodes: dict[int, ast.AST]) -> None:
+        self.nodes = nodes
+        self.values: list[tuple[int, Fingerprint]] = []
         self.casts: dict[int, set[tuple[str, int] | None]] = {}
         self.kinds: dict[int, set[str]] = {}
         self.outputs: list[tuple[Any, ...]] = []
@@ -114,10 +114,10 @@ class _Run:
         """Note the value of an expression, and return it."""
         if len(self.values) == MOST_VALUES:
             raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
-        self.values.append((number, _of(value)))
+        self.values.append((number, _fingerprint(value)))
         self.last[number] = value
         self.kinds.setdefault(number, set()).add(_kind_of(value))
-        node = self.parents[number]
+        node = self.nodes[number]
         if isinstance(node, ast.BinOp):
             self._note_operands(node.left, node.right, value)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -127,7 +127,7 @@ class _Run:
     def before(self, number: int, name: Any, value: Any) -> Any:
         """Note what a name is before something is added to it, and return what that is."""
         self.value(number, name)
-        node = self.parents[number]
+        node = self.nodes[number]
         assert isinstance(node, ast.AugAssign)
         self._note(node.value, value, name if tf.is_tensor(name) else None)
         return value
@@ -163,7 +163,7 @@ def _literal(node: ast.expr) -> Any:
     return [0] if isinstance(node, ast.List | ast.Tuple) else None
 
 
-def _of(value: Any) -> Value:
+def _fingerprint(value: Any) -> Fingerprint:
     if tf.is_tensor(value) and not hasattr(value, "numpy"):
         return ("symbolic",)
     if tf.is_tensor(value) or isinstance(value, np.ndarray | np.generic):
@@ -201,7 +201,7 @@ class _Edits:
             begin <= span[0] and span[1] <= end for begin, end, _ in self.instead
         )
 
-    def applied(self, source: Source) -> str:
+    def apply(self, source: Source) -> str:
         """Return the text of a source with the changes."""
         events: list[tuple[Any, ...]] = []
         for rank, (begin, end, before, after) in enumerate([*self.around, *self.inside]):
@@ -239,7 +239,7 @@ class _Body:
             elif not edits.replaces_end(self.source.span(node)):
                 watching.around.append((*self.source.span(node), f"{VALUE}({number_of(node)}, ", ")"))
         scope: dict[str, Any] = {"__name__": self.extracted.path, VALUE: run.value, BEFORE: run.before}
-        code = compile(watching.applied(self.source), self.extracted.path, "exec", dont_inherit=True)
+        code = compile(watching.apply(self.source), self.extracted.path, "exec", dont_inherit=True)
         try:
             exec(code, scope)
         except Exception as error:  # as with data that the extracted module reads only once
@@ -337,7 +337,7 @@ class _Body:
                 (begin, end), (first, last) = source.span(node), source.span(instead.parts[0])
                 head, _, tail = PLACE.split(instead.text)
                 edits.instead += [(begin, first, head), (last, end, tail)]
-            elif _is_of_tensorflow(self._value(node.func, definition)):
+            elif conversions.is_of_tensorflow(self._value(node.func, definition)):
                 raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow's")
         if isinstance(node, OPERATORS) and number not in run.kinds and _is_local(node):
             raise self._refusal(node, "no recorded call has computed this, so its dtype is not known")
@@ -429,7 +429,7 @@ TENSOR_ATTRIBUTES = {
 """Attributes and whether they are called: what has them, what is called with that instead, and what follows it."""
 
 
-def _difference(old: Value, new: Value) -> str:
+def _difference(old: Fingerprint, new: Fingerprint) -> str:
     names = [f"{one[1]} {list(one[2])}" if one[0] == "array" else one[0] for one in (old, new)]
     if names[0] != names[1]:
         return f"this is {names[0]} with tensors and {names[1]} with arrays"
@@ -472,8 +472,3 @@ def _is_local(node: ast.AST) -> bool:
     if isinstance(node, ast.AugAssign):
         return isinstance(node.target, ast.Name)
     return any(isinstance(one, ast.Name) for one in ast.walk(node))
-
-
-def _is_of_tensorflow(value: Any) -> bool:
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 INTRO = (
-    "The fastest variant on the CPU against the fastest on the GPU. Compared in mode {modes}; the two devices are measured "
-    "by processes that take turns, so each ratio is of two medians over launches that were measured separately. "
-    "Its interval is corrected for {many} and for interim analyses. A difference is clear if it is above {effect} and "
-    "the interval excludes 1."
+    "The fastest variant on the CPU against the fastest on the GPU. Compared in mode {modes}; the two devices are "
+    "measured by different processes that take turns, so each ratio is of two medians over launches that were measured "
+    "separately. Its interval is corrected for {many} and for interim analyses. A difference is clear if it is above "
+    "{effect} and the interval excludes 1."
 )
 WITHOUT_COPIES = (
     "Inputs and results are on the device that the op runs on. Copies between host and device are not included, except "
