@@ -192,7 +192,7 @@ def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
     return wrap(body, variant, mode, SCOPES[DEVICE])
 
 
-def bringing(backward: Callable[[], Any]) -> Callable[[], Any]:
+def with_gradients_on_gpu(backward: Callable[[], Any]) -> Callable[[], Any]:
     """Return the backward pass of a callback with its gradients brought to the GPU, where what goes on needs them.
 
     Eager `tf.py_function` leaves on the host what its Python made there; the result of forward is brought by the body.
