@@ -118,11 +118,8 @@ class Candidate:
     def action(self) -> Action:
         """What to do: a port replaces the body; an arrangement calls the same body in another way."""
         key = read_key(self.variant)
-        if self.variant == BRIDGE:
-            return "arrange"
-        if key is None or key.form == "port" or key.variant in PORTS:
-            return "port"
-        return "arrange"
+        is_port = self.variant != BRIDGE if key is None else key.form == "port" or key.variant in PORTS
+        return "port" if is_port else "arrange"
 
 
 @dataclass(frozen=True)
@@ -184,10 +181,8 @@ class Answer:
 def variant_text(variant: str) -> str:
     """Return a change in a few words."""
     key = read_key(variant)
-    if variant == BRIDGE:
-        return f"call it by {BRIDGE}"
     if key is None:
-        return _change_to(variant)
+        return f"call it by {BRIDGE}" if variant == BRIDGE else _change_to(variant)
     if key.form == "processes":
         return "call it in a process pool"
     if key.form == "map":
@@ -375,24 +370,23 @@ def _candidates(decision: Decision, judgement: Judgement) -> tuple[Candidate, ..
         for one in gains
         for name in [Label.parse(one.label).variant]
     }
+    chosen: list[Candidate] = []
     if decision.choice is not None and decision.saved is not None:
         name = Label.parse(decision.choice).variant
-        found = {
-            name: Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))
-        } | {key: one for key, one in {**_measured_gains(judgement, decision.use), **found}.items() if key != name}
-        rest = list(found.values())[1:]
-        return (found[name], *(one for one in rest if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT))
-    if decision.action == "keep":
+        chosen = [Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))]
+        found = {**_measured_gains(judgement, decision.use), **found}
+        found.pop(name, None)
+    elif decision.action == "keep":
         return ()
-    ports = [one for one in found.values() if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT]
-    return tuple(sorted(ports, key=lambda one: -one.saved))
+    others = [one for one in found.values() if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT]
+    return (*chosen, *sorted(others, key=lambda one: -one.saved))
 
 
 def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
-    """Return the savings of the variants that were measured at every size, the largest first."""
+    """Return the savings of the variants that were measured at every size."""
     verdicts = frames.verdicts(judgement).dropna(subset="ratio")
     verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
-    gains = {
+    return {
         str(variant): Candidate(
             str(variant),
             1 - float(rows["ratio"].mean()),
@@ -402,7 +396,6 @@ def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
         for variant, rows in verdicts.groupby("variant")
         if rows["size"].nunique() == verdicts["size"].nunique()
     }
-    return dict(sorted(gains.items(), key=lambda pair: -pair[1].saved))
 
 
 def _arrangements(callback: Callback, found: PipelineJudgement) -> tuple[Candidate, ...]:

@@ -15,7 +15,7 @@ from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine import copies as engine
 from pyopbench.model import formatting
-from pyopbench.model.case import GPU, Case
+from pyopbench.model.case import DEVICES, GPU, Case
 from pyopbench.model.discover import require_known
 from pyopbench.model.ownership import require_own
 from pyopbench.model.places import PINS, ROUTES
@@ -134,9 +134,6 @@ def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
     for (status, reason), places in reasons.items():
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
         say(escape(f"{status}  {places[0]}{more}: {reason}"))
-
-
-DEVICES = ("cpu", GPU)
 
 
 def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:

@@ -11,7 +11,7 @@ from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
 from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
-from pyopbench.model.case import BASELINE, DTYPES, GPU, MINIMUM_EFFECT, Axes
+from pyopbench.model.case import BASELINE, DEVICES, DTYPES, GPU, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -32,7 +32,6 @@ FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
 TIMEOUT_SECONDS = 30.0
 """Of an arrangement, without a sign of life."""
 BLOCK_SECONDS = 0.1
-DEVICES = ("cpu", GPU)
 BATCH = (1, 32, 256)
 
 

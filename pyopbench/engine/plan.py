@@ -15,6 +15,7 @@ from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import ShardChoice, narrowed
 from pyopbench.engine.worker_process import Worker, ask_once
 from pyopbench.model.case import (
+    DEVICES,
     DIRECTIONS,
     DTYPES,
     GPU,
@@ -50,7 +51,13 @@ def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
     require_known("mode", axes.modes, MODES)
     require_known("dtype", axes.dtypes, DTYPES)
     require_known("device", axes.placements, PLACEMENTS)
-    _check_placements(axes.placements)
+    if SIMULATED in axes.placements:
+        raise BadInput(
+            "nothing is timed on the simulated device",
+            received=f"device={SIMULATED}",
+            legal=", ".join(DEVICES),
+            hint="`pyopbench placement` counts copies there",
+        )
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     if "all" in axes.gradients and len(axes.gradients) > 1:
         raise BadInput(
@@ -67,16 +74,6 @@ def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
                 legal="whole numbers from 1",
                 hint="for example --axis size=1e3,1e6",
             )
-
-
-def _check_placements(placements: Sequence[str]) -> None:
-    if SIMULATED in placements:
-        raise BadInput(
-            "nothing is timed on the simulated device",
-            received=f"device={SIMULATED}",
-            legal=", ".join(name for name in PLACEMENTS if name != SIMULATED),
-            hint="`pyopbench placement` counts copies there",
-        )
 
 
 def ask_for_plan(

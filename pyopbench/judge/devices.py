@@ -9,7 +9,7 @@ them there is not included, except for callbacks, whose Python runs on the host 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,7 +19,7 @@ import pandas as pd
 from pyopbench.judge.latencies import standing, usual_gradients
 from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
-from pyopbench.model.case import GPU
+from pyopbench.model.case import CPU, DEVICES, GPU
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import over_each_machine
@@ -28,7 +28,6 @@ from pyopbench.stats.unpaired import Unpaired
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
 
-CPU = "cpu"
 CANDIDATES = ("callback", "port")
 """Kinds of variants that a program can use; the others are measured only to explain these."""
 
@@ -141,9 +140,9 @@ def _pairs(found: Compared) -> list[_Pair]:
                 where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
                 placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
     fastest = {
-        where: [_on_device(at[place], found.baseline, order) for place in (CPU, GPU)]
+        where: [_on_device(at[place], found.baseline, order) for place in DEVICES]
         for where, at in placed.items()
-        if {CPU, GPU} <= set(at)
+        if {*DEVICES} <= set(at)
     }
     if not fastest:
         return []
@@ -154,14 +153,12 @@ def _pairs(found: Compared) -> list[_Pair]:
     ]
 
 
-def _on_device(rows: Iterable[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
+def _on_device(rows: Sequence[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
     """Return the id of the fastest case of some rows, and what is reported of it."""
-    every = list(rows)
-    best = min(every, key=lambda row: (row["seconds"], row["label"]))
-    ours = sorted(
-        (row for row in every if row["variant"] == baseline), key=lambda row: standing(str(row["gradient"]), order)
-    )
-    callback = float(ours[0]["seconds"]) if ours else None
+    best = min(rows, key=lambda row: (row["seconds"], row["label"]))
+    callbacks = (row for row in rows if row["variant"] == baseline)
+    usual = min(callbacks, key=lambda row: standing(str(row["gradient"]), order), default=None)
+    callback = None if usual is None else float(usual["seconds"])
     return str(best["case"]), OnDevice(str(best["label"]), float(best["seconds"]), callback, int(best["launches"]))
 
 
@@ -170,7 +167,7 @@ def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str,
     medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
     medians = medians[medians["value"] > 0]
     medians = medians.assign(value=medians["value"].map(math.log))
-    found = over_each_machine(medians, run.hosts) if run.hosts else estimate.estimates(medians)
+    found = over_each_machine(medians, run.hosts)
     return dict(zip(found, estimate.moderated(list(found.values())), strict=True))
 
 
@@ -189,7 +186,7 @@ def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceCompari
         estimate.exp(mean),
         None if math.isnan(low) else estimate.exp(low),
         None if math.isnan(high) else estimate.exp(high),
-        ("cpu" if mean > 0 else "gpu") if pair.is_clear(level, minimum_effect) else None,
+        (CPU if mean > 0 else GPU) if pair.is_clear(level, minimum_effect) else None,
     )
 
 

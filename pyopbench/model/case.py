@@ -31,9 +31,12 @@ PIPELINE = "pipeline"
 """Mode `pipeline:ARRANGEMENT` is elements that come out of a `tf.data` pipeline, in which the body of the op stands as
 `model/arrangement.py` names it; `pipeline:body threads=2` is calls of the body alone."""
 DTYPES = ("float32", "float64")
-GPU = "gpu"
+CPU: Literal["cpu"] = "cpu"
+GPU: Literal["gpu"] = "gpu"
 SIMULATED = "simgpu"
-PLACEMENTS = ("cpu", GPU, SIMULATED)
+DEVICES = (CPU, GPU)
+"""Where something can be timed."""
+PLACEMENTS = (*DEVICES, SIMULATED)
 """Where an op runs: on the CPU, on a GPU, or on a simulated device, where copies are counted and nothing is timed."""
 MODES_WITH = {THREADS: f"{THREADS}:[1-9][0-9]{{0,3}}", PIPELINE: f"{PIPELINE}:[^:]+"}
 """The modes that have a parameter, and how they look."""
@@ -91,7 +94,7 @@ class Case:
     mode: str
     dtype: str
     size: int
-    placement: str = "cpu"
+    placement: str = CPU
 
     @property
     def id(self) -> str:
@@ -205,7 +208,7 @@ class Axes:
     modes: tuple[str, ...] = ()
     threads: tuple[int, ...] = ()
     dtypes: tuple[str, ...] = ("float32",)
-    placements: tuple[str, ...] = ("cpu",)
+    placements: tuple[str, ...] = (CPU,)
     sizes: tuple[int, ...] = ()
     quick: bool = False
     parts: bool = True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from pyopbench.model.case import GPU, MODES, Case
+from pyopbench.model.case import DEVICES, MODES, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, Op
 
@@ -70,7 +70,7 @@ class Variant:
     build: Callable[[Op, Case], Body]
     gradients: tuple[str, ...]
     modes: tuple[str, ...] = MODES
-    placements: tuple[str, ...] = ("cpu", GPU)
+    placements: tuple[str, ...] = DEVICES
     function_options: Mapping[str, object] = field(default_factory=dict)
     role: Role = "candidate"
     op: Op | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -47,3 +48,9 @@ def on_arrays(node: ast.AST, value_of: Callable[[ast.AST], Any], numpy: str = "n
     with_dtype = f", dtype={numpy}.{'bool_' if dtype == 'bool' else dtype}" if dtype else ""
     made.text = f"{numpy}.asarray({made.part(value)}{with_dtype})"
     return made
+
+
+def is_of_tensorflow(value: Any) -> bool:
+    """Is it a module, a function or a class of TensorFlow's? A tensor that is a constant is none."""
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")

@@ -50,7 +50,7 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
     Raises:
         CannotPort: it mixes tensors with arrays, and cannot be rewritten for arrays alone; with the user's line.
     """
-    if function is None or _is_of_tensorflow(function):
+    if function is None or conversions.is_of_tensorflow(function):
         return None
     tensors = [tf.constant(one) for one in examples[0]]
     with tf.GradientTape() as tape, ops_run() as ran:
@@ -59,7 +59,7 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
     if needs_tape and _is_on_tape(tape, expected, tensors):
         return None
     if ran - CONVERSIONS:
-        return mixed_body.on_arrays(function, examples)
+        return mixed_body.rewrite_for_arrays(function, examples)
     given = as_given(examples[0])
     try:
         copy = on_arrays(function)
@@ -104,7 +104,7 @@ def on_arrays(function: Body) -> Body | None:
         return made[-1]
 
     copy = copy_functions(function, finish)
-    return None if any(map(_is_of_tensorflow, _values_read(copy, made, set()))) else copy
+    return None if any(map(conversions.is_of_tensorflow, _values_read(copy, made, set()))) else copy
 
 
 def _converted(function: Any) -> Any:
@@ -178,7 +178,7 @@ def _values_read(function: Any, own: Sequence[Any], seen: set[Any]) -> Iterator[
     seen.add(function)
     found = [function.__globals__.get(name) for name in globals_read(function.__code__)]
     found += [content(cell) for cell in function.__closure__ or ()]
-    modules = [one for one in found if isinstance(one, types.ModuleType) and not _is_of_tensorflow(one)]
+    modules = [one for one in found if isinstance(one, types.ModuleType) and not conversions.is_of_tensorflow(one)]
     found += [vars(one).get(name) for one in modules for name in _names(function.__code__)]
     yield from found
     for one in found:
@@ -191,12 +191,6 @@ def _names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _names(constant)
-
-
-def _is_of_tensorflow(value: Any) -> bool:
-    """Is it a module, a function or a class of TensorFlow's? A tensor that is a constant is none."""
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")
 
 
 def _functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import types
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -45,11 +44,11 @@ OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
 
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
-Value: TypeAlias = tuple[Any, ...]
+Fingerprint: TypeAlias = tuple[Any, ...]
 """The part of a value that is compared: its kind, and of arrays and tensors the dtype, shape and a hash of the bits."""
 
 
-def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
+def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     """Return a body that takes arrays and returns the same as another one does for eager tensors.
 
     The result is None if the body uses no arrays, but TensorFlow alone.
@@ -67,13 +66,13 @@ def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
         raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     body = _Body(extracted)
     try:
-        return _on_arrays(body, examples)
+        return _rewrite(body, examples)
     except CannotPort as refusal:
         refusal.place = place_of_user(refusal.place)
         raise
 
 
-def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
+def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     tensors = [tuple(map(tf.constant, one)) for one in examples]
     try:
         expected = body.run(_Edits(), tensors)
@@ -87,7 +86,7 @@ def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     body.require_same(found, expected, edits)
     if not all(map(is_same, [each for one in given for each in one], [each for one in examples for each in one])):
         raise CannotPort("the body writes to an array that shares memory with an input", fix="copy the input first")
-    new = replace(body.extracted, text=edits.applied(body.source))
+    new = replace(body.extracted, text=edits.apply(body.source))
     function: Body = getattr(load(new), new.names[-1])
     return function
 
@@ -96,15 +95,16 @@ class _Run:
     """What is recorded while a body runs.
 
     Attributes:
+        nodes: the expressions and statements, by their numbers.
         values: the number of each expression with its value, in the order in which they were computed.
         casts: number of an operand -> the dtypes that TensorFlow converted it to, `None` if it was not converted.
         kinds: number of an expression -> the kinds of its values, such as `tensor`.
         outputs: the outputs of each call.
     """
 
-    def __init__(self, parents: dict[int, ast.AST]) -> None:
-        self.parents = parents
-        self.values: list[tuple[int, Value]] = []
+    def __init__(self, nodes: dict[int, ast.AST]) -> None:
+        self.nodes = nodes
+        self.values: list[tuple[int, Fingerprint]] = []
         self.casts: dict[int, set[tuple[str, int] | None]] = {}
         self.kinds: dict[int, set[str]] = {}
         self.outputs: list[tuple[Any, ...]] = []
@@ -114,10 +114,10 @@ class _Run:
         """Record the value of an expression, and return it."""
         if len(self.values) == MOST_VALUES:
             raise CannotPort(f"more than {MOST_VALUES:,} values are computed in the body", fix=FIX)
-        self.values.append((number, _of(value)))
+        self.values.append((number, _fingerprint(value)))
         self.last[number] = value
         self.kinds.setdefault(number, set()).add(_kind_of(value))
-        node = self.parents[number]
+        node = self.nodes[number]
         if isinstance(node, ast.BinOp):
             self._note_operands(node.left, node.right, value)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -127,7 +127,7 @@ class _Run:
     def before(self, number: int, name: Any, value: Any) -> Any:
         """Record both sides of `x += y` before the addition, and return `y`."""
         self.value(number, name)
-        node = self.parents[number]
+        node = self.nodes[number]
         assert isinstance(node, ast.AugAssign)
         self._note(node.value, value, name if tf.is_tensor(name) else None)
         return value
@@ -163,7 +163,7 @@ def _literal(node: ast.expr) -> Any:
     return [0] if isinstance(node, ast.List | ast.Tuple) else None
 
 
-def _of(value: Any) -> Value:
+def _fingerprint(value: Any) -> Fingerprint:
     if tf.is_tensor(value) and not hasattr(value, "numpy"):
         return ("symbolic",)
     if tf.is_tensor(value) or isinstance(value, np.ndarray | np.generic):
@@ -202,7 +202,7 @@ class _Edits:
             begin <= span[0] and span[1] <= end for begin, end, _ in self.instead
         )
 
-    def applied(self, source: Source) -> str:
+    def apply(self, source: Source) -> str:
         """Return the text of a source with the changes."""
         events: list[tuple[Any, ...]] = []
         for rank, (begin, end, before, after) in enumerate([*self.around, *self.inside]):
@@ -240,7 +240,7 @@ class _Body:
             elif not edits.replaces_end(self.source.span(node)):
                 watching.around.append((*self.source.span(node), f"{VALUE}({number_of(node)}, ", ")"))
         scope: dict[str, Any] = {"__name__": self.extracted.path, VALUE: run.value, BEFORE: run.before}
-        code = compile(watching.applied(self.source), self.extracted.path, "exec", dont_inherit=True)
+        code = compile(watching.apply(self.source), self.extracted.path, "exec", dont_inherit=True)
         try:
             exec(code, scope)
         except Exception as error:  # as with data that the extracted module reads only once
@@ -344,7 +344,7 @@ class _Body:
                 (begin, end), (first, last) = source.span(node), source.span(instead.parts[0])
                 head, _, tail = PLACE.split(instead.text)
                 edits.instead += [(begin, first, head), (last, end, tail)]
-            elif _is_of_tensorflow(self._value(node.func, definition)):
+            elif conversions.is_of_tensorflow(self._value(node.func, definition)):
                 raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow")
         if isinstance(node, OPERATORS) and number not in run.kinds and _is_local(node):
             raise self._refusal(node, "no recorded call has run this, so its dtypes are not known")
@@ -436,7 +436,7 @@ TENSOR_ATTRIBUTES = {
 """Attribute and whether it is called -> the kind that has it, and the function or the attribute to use instead."""
 
 
-def _difference(old: Value, new: Value) -> str:
+def _difference(old: Fingerprint, new: Fingerprint) -> str:
     names = [f"{one[1]} {list(one[2])}" if one[0] == "array" else one[0] for one in (old, new)]
     if names[0] != names[1]:
         return f"this is {names[0]} with tensors and {names[1]} with arrays"
@@ -479,8 +479,3 @@ def _is_local(node: ast.AST) -> bool:
     if isinstance(node, ast.AugAssign):
         return isinstance(node.target, ast.Name)
     return any(isinstance(one, ast.Name) for one in ast.walk(node))
-
-
-def _is_of_tensorflow(value: Any) -> bool:
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return hasattr(value, "__name__") and str(home).split(".")[0] in ("tensorflow", "keras")

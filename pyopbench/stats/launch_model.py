@@ -73,6 +73,7 @@ from pyopbench.stats.estimate import (
     Estimate,
     Floats,
     Spread,
+    estimates,
     mean_and_deviation,
     own_degrees,
     usual_spread,
@@ -202,13 +203,15 @@ def over_machines(
     )
 
 
-def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str]) -> dict[str, Estimate]:
+def over_each_machine(medians: pd.DataFrame, hosts: Mapping[int, str] | None) -> dict[str, Estimate]:
     """Return the estimate of each case over launches, and over machines where it was on several.
 
     Args:
         medians: columns case, launch and value, as from `costs.launch_medians`.
-        hosts: number of a launch -> the machine that it was on.
+        hosts: number of a launch -> the machine that it was on; empty if all launches were on one.
     """
+    if not hosts:
+        return estimates(medians)
     every = np.array([hosts[launch] for launch in medians["launch"].tolist()])
     values = medians["value"].to_numpy(dtype="float64")
     found: dict[str, Estimate] = {}

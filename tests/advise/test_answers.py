@@ -139,9 +139,11 @@ def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(mon
     ]
     verdicts = pd.DataFrame(rows, columns=["variant", "direction", "size", "ratio", "low", "high"])
     monkeypatch.setattr(answers.frames, "verdicts", lambda _: verdicts)
-    found = answers._measured_gains(SimpleNamespace(), "inference")  # type: ignore[arg-type]
-    assert list(found) == ["traced", "njit"]
-    assert (found["njit"].saved, found["njit"].low, found["njit"].high) == pytest.approx((0.7, 0.5, 0.9))
+    shares = {"saved": 0.9, "saved_low": 0.8, "saved_high": 0.95}
+    decision = SimpleNamespace(reason=None, action="port", choice="autograph", use="inference", **shares)
+    found = answers._candidates(decision, SimpleNamespace())  # type: ignore[arg-type]
+    assert [one.variant for one in found] == ["autograph", "traced", "njit"]
+    assert (found[2].saved, found[2].low, found[2].high) == pytest.approx((0.7, 0.5, 0.9))
 
 
 @pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "njit")])

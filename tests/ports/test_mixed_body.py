@@ -16,7 +16,7 @@ from pyopbench import OwnOp
 from pyopbench.ops.own.complete import complete
 from pyopbench.ports import mixed_body
 from pyopbench.ports.arrays import as_given, as_tuple, is_same
-from pyopbench.ports.mixed_body import on_arrays
+from pyopbench.ports.mixed_body import rewrite_for_arrays
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import run_its_test, write
 
@@ -115,7 +115,7 @@ def text_of(body: Any) -> str:
 
 @pytest.mark.parametrize(("body", "given"), MIXED, ids=[one.__name__ for one, _ in MIXED])
 def test_a_rewritten_body_returns_for_arrays_what_the_old_one_does_for_tensors(body: Any, given: Any) -> None:
-    found = on_arrays(body, [(given,)])
+    found = rewrite_for_arrays(body, [(given,)])
     assert found is not None
     before = given.copy()
     new, old = as_tuple(found(*as_given((given,)))), as_tuple(body(tf.constant(given)))
@@ -125,7 +125,7 @@ def test_a_rewritten_body_returns_for_arrays_what_the_old_one_does_for_tensors(b
 
 
 def test_an_array_gets_the_dtype_of_the_tensor_it_meets_and_nothing_else_changes() -> None:
-    text = text_of(on_arrays(greedy_places, [(X,)]))
+    text = text_of(rewrite_for_arrays(greedy_places, [(X,)]))
     changed = set(text.splitlines()) - set(inspect.getsource(greedy_places).splitlines())
     assert "        row = row - np.asarray(taken * 1e9, dtype=np.float32)" in changed
     assert "    taken = np.zeros(list(scores.shape[:2]), np.int32)" in changed
@@ -133,7 +133,7 @@ def test_an_array_gets_the_dtype_of_the_tensor_it_meets_and_nothing_else_changes
 
 
 def test_a_body_without_arrays_is_one_of_tensorflow() -> None:
-    assert on_arrays(lambda x: x * 2 + 1, [(ROW,)]) is None
+    assert rewrite_for_arrays(lambda x: x * 2 + 1, [(ROW,)]) is None
 
 
 def calls_tensorflow(x: Any) -> Any:
@@ -228,14 +228,14 @@ REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
 @pytest.mark.parametrize(("body", "given", "line"), REFUSED, ids=[one.__name__ for one, _, _ in REFUSED])
 def test_what_is_not_the_same_is_refused_with_its_line(body: Any, given: Any, line: int) -> None:
     with pytest.raises(CannotPort) as caught:
-        on_arrays(body, [(given,)])
+        rewrite_for_arrays(body, [(given,)])
     assert caught.value.place == (__file__, body.__code__.co_firstlineno + line)
     assert caught.value.fix
 
 
 def test_a_body_that_writes_to_an_input_is_refused() -> None:
     with pytest.raises(CannotPort):
-        on_arrays(writes_to_memory, [(ROW.copy(),)])
+        rewrite_for_arrays(writes_to_memory, [(ROW.copy(),)])
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_a_body_that_writes_to_an_input_is_refused() -> None:
     [("float32", "float64"), ("float32", "float16"), ("1e9", "1e8"), ("dtype=np.float32", "")],
 )
 def test_a_planted_fault_is_found_where_it_is(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    applied = mixed_body._Edits.applied
+    apply = mixed_body._Edits.apply
 
     def faulty(self: Any, source: Any) -> str:
-        return applied(self, source).replace(old, new)
+        return apply(self, source).replace(old, new)
 
     runs: list[int] = []
     run = mixed_body._Body.run
@@ -254,12 +254,12 @@ def test_a_planted_fault_is_found_where_it_is(old: str, new: str, monkeypatch: p
     def counted(self: Any, edits: Any, calls: Sequence[Any]) -> Any:
         runs.append(1)
         if len(runs) == 2:  # the run on arrays
-            monkeypatch.setattr(mixed_body._Edits, "applied", faulty)
+            monkeypatch.setattr(mixed_body._Edits, "apply", faulty)
         return run(self, edits, calls)
 
     monkeypatch.setattr(mixed_body._Body, "run", counted)
     with pytest.raises(CannotPort) as caught:
-        on_arrays(greedy_places, [(X,)])
+        rewrite_for_arrays(greedy_places, [(X,)])
     first = greedy_places.__code__.co_firstlineno
     assert caught.value.place is not None
     assert caught.value.place[1] - first in (5, 6)
@@ -274,7 +274,7 @@ def test_each_recorded_call_counts() -> None:
         return x + 1 if x.shape[0] == 5 else np.asarray(x @ x) + y
 
     with pytest.raises(CannotPort):
-        on_arrays(body, [(ROW,), (SQUARE,)])
+        rewrite_for_arrays(body, [(ROW,), (SQUARE,)])
 
 
 @pytest.mark.parametrize("to", ["traced", "njit", "numpy_function"])

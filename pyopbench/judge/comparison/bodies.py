@@ -26,7 +26,6 @@ from pyopbench.judge.comparison.sides import BLOCK_COLUMNS, CaseKey, Sides
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
-from pyopbench.stats import estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import over_each_machine
 
@@ -123,9 +122,7 @@ def body_estimates(
     if not frames:
         return []
     pooled = pd.concat(frames, ignore_index=True)
-    found = (
-        over_each_machine(pooled.rename(columns={"block": "launch"}), hosts) if hosts else estimate.estimates(pooled)
-    )
+    found = over_each_machine(pooled.rename(columns={"block": "launch"}), hosts)
     return [found.get(str(number), Estimate.of([])) for number in range(len(bodies))]
 
 

@@ -216,7 +216,7 @@ def _of_one(run: Run, number: int) -> Iterator[Point]:
     paired = estimate.paired_logs(frame, anchors) if anchors else logs.iloc[:0]
     alone = logs[~logs["case"].isin([*anchors, *small])]
     for measured, of in ((paired[~paired["case"].isin(list(small))], anchors), (alone, dict[str, str]())):
-        found = over_each_machine(measured, run.hosts) if run.hosts else estimate.estimates(measured)
+        found = over_each_machine(measured, run.hosts)
         for case, one in zip(found, estimate.moderated(list(found.values())), strict=True):
             anchor = of.get(case, "")
             kind: Anchor = "variant" if anchor else ""

@@ -458,8 +458,7 @@ def pair_estimates(sides: Sides, pairs: pd.DataFrame | None = None) -> dict[str,
         pairs: `pair_logs` of them, where they are known already.
     """
     pairs = pair_logs(sides) if pairs is None else pairs
-    hosts = hosts_of(sides)
-    return over_each_machine(pairs.rename(columns={"block": "launch"}), hosts) if hosts else estimate.estimates(pairs)
+    return over_each_machine(pairs.rename(columns={"block": "launch"}), hosts_of(sides))
 
 
 def hosts_of(sides: Sides) -> Mapping[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyopbench.model.case import GPU, Case
+from pyopbench.model.case import DEVICES, GPU, Case
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels import register
@@ -24,7 +24,7 @@ VARIANT = Variant(
     effort=6,
     build=_build,
     gradients=("autodiff",),
-    placements=("cpu", GPU),
+    placements=DEVICES,
     function_options={"autograph": False},
     unsupported=_why_not,
 )

@@ -319,16 +319,11 @@ def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> 
     return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
-def _numpy_function(op: Op, body: Body, examples: Examples) -> Made:
-    facts = body.facts
-    how = f"`{facts.function}` of {facts.file}, on arrays, behind `tf.numpy_function`."
-    return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)]))
-
-
-def _numpy_whole(op: Op, body: Body, examples: Examples) -> Made:
-    facts = body.facts
-    how = f"`{facts.function}` of {facts.file}, called once with a batch, behind `tf.numpy_function`."
-    return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], is_of_batch=True))
+def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
+    facts, called = body.facts, "called once with a batch" if is_of_batch else "on arrays"
+    how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
+    callback = _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], is_of_batch=is_of_batch)
+    return _callback(op, body, callback)
 
 
 def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
@@ -448,7 +443,7 @@ WRITERS: dict[str, Writer] = {
     "njit": _njit,
     "njit_parallel": partial(_njit, parallel=True),
     BRIDGE: _numpy_function,
-    "numpy_whole": _numpy_whole,
+    "numpy_whole": partial(_numpy_function, is_of_batch=True),
     "njit_loop": _njit_loop,
     SKELETON: _custom_op,
 }

@@ -55,21 +55,17 @@ def varying(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _intro(judgement: Judgement) -> Sequence[Block]:
-    modes = formatting.listing(sorted({one.mode for one in judgement.devices}))
-    told = INTRO.format(
-        modes=modes,
+    intro = INTRO.format(
+        modes=formatting.listing(sorted({one.mode for one in judgement.devices})),
         many=formatting.count(len(judgement.devices), "comparison"),
         effect=formatting.percent(judgement.minimum_effect),
     )
-    return (Paragraph(told), Paragraph(WITHOUT_COPIES))
+    return (Paragraph(intro), Paragraph(WITHOUT_COPIES))
 
 
 def _text(one: DeviceSummary, fields: Sequence[str], *, with_op: bool) -> str:
-    where = [
-        *([one.op] if with_op else []),
-        formatting.direction(one.direction),
-        *(getattr(one, name) for name in fields),
-    ]
+    op = [one.op] if with_op else []
+    where = [*op, formatting.direction(one.direction), *(getattr(one, name) for name in fields)]
     return f"{', '.join(where)}: {one.devices_text()}. The GPU takes {one.ratios_text()} the time of the CPU."
 
 

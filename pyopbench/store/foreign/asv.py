@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from pyopbench.model.case import GPU, NO_GRADIENT, Case, Failure
+from pyopbench.model.case import DEVICES, NO_GRADIENT, Case, Failure
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.foreign import asv_file, common
 from pyopbench.store.foreign.asv_file import AsvEntry
@@ -108,7 +108,7 @@ def _parameters(entry: AsvEntry) -> Parameters | None:
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     named = all(isinstance(name, str) and re.fullmatch(r"\w+", name) for name in (op, variant))
-    if not named or placement not in ("cpu", GPU) or type(size) is not int or not 0 < size < 10**18:
+    if not named or placement not in DEVICES or type(size) is not int or not 0 < size < 10**18:
         return None
     return op, variant, size, placement
 

@@ -753,9 +753,10 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
             `elements`, None for as many as is usual.
         emit: sends an event.
     """
-    if request["placement"] == GPU and not tf.config.list_physical_devices("GPU"):
+    try:
+        gpu.use_device(request["placement"])  # before a user's module makes TensorFlow look for devices
+    except Unsupported:
         return {"devices": listed()}
-    gpu.use_device(request["placement"])  # before a user's module makes TensorFlow look for devices
     reason = why_unloadable()
     if reason:
         return {"error": reason}

@@ -73,7 +73,6 @@ def count_copies(call: Callable[[], Any]) -> tuple[Any, Counts]:
     Raises:
         Unsupported: there is no GPU, or the profiler's events cannot be read.
     """
-    require_gpu()
     _require_events()
     result, spaces = _recorded(call)
     return result, counts_of(spaces)
@@ -193,7 +192,7 @@ def wrap_on_gpu(built: Body, variant: Variant, mode: str) -> Body:
     return wrap(body, variant, mode, SCOPES[DEVICE])
 
 
-def bringing(backward: Callable[[], Any]) -> Callable[[], Any]:
+def with_gradients_on_gpu(backward: Callable[[], Any]) -> Callable[[], Any]:
     """Return the backward pass of a callback that also copies its gradients to the GPU, where a program needs them.
 
     Eager `tf.py_function` leaves on the host what its Python made there. `wrap_on_gpu` copies the results of forward.

@@ -244,7 +244,7 @@ def _prepare_variant(op: Op, variant: Variant, case: Case, *, finite_differences
     output_gradients = place(reference.output_gradients)
     forward, backward = forward_and_backward(op, function, tensors, output_gradients)
     if on_gpu and variant.is_callback:
-        backward = gpu.bringing(backward)
+        backward = gpu.with_gradients_on_gpu(backward)
     forward, backward = segments = _blocking((forward, backward), case)
     outputs = as_tuple(forward())
     gradients = backward()
