@@ -292,6 +292,8 @@ class _Body:
                 kinds.setdefault(one.id, set()).update(run.kinds.get(number_of(one), ()))
         inside = {name for one in nodes if isinstance(one, Function | ast.Lambda) for name in local_names(one)}
 
+        edited = self._functions_with_operators()
+
         def has_run(node: ast.AST) -> bool:
             return any(number_of(one) in run.kinds for one in ast.walk(node))
 
@@ -299,6 +301,10 @@ class _Body:
             return any(TENSOR in kinds[one.id] or (one.id in inside and not kinds[one.id]) for one in _names_in([node]))
 
         for node in nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in edited:
+                user = self._user_of(node)
+                if number_of(user) not in run.kinds:
+                    raise self._refusal(user, f"no recorded call has come here, so what `{node.id}` gets is not known")
             for value, targets in _bindings_in(node):
                 becomes_tensor = any(TENSOR in kinds[one.id] for one in _names_in(targets))
                 if not has_run(value) and (becomes_tensor or may_be_tensor(value)):
@@ -310,6 +316,19 @@ class _Body:
                     raise self._refusal(node, "only one way of this has run, so what it makes is not known")
         both = {name for name, found in kinds.items() if TENSOR in found and {ARRAY, SCALAR} & found}
         self._require_always(definition, both)
+
+    def _functions_with_operators(self) -> set[str]:
+        """Return the names of functions that compute by operators: what is changed there is right for what they got."""
+        found: dict[str, ast.AST] = {one.name: one for one in ast.walk(self.source.tree) if isinstance(one, Function)}
+        for node in ast.walk(self.source.tree):
+            names = [one for value, targets in _bindings_in(node) if isinstance(value, ast.Lambda) for one in targets]
+            found |= {one.id: node for one in _names_in(names)}
+        return {name for name, one in found.items() if any(isinstance(each, OPERATORS) for each in ast.walk(one))}
+
+    def _user_of(self, node: ast.Name) -> ast.AST:
+        """Return the call of a function, or its name where that is used in another way."""
+        calls = (one for one in self.nodes.values() if isinstance(one, ast.Call) and one.func is node)
+        return next(calls, node)
 
     def _require_always(self, definition: ast.AST, names: set[str]) -> None:
         """Check that names which are tensors first and arrays then become so whichever way the body takes.

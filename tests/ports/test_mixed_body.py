@@ -210,6 +210,28 @@ def of_another_default(x: Any) -> Any:
     return np.sum(x) + y
 
 
+def may_call_a_helper_with_an_array(x: Any) -> Any:
+    """Of a tensor TensorFlow would make float32, of an array NumPy makes float64."""
+
+    def grown(one: Any) -> Any:
+        return one * np.float64(1.1)
+
+    if np.sum(x) < 100:
+        return np.asarray(grown(x)) + np.zeros(5)
+    return np.asarray(grown(np.ones(5, np.float32)))
+
+
+def _grown(one: Any) -> Any:
+    return one * np.float64(1.1)
+
+
+def may_call_a_helper_with_a_tensor(x: Any) -> Any:
+    y = np.asarray(_grown(np.ones(5, np.float32)))
+    if np.sum(x) < 100:
+        return y + x.numpy() + np.asarray(x * np.arange(5))
+    return np.asarray(_grown(x))
+
+
 REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
     (calls_tensorflow, ROW, 1),
     (has_a_branch, ROW, 2),
@@ -222,6 +244,8 @@ REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
     (of_one_way, ROW, 1),
     (of_another_default, ROW, 1),
     (prints_a_type, ROW, 2),
+    (may_call_a_helper_with_an_array, ROW, 8),
+    (may_call_a_helper_with_a_tensor, ROW, 4),
 ]
 
 
