@@ -24,7 +24,7 @@ from pyopbench.model.function_source import local_names
 from pyopbench.model.op import Body
 from pyopbench.model.source_text import Function, Source, number_of, read_source
 from pyopbench.ports import conversions
-from pyopbench.ports.arrays import as_given, as_tuple, is_same
+from pyopbench.ports.arrays import as_tuple, is_same, read_only
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import written
@@ -42,6 +42,8 @@ VALUES = (
 """Expressions whose values are compared. A tuple may have no brackets, so it cannot be an argument as it stands."""
 
 OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
+
+COPY = "if it writes to an array that it got from `x.numpy()`, copy that first"
 
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
@@ -82,11 +84,9 @@ def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     if not {ARRAY, SCALAR} & set().union(*expected.kinds.values()):
         return None
     edits = body.edits(expected)
-    given = [as_given(one) for one in examples]
-    found = body.run(edits, given)
+    # A write to what shares memory with an input fails: `x.numpy()` is a copy of a tensor, but not of an array.
+    found = body.run(edits, [read_only(one) for one in examples])
     body.require_same(found, expected, edits)
-    if not all(map(is_same, [each for one in given for each in one], [each for one in examples for each in one])):
-        raise CannotPort("the body writes to an array that shares memory with an input", fix="copy the input first")
     new = replace(body.extracted, text=edits.applied(body.source))
     function: Body = getattr(load(new), new.names[-1])
     return function
@@ -256,9 +256,12 @@ class _Body:
             refusal.place = self._place_of(refusal)
             raise
         except Exception as error:
-            kind = "tensors" if any(map(tf.is_tensor, arguments)) else "arrays"
+            is_on_tensors = any(map(tf.is_tensor, arguments))
+            kind = "tensors" if is_on_tensors else "arrays that nothing may write to"
             why = f"the body fails with {kind}: {type(error).__name__}: {str(error).partition(chr(10))[0][:120]}"
-            raise CannotPort(why, fix=FIX, place=self._place_of(error)) from error
+            raise CannotPort(
+                why, fix=FIX if is_on_tensors else f"{FIX}; {COPY}", place=self._place_of(error)
+            ) from error
 
     def _watched(self) -> Iterator[ast.AST]:
         for definition in self.definitions:

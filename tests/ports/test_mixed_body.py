@@ -257,9 +257,17 @@ def test_what_is_not_the_same_is_refused_with_its_line(body: Any, given: Any, li
     assert caught.value.fix
 
 
-def test_a_body_that_writes_to_an_input_is_refused() -> None:
-    with pytest.raises(CannotPort):
-        on_arrays(writes_to_memory, [(ROW.copy(),)])
+def sorts_in_place(x: Any) -> Any:
+    y = x.numpy()
+    y.sort()
+    return y + np.asarray(x * np.arange(5))
+
+
+@pytest.mark.parametrize(("body", "given"), [(writes_to_memory, ROW), (sorts_in_place, np.sort(ROW))])
+def test_a_body_that_writes_to_an_input_is_refused_also_where_that_changes_nothing(body: Any, given: Any) -> None:
+    with pytest.raises(CannotPort) as caught:
+        on_arrays(body, [(given.copy(),)])
+    assert caught.value.place is not None
 
 
 @pytest.mark.parametrize(
