@@ -2,8 +2,12 @@
 
 Different processes measure the two devices, in turns within one run. So the ratio of two devices is not paired: the
 speed of a launch on one device does not predict that on the other, and the variance of the log ratio is the sum of both
-variances (B. L. Welch, Biometrika 34 (1947) 28-35). Inputs and results are on the device that the op runs on. Copying
-them there is not included, except for callbacks, whose Python runs on the host wherever they are pinned.
+variances (B. L. Welch, Biometrika 34 (1947) 28-35). Launches on a GPU may spread many times as much as those on the
+CPU, so each device has a usual spread of its own, and the interval has the degrees of freedom of the device with fewer
+(M. R. Mickey and M. B. Brown, Ann. Math. Stat. 37 (1966) 639-642). docs/gpu.md says how often that errs.
+
+Inputs and results are on the device that the op runs on. Copying them there is not included, except for callbacks,
+whose Python runs on the host wherever they are pinned.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -110,7 +115,7 @@ class _Pair:
     cpu: OnDevice
     gpu: OnDevice
     cases: tuple[str, str]
-    difference: Unpaired
+    difference: _Difference
 
     def is_clear(self, level: float, minimum_effect: float) -> bool:
         """Whether one device is faster by more than the minimum effect."""
@@ -147,9 +152,11 @@ def _pairs(found: Compared) -> list[_Pair]:
     if not fastest:
         return []
     logs = _log_estimates(found.run, found.rounds, {case for both in fastest.values() for case, _ in both})
+    cases = [(on_cpu, on_gpu) for (on_cpu, _), (on_gpu, _) in fastest.values()]
+    differences = _differences([logs[one] for one, _ in cases], [logs[one] for _, one in cases])
     return [
-        _Pair(where, cpu, gpu, (on_cpu, on_gpu), _difference(logs[on_cpu], logs[on_gpu]))
-        for where, ((on_cpu, cpu), (on_gpu, gpu)) in fastest.items()
+        _Pair(where, cpu, gpu, both, difference)
+        for (where, ((_, cpu), (_, gpu))), both, difference in zip(fastest.items(), cases, differences, strict=True)
     ]
 
 
@@ -163,17 +170,30 @@ def _on_device(rows: Sequence[Row], baseline: str, order: list[str]) -> tuple[st
 
 
 def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
-    """Return the estimate over launches of the log of each case's cost, its spread shrunk towards the usual one."""
+    """Return the estimate over launches of the log of each case's cost."""
     medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
     medians = medians[medians["value"] > 0]
     medians = medians.assign(value=medians["value"].map(math.log))
-    found = over_each_machine(medians, run.hosts)
-    return dict(zip(found, estimate.moderated(list(found.values())), strict=True))
+    return over_each_machine(medians, run.hosts)
 
 
-def _difference(cpu: Estimate, gpu: Estimate) -> Unpaired:
-    """Return the log of the ratio, without a variance between runs, because there is only one run."""
-    return Unpaired(gpu.mean - cpu.mean, math.nan, min(cpu.n, gpu.n), first=cpu, second=gpu)
+@dataclass(frozen=True)
+class _Difference(Unpaired):
+    """The log of the ratio of two devices, without a variance between runs, because there is only one run."""
+
+    @cached_property
+    def degrees(self) -> float:
+        """The degrees of freedom of the device that has fewer.
+
+        Satterthwaite's are too many so far out in the tails as a correction for many comparisons goes.
+        """
+        return min(self.first.degrees, self.second.degrees)
+
+
+def _differences(cpu: Sequence[Estimate], gpu: Sequence[Estimate]) -> list[_Difference]:
+    """Return the logs of the ratios, each spread shrunk towards what is usual on its device."""
+    pairs = zip(estimate.moderated(cpu), estimate.moderated(gpu), strict=True)
+    return [_Difference(b.mean - a.mean, math.nan, min(a.n, b.n), first=a, second=b) for a, b in pairs]
 
 
 def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceComparison:

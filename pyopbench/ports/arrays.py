@@ -76,6 +76,15 @@ def as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(np.array(array) if np.ndim(array) else np.array(array)[()] for array in arrays)
 
 
+def read_only(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies as `as_given` does, to which a write fails, also one that happens to change nothing."""
+    given = as_given(arrays)
+    for one in given:
+        if isinstance(one, np.ndarray):
+            one.flags.writeable = False
+    return given
+
+
 def as_outputs(returned: Any) -> tuple[Any, ...]:
     """Return what are the outputs: of a tuple each item, of a list too if its items are arrays, else the whole."""
     several = isinstance(returned, tuple) or (

@@ -23,7 +23,7 @@ from pyopbench.model.function_source import local_names
 from pyopbench.model.op import Body
 from pyopbench.model.source_text import Function, Source, number_of, read_source
 from pyopbench.ports import conversions
-from pyopbench.ports.arrays import as_given, as_tuple, is_same
+from pyopbench.ports.arrays import as_tuple, is_same, read_only
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import written
@@ -41,6 +41,8 @@ VALUES = (
 """Expressions whose values are compared. Not tuples: without parentheses, one cannot be passed as an argument."""
 
 OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
+
+COPY = "if it writes to an array that it got from `x.numpy()`, copy that first"
 
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
@@ -81,11 +83,9 @@ def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     if not {ARRAY, SCALAR} & set().union(*expected.kinds.values()):
         return None
     edits = body.edits(expected)
-    given = [as_given(one) for one in examples]
-    found = body.run(edits, given)
+    # A write to what shares memory with an input fails: `x.numpy()` is a copy of a tensor, but not of an array.
+    found = body.run(edits, [read_only(one) for one in examples])
     body.require_same(found, expected, edits)
-    if not all(map(is_same, [each for one in given for each in one], [each for one in examples for each in one])):
-        raise CannotPort("the body writes to an array that shares memory with an input", fix="copy the input first")
     new = replace(body.extracted, text=edits.apply(body.source))
     function: Body = getattr(load(new), new.names[-1])
     return function
@@ -257,9 +257,12 @@ class _Body:
             refusal.place = self._place_of(refusal)
             raise
         except Exception as error:
-            kind = "tensors" if any(map(tf.is_tensor, arguments)) else "arrays"
+            is_on_tensors = any(map(tf.is_tensor, arguments))
+            kind = "tensors" if is_on_tensors else "arrays that nothing may write to"
             why = f"the body fails with {kind}: {type(error).__name__}: {str(error).partition(chr(10))[0][:120]}"
-            raise CannotPort(why, fix=FIX, place=self._place_of(error)) from error
+            raise CannotPort(
+                why, fix=FIX if is_on_tensors else f"{FIX}; {COPY}", place=self._place_of(error)
+            ) from error
 
     def _watched(self) -> Iterator[ast.AST]:
         for definition in self.definitions:
@@ -293,6 +296,8 @@ class _Body:
                 kinds.setdefault(one.id, set()).update(run.kinds.get(number_of(one), ()))
         inside = {name for one in nodes if isinstance(one, Function | ast.Lambda) for name in local_names(one)}
 
+        edited = self._functions_with_operators()
+
         def has_run(node: ast.AST) -> bool:
             return any(number_of(one) in run.kinds for one in ast.walk(node))
 
@@ -300,6 +305,10 @@ class _Body:
             return any(TENSOR in kinds[one.id] or (one.id in inside and not kinds[one.id]) for one in _names_in([node]))
 
         for node in nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in edited:
+                user = self._user_of(node)
+                if number_of(user) not in run.kinds:
+                    raise self._refusal(user, f"no recorded call has come here, so what `{node.id}` gets is not known")
             for value, targets in _bindings_in(node):
                 becomes_tensor = any(TENSOR in kinds[one.id] for one in _names_in(targets))
                 if not has_run(value) and (becomes_tensor or may_be_tensor(value)):
@@ -317,6 +326,19 @@ class _Body:
                     )
         both = {name for name, found in kinds.items() if TENSOR in found and {ARRAY, SCALAR} & found}
         self._require_always(definition, both)
+
+    def _functions_with_operators(self) -> set[str]:
+        """Return the names of functions that compute by operators: what is changed there is right for what they got."""
+        found: dict[str, ast.AST] = {one.name: one for one in ast.walk(self.source.tree) if isinstance(one, Function)}
+        for node in ast.walk(self.source.tree):
+            names = [one for value, targets in _bindings_in(node) if isinstance(value, ast.Lambda) for one in targets]
+            found |= {one.id: node for one in _names_in(names)}
+        return {name for name, one in found.items() if any(isinstance(each, OPERATORS) for each in ast.walk(one))}
+
+    def _user_of(self, node: ast.Name) -> ast.AST:
+        """Return the call of a function, or its name where that is used in another way."""
+        calls = (one for one in self.nodes.values() if isinstance(one, ast.Call) and one.func is node)
+        return next(calls, node)
 
     def _require_always(self, definition: ast.AST, names: set[str]) -> None:
         """Check that names that are tensors at first and arrays later, or the reverse, change so on every path.

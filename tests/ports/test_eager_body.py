@@ -111,6 +111,13 @@ def of_a_copy_that_it_writes_to(x: Any) -> Any:
     return a
 
 
+def of_a_copy_that_it_sorts(x: Any) -> Any:
+    """The example is sorted, so that nothing changes."""
+    a = x.numpy()
+    a.sort()
+    return a
+
+
 def of_a_number(x: Any) -> Any:
     """TensorFlow makes float32 of what is float64 for NumPy."""
     return tf.constant(float(np.sum(x.numpy())))
@@ -138,6 +145,7 @@ TENSORS = [
     of_tensorflow_where_there_is_more,
     of_a_cast_that_has_a_gradient,
     of_a_copy_that_it_writes_to,
+    of_a_copy_that_it_sorts,
     of_a_number,
     tf.tanh,
 ]

@@ -210,6 +210,28 @@ def of_another_default(x: Any) -> Any:
     return np.sum(x) + y
 
 
+def may_call_a_helper_with_an_array(x: Any) -> Any:
+    """Of a tensor TensorFlow would make float32, of an array NumPy makes float64."""
+
+    def grown(one: Any) -> Any:
+        return one * np.float64(1.1)
+
+    if np.sum(x) < 100:
+        return np.asarray(grown(x)) + np.zeros(5)
+    return np.asarray(grown(np.ones(5, np.float32)))
+
+
+def _grown(one: Any) -> Any:
+    return one * np.float64(1.1)
+
+
+def may_call_a_helper_with_a_tensor(x: Any) -> Any:
+    y = np.asarray(_grown(np.ones(5, np.float32)))
+    if np.sum(x) < 100:
+        return y + x.numpy() + np.asarray(x * np.arange(5))
+    return np.asarray(_grown(x))
+
+
 REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
     (calls_tensorflow, ROW, 1),
     (has_a_branch, ROW, 2),
@@ -222,6 +244,8 @@ REFUSED: list[tuple[Callable[..., Any], Any, int]] = [
     (of_one_way, ROW, 1),
     (of_another_default, ROW, 1),
     (prints_a_type, ROW, 2),
+    (may_call_a_helper_with_an_array, ROW, 8),
+    (may_call_a_helper_with_a_tensor, ROW, 4),
 ]
 
 
@@ -233,9 +257,17 @@ def test_what_is_not_the_same_is_refused_with_its_line(body: Any, given: Any, li
     assert caught.value.fix
 
 
-def test_a_body_that_writes_to_an_input_is_refused() -> None:
-    with pytest.raises(CannotPort):
-        rewrite_for_arrays(writes_to_memory, [(ROW.copy(),)])
+def sorts_in_place(x: Any) -> Any:
+    y = x.numpy()
+    y.sort()
+    return y + np.asarray(x * np.arange(5))
+
+
+@pytest.mark.parametrize(("body", "given"), [(writes_to_memory, ROW), (sorts_in_place, np.sort(ROW))])
+def test_a_body_that_writes_to_an_input_is_refused_also_where_that_changes_nothing(body: Any, given: Any) -> None:
+    with pytest.raises(CannotPort) as caught:
+        rewrite_for_arrays(body, [(given.copy(),)])
+    assert caught.value.place is not None
 
 
 @pytest.mark.parametrize(

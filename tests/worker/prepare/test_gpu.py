@@ -154,6 +154,24 @@ print(json.dumps([landing(one) for one in (*forward, *both)]))
 
 
 @needs_compiler
+def test_a_gradient_that_stays_on_the_host_is_brought_and_no_other_one(simulated: Process) -> None:
+    """No callback leaves one there on the simulated device, as eager ones do on a GPU."""
+    told = simulated.run(
+        BEGIN
+        + """
+with tf.device("CPU:0"):
+    here = tf.constant([1.0, 2.0])
+with tf.device("GPU:0"):
+    there = tf.constant([3.0])
+brought, same, none = gpu.with_gradients_on_gpu(lambda: [here, there, None])()
+print(json.dumps([device.is_on_device(here), device.is_on_device(brought), brought.numpy().tolist(), same is there,
+                  none is None]))
+"""
+    )
+    assert told == [False, True, [1.0, 2.0], True, True]
+
+
+@needs_compiler
 def test_a_port_that_falls_back_to_the_cpu_has_no_number(simulated: Process) -> None:
     """Betainc has no kernel on the simulated device."""
     told = simulated.run(
