@@ -73,6 +73,14 @@ def on_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Body | None:
         raise
 
 
+def has_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> bool:
+    """Does a body that takes eager tensors compute with arrays, too? False if that cannot be seen."""
+    try:
+        return on_arrays(function, examples) is not None
+    except CannotPort:
+        return False
+
+
 def _on_arrays(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     tensors = [tuple(map(tf.constant, one)) for one in examples]
     try:
