@@ -311,7 +311,7 @@ DEVICES = Option(
     "NAME",
     WHAT,
     is_repeated=True,
-    read=_names("placements"),
+    read=_names("devices"),
     python="`cpu`; `gpu` where TensorFlow sees one; `cpu,gpu` for both, and where each op should run.",
 )
 AXIS = Option(
