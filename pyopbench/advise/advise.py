@@ -147,6 +147,7 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
     step = Step(turns.seconds_of(run, run.elements), steps, waited)
     rows = []
     for callback in callbacks_of(usage, kept, original):
+        callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
         if cells is not None and is_notebook(callback.file):
             callback = replace(callback, cell=cells.place(callback.line))  # noqa: PLW2901
         shown = assess(callback, step, attempt.options.minimum_effect)

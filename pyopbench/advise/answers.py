@@ -30,7 +30,7 @@ from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.find.draft import BASELINES
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.findings import NoCandidate
+from pyopbench.judge.findings import BaselineFailed, NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
@@ -248,6 +248,8 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
             return Answer("leave", "it could not be measured", obstacle="not_measured")
         candidates, why, today = _candidates(made[0], judgement), made[0].reason.text(), _today(made[0])
         reason = _why_kept(judgement, made[0])
+        if isinstance(made[0].reason, BaselineFailed):
+            return Answer("leave", reason, obstacle="not_measured")
         has_port = not isinstance(made[0].reason, NoCandidate)
     if not candidates:
         return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")

@@ -119,6 +119,7 @@ class Callback:
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
         cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
+        was_ended: was the program ended while it was recorded? Then it may ask for a gradient later.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Callback:
     sizes: Mapping[int, int] = field(default_factory=dict)
     stage: Stage | None = None
     cell: str = ""
+    was_ended: bool = False
 
     @property
     def place(self) -> str:
@@ -312,6 +314,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     sep = "\n" if head else ""
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
+    may_need_gradient = callback.gradient_calls or (callback.was_ended and not callback.in_input)
     content = "\n".join(
         [
             f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
@@ -334,8 +337,8 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
-            # The program asks for no gradient, so one that a tape might find through the body does not matter.
-            *(["    differentiable=(),"] if body == "py_function" and not callback.gradient_calls else []),
+            # Nothing asked for a gradient, so one that a tape might find through the body does not matter.
+            *(["    differentiable=(),"] if body == "py_function" and not may_need_gradient else []),
             f"    baseline={baseline!r},",
             ")",
             "",

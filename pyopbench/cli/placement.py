@@ -14,6 +14,7 @@ from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine import copies as engine
+from pyopbench.engine.plan import require_gpu
 from pyopbench.model import formatting
 from pyopbench.model.case import DEVICES, GPU, Case
 from pyopbench.model.discover import require_known
@@ -141,6 +142,8 @@ def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
     require_known("device", [device], DEVICES)
     if out_path is not None:
         require_own(out_path.parent)
+    if device == GPU:
+        require_gpu()  # before it waits for another measurement to end
     with alone_on_this_machine(), err.status("measuring"):
         document = engine.measure_with_gpu() if device == GPU else engine.measure_bridges()
     if out_path is not None:

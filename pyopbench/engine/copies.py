@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pyopbench
-from pyopbench.engine.plan import ask_for_plan, no_gpu, python_for, require_cases, require_gpu
+from pyopbench.engine.plan import ask_for_plan, no_gpu, python_for, require_cases
 from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_once
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.discover import find, require_known
@@ -230,10 +230,8 @@ def measure_with_gpu() -> dict[str, Any]:
     """Measure what `measure` does, and under `transfers` the copies between host and GPU.
 
     Raises:
-        BadInput: TensorFlow sees no GPU; with the devices that it sees, and before anything is measured.
-        NothingMeasured: a worker hung or died.
+        NothingMeasured: a worker hung or died, as where TensorFlow sees no GPU: see `require_gpu`.
     """
-    require_gpu()
     return {**measure_bridges(), "transfers": _answer_of("gpu_copies")}
 
 

@@ -311,7 +311,7 @@ DEVICES = Option(
     "NAME",
     WHAT,
     is_repeated=True,
-    read=_names("placements"),
+    read=_names("devices"),
     python="`cpu`; `gpu` if TensorFlow sees one; or `cpu,gpu` to find out where each op should run.",
 )
 AXIS = Option(

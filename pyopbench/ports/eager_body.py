@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body
 from pyopbench.ports import conversions, mixed_body
 from pyopbench.ports.arrays import as_outputs, as_tuple, is_same, read_only
 from pyopbench.ports.for_numba.instead import PLACE
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
 
 CONVERSIONS = {"Cast"}
@@ -35,6 +37,8 @@ PART = "pyopbench_part_"
 
 MOST_SOURCES = 32
 """Files whose functions are kept."""
+
+DETACH = "if nothing needs that gradient, begin the body with `x = x.numpy()` for each of its tensors"
 
 LAMBDA = (lambda: None).__name__
 
@@ -57,6 +61,11 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
         tape.watch([one for one in tensors if one.dtype.is_floating])
         expected = as_tuple(function(*tensors))
     if needs_tape and _is_on_tape(tape, expected, tensors):
+        if ran - CONVERSIONS and mixed_body.has_arrays(function, examples):
+            why = "a gradient passes through the tensors of the body, and arrays have none"
+            code = getattr(written(function), "__code__", None)
+            place = None if code is None else (code.co_filename, code.co_firstlineno)
+            raise CannotPort(why, fix=DETACH, place=place_of_user(place))
         return None
     if ran - CONVERSIONS:
         return mixed_body.rewrite_for_arrays(function, examples)

@@ -74,6 +74,14 @@ def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Bod
         raise
 
 
+def has_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> bool:
+    """Does a body that takes eager tensors also compute with arrays? False if that cannot be seen."""
+    try:
+        return rewrite_for_arrays(function, examples) is not None
+    except CannotPort:
+        return False
+
+
 def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     tensors = [tuple(map(tf.constant, one)) for one in examples]
     try:

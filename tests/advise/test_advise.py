@@ -62,6 +62,7 @@ class World:
         self.dies_after = 10**6
         self.now = 0.0
         self.elements = STEPS
+        self.ended = ""
         self.budgets: list[float] = []
         self.out: Path | None = None
 
@@ -87,6 +88,7 @@ class World:
             ["Traceback", "no"],
             samples,
             [{"batch loss": self.loss(ports)}],
+            ended=self.ended,
         )
 
     def write_counts(self, copy: Path, parts: Path) -> None:
@@ -403,6 +405,12 @@ def test_a_run_is_ended_after_what_was_asked_for_alone(
     world.advise(**options)
     asked = [(one.steps, one.seconds, one.timeout_seconds) for one in world.asked]
     assert (asked[0], set(asked[1:])) == (recording, {turns})
+
+
+@pytest.mark.parametrize("ended", ["", "steps", "seconds"])
+def test_of_a_program_that_is_ended_early_no_later_gradient_is_known(world: World, ended: str) -> None:
+    world.ended = ended
+    assert {row.callback.was_ended for row in world.advise().rows} == {bool(ended)}
 
 
 def test_the_report_has_a_row_for_each_callback_and_the_change(world: World) -> None:

@@ -17,6 +17,8 @@ from pyopbench.advise import answers
 from pyopbench.advise.answers import Answer, Candidate, decide, decide_again, variant_text
 from pyopbench.advise.callbacks import Callback, Stage, Step
 from pyopbench.advise.turns import Share
+from pyopbench.judge.decision import Decision
+from pyopbench.judge.findings import BaselineFailed
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.portable import BRIDGE
@@ -153,3 +155,16 @@ def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bri
     found = answers._least_work_first(given, EFFECT)
     assert found[0].variant == first
     assert [one for one in found if one.variant != BRIDGE] == list(given[:2])
+
+
+def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_gained_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "f.py").write_text("")
+    failed = BaselineFailed(label="py_function_numpy+tape", size=1024, status="wrong", message="another gradient")
+    decision = Decision("f", "training", "node", "float32", "cpu", failed.label, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
+    monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
+    monkeypatch.setattr(answers.frames, "failures", lambda _: pd.DataFrame({"variant": [], "reason": []}))
+    found = decide(replace(CALLBACK, in_input=False), STEP, tmp_path, 1.0, EFFECT)
+    assert (found.action, found.obstacle) == ("leave", "not_measured")
+    assert found.why.startswith(failed.text())

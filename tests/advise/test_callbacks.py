@@ -150,11 +150,19 @@ def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize(("gradients", "named"), [(0, ()), (9, None)])
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({}, ()),
+        ({"gradient_calls": 9}, None),
+        ({"was_ended": True}, None),  # as in a program that trains more of its variables later
+        ({"was_ended": True, "in_input": True}, ()),
+    ],
+)
 def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_replaced(
-    tmp_path: Path, gradients: int, named: Any
+    tmp_path: Path, changes: dict[str, Any], named: Any
 ) -> None:
-    callback = callback_of(kept_of(tmp_path, np.ones(3)), kind="py_function", gradient_calls=gradients)
+    callback = callback_of(kept_of(tmp_path, np.ones(3)), kind="py_function", **changes)
     (tmp_path / "op").mkdir()
     scope: dict[str, Any] = {}
     exec(write_op_file(callback, tmp_path / "op").read_text(), scope)

@@ -94,3 +94,8 @@ def test_a_gpu_that_is_not_there_is_an_error_before_anything_is_measured(
     ended = call("run", "double", "--device", "cpu,gpu", *WORDS, "--out", tmp_path / "run")
     assert ended.code == 2
     assert not (tmp_path / "run").exists()
+
+
+def test_an_empty_list_of_devices_is_an_error_in_the_words_of_the_option(call: Call) -> None:
+    done = call("run", "sinh", "--device", ",")
+    assert (done.code, "devices" in done.err.splitlines()[0]) == (2, True)

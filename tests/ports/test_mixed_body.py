@@ -337,3 +337,4 @@ def test_a_gradient_that_the_tape_finds_keeps_the_body_as_it_is() -> None:
 
     found = [complete(OwnOp(inputs=(ROW,), py_function=body, differentiable=one), "mine", Path()) for one in (None, ())]
     assert [one.is_on_tensors for one in found] == [True, False]
+    assert [one.own is not None and one.own.refused is not None for one in found] == [True, False]

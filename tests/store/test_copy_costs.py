@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from copied_files import GPU, document, gpu_document, row
+from pyopbench.cli import placement
 from pyopbench.cli.app import make_app
 from pyopbench.engine import copies, plan
 from pyopbench.model.errors import BadInput
@@ -89,6 +90,7 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = {**document(row(1, 1e-4), row(1_000_000, 1.1e-3)), **gpu_document(GPU)}
+    monkeypatch.setattr(placement, "require_gpu", lambda: None)
     monkeypatch.setattr(copies, "measure_with_gpu", lambda: known)
     done = CliRunner().invoke(make_app(), ["copies", "--device", "gpu"], env={"COLUMNS": "120"})
     assert done.exit_code == 0
@@ -100,7 +102,10 @@ def test_with_a_gpu_the_command_prints_what_crosses_to_it_and_the_report_has_it_
     assert [table.caption for table in tables[2:]] == [wording.LATENCIES, wording.RATES]
 
 
-def test_without_a_gpu_the_command_ends_with_the_devices_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_the_command_ends_with_the_devices_before_it_waits_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(placement, "alone_on_this_machine", lambda: pytest.fail("waited"))
     monkeypatch.setattr(copies, "measure_bridges", lambda: pytest.fail("measured"))
     monkeypatch.setattr(plan, "ask_once", lambda request, python: {"devices": ["CPU:0"], "reason": "none"})
     done = CliRunner().invoke(make_app(), ["copies", "--device", "gpu"])
