@@ -16,7 +16,6 @@ from pyopbench.advise.callbacks import (
     Callback,
     Shown,
     Step,
-    in_lines_of_user,
     load,
     mix_of,
     recorded_inputs,
@@ -221,8 +220,7 @@ def decide(
     op_file = folder / f"{callback.name}.py"
     if not op_file.exists():
         op_file = write_op_file(callback, folder)
-    answer = _decided(callback, op_file, step, budget_seconds, minimum_effect)
-    return replace(answer, why=in_lines_of_user(answer.why, callback, op_file))
+    return _decided(callback, op_file, step, budget_seconds, minimum_effect)
 
 
 def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: float, minimum_effect: float) -> Answer:
@@ -270,8 +268,7 @@ def decide_again(callback: Callback, folder: Path, answer: Answer, minimum_effec
         answer: the one that was withdrawn.
         minimum_effect: a share of a step that is worth a change.
     """
-    again = _first_written(callback, folder, answer, answer.rest, minimum_effect)
-    return replace(again, why=in_lines_of_user(again.why, callback, folder / f"{callback.name}.py"))
+    return _first_written(callback, folder, answer, answer.rest, minimum_effect)
 
 
 def _first_written(

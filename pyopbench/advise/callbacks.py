@@ -23,7 +23,7 @@ from pyopbench.model.cores import usable_cores
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.mix_file import write_mix
-from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
+from pyopbench.store.open_file import RECORDING, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
 MIX_FILE = "mix.csv"
@@ -315,7 +315,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
     may_need_gradient = callback.gradient_calls or (callback.was_ended and not callback.in_input)
-    content = "\n".join(
+    above = "\n".join(
         [
             f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
             "",
@@ -326,7 +326,13 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "",
             "from pyopbench import OwnOp",
             "",
-            text.strip(),
+            "",
+        ]
+    )
+    block = text.strip()
+    content = above + "\n".join(
+        [
+            block,
             "",
             "",
             recorded_inputs(callback, folder),
@@ -334,6 +340,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "OP = OwnOp(",
             f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
             f"    source={callback.place!r},",
+            f"    copied={tuple(_copied(kept.source, block, above.count(chr(10)) + 1))},",
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
@@ -358,21 +365,19 @@ def _split_future(text: str) -> tuple[str, str]:
     return (future, text.removeprefix(future)) if text.startswith(future) else ("", text)
 
 
-def in_lines_of_user(text: str, callback: Callback, op_file: Path) -> str:
-    """Return a text in which places in the op file are replaced by the places in the program they were copied from."""
-    source = KeptSource() if callback.kept is None else callback.kept.source
-    block = _split_future(source.text)[1].strip()
-    before, found, _ = read_bytes(op_file, SOURCE).decode().partition(block or "\0")
-    if not found:
-        return text
-    shift = before.count("\n") - source.text[: source.text.index(block)].count("\n")
-
-    def replaced(place: re.Match[str]) -> str:
-        line = int(place[1]) - 1 - shift
-        user = source.places[line] if 0 <= line < len(source.places) else None
-        return f"{user[0]}:{user[1]}" if user and user[0] else place[0]
-
-    return re.sub(rf"[^\s:]*\b{re.escape(op_file.name)}(?::| line )(\d+)", replaced, text)
+def _copied(source: KeptSource, block: str, first: int) -> list[tuple[int, int, str, int]]:
+    """Return where the lines of a block of a source are from, as `OwnOp.copied` has it, if it begins at a line."""
+    above = source.text[: source.text.index(block)].count("\n")
+    runs: list[tuple[int, int, str, int]] = []
+    for number, place in enumerate(source.places[above:]):
+        if not place or not place[0]:
+            continue
+        begin, lines, file, line = runs[-1] if runs else (0, 0, "", 0)
+        if (begin + lines, file, line + lines) == (first + number, *place):
+            runs[-1] = (begin, lines + 1, file, line)
+        else:
+            runs.append((first + number, 1, *place))
+    return runs
 
 
 def mix_of(callback: Callback) -> dict[int, int]:

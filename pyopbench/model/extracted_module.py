@@ -411,6 +411,16 @@ def _sorted_imports(statements: Set[str], *, gap: bool) -> list[str]:
     return ["", *in_order] if gap else in_order
 
 
+_COPIED: dict[Place, Place] = {}
+"""Lines of op files, and where in a program they were copied from."""
+
+
+def register_copied(file: str, copied: Iterable[tuple[int, int, str, int]]) -> None:
+    """Have places in an op file found in the program that its lines were copied from, as `OwnOp.copied` has them."""
+    for first, lines, program, line in copied:
+        _COPIED.update({(file, first + number): (program, line + number) for number in range(lines)})
+
+
 _EXTRACTED: dict[str, Extracted] = {}
 """Extracted modules by path."""
 
@@ -480,10 +490,10 @@ def with_copies(extracted: Extracted, name: str) -> Extracted | None:
 def place_of_user(place: Place | None) -> Place | None:
     """Return the user's file and line for a place in an extracted module, even one extracted from another such module.
 
-    Any other place is returned unchanged.
+    So is a line of an op file that was copied from a program. Any other place is returned unchanged.
     """
     if place is None or place[0] not in _EXTRACTED:
-        return place
+        return place and _COPIED.get(place, place)
     places = _EXTRACTED[place[0]].places
     before = [one for one in places[: place[1]] if one is not None]
     after = [one for one in places[place[1] :] if one is not None]

@@ -39,6 +39,8 @@ class OwnOp:
             the default of the dtype. Of complex numbers each part is compared.
         summary: one line for people.
         source: where the op comes from.
+        copied: which lines of the file were copied from a program, as `advise` writes it: first line, number of lines,
+            file of the program and line there. Messages then name the lines of the program.
         keywords: names of the last inputs, if the body takes them by name.
         as_python: True if the body takes text as `str` and lists as lists; tensors are converted back before each call.
         baseline: the variant that your program has today, such as `"py_function_numpy"`, for commands without
@@ -65,6 +67,7 @@ class OwnOp:
     tolerance: float | None = None
     summary: str = ""
     source: str = ""
+    copied: tuple[tuple[int, int, str, int], ...] = ()
     keywords: tuple[str, ...] = ()
     as_python: bool = False
     baseline: str = ""

@@ -21,11 +21,13 @@ from pyopbench.advise.callbacks import (
     Step,
     assess,
     callbacks_of,
-    in_lines_of_user,
     load,
     write_op_file,
 )
 from pyopbench.find.usage import DISPATCH_SECONDS, Cost, Shape, SiteUsage, Usage
+from pyopbench.model.extracted_module import place_of_user
+from pyopbench.model.own_target import Target
+from pyopbench.ops.own.load import load_own
 
 STEP = Step(0.01, 100, 0.0)
 
@@ -138,16 +140,13 @@ def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Pat
     kept = kept_of(tmp_path, np.ones(3), source=KeptSource(text, "scale", places=places))  # type: ignore[arg-type]
     usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "scale", Cost(5, 0, 0.1))])
     (callback,) = callbacks_of(usage, [kept], {"train.py": "train.py", "copy/train.py": "src/train.py"})
-    place = tmp_path / "scale"
+    place = tmp_path / f"lines{len(head)}"
     place.mkdir()
     op_file = write_op_file(callback, place)
     line = op_file.read_text().splitlines().index("    return np.sort(x)") + 1
-    said = [f"{op_file}:{line}: no", f"scale.py line {line - 1}", f"scale.py:{line + 9}", f"other.py:{line}"]
-    assert [in_lines_of_user(one, callback, op_file) for one in said] == [
-        "src/train.py:8: no",
-        "src/train.py:7",
-        *said[2:],
-    ]
+    load_own(Target(callback.name, str(op_file)))
+    here = [(str(op_file), line), (str(op_file), line - 1), (str(op_file), line + 9), ("other.py", line)]
+    assert list(map(place_of_user, here)) == [("src/train.py", 8), ("src/train.py", 7), *here[2:]]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.extracted_module import place_of_user, register_copied
 from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import module_of
 from pyopbench.model.op import Op
@@ -98,6 +99,7 @@ def _load(target: Target) -> Op:
             hint=f"end it with OP = OwnOp(...), or OP = Op(name={target.name!r}, ...); "
             f"or name a function in it: {target.place}:FUNCTION --input EXPR",
         )
+    register_copied(str(module.__file__), found.copied)
     return complete(replace(found, seed_with=target.seed_with or found.seed_with), target.name, folder)
 
 
@@ -148,7 +150,7 @@ def _evaluated(expression: str, scope: dict[str, Any]) -> Any:
 
 
 def _broken(target: Target, error: Exception) -> BadInput:
-    place = place_in(error, _files(target))
+    place = place_of_user(place_in(error, _files(target)))
     where = f"{place[0]}:{place[1]}" if place else target.text
     return BadInput(
         f"{where}: {describe_error(error)}",
