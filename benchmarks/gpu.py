@@ -1,4 +1,4 @@
-"""What only a machine with a GPU can tell of pyopbench itself.
+"""Check pyopbench itself on a machine with a GPU.
 
     python benchmarks/gpu.py pairs FOLDER [--seconds 150] [--device gpu]
     python benchmarks/gpu.py judge FOLDER...
@@ -231,9 +231,11 @@ def checks_table(document: Mapping[str, Any]) -> str:
         ("cases of `verify` on the GPU, right", f"{verified['right']:,}"),
         ("wrong", str(verified["wrong"])),
         ("not supported there", str(sum(verified["unsupported"].values()))),
-        ("pairs of the same code, told apart", f"{same['faster'] + same['slower']} of {same['pairs']}"),
-        ("at most, with 95% confidence", f"{same['bound']:.1%}"),
-        *((f"slowed by {one['percent']}%, found", f"{one['slower']} of {one['pairs']}") for one in slowed),
+        (
+            "pairs of the same code, found different",
+            f"{same['faster'] + same['slower']} of {same['pairs']} (95% upper bound: {same['bound']:.1%})",
+        ),
+        *((f"slowed by {one['percent']}%, found slower", f"{one['slower']} of {one['pairs']}") for one in slowed),
     ]
     return table(("", "how many"), rows)
 

@@ -2,9 +2,9 @@
 # Packs TensorFlow with CUDA for a GPU host without a network: `scripts/pack_gpu.sh OUT CAPABILITY [PART_SIZE]`.
 # CAPABILITY is that of the GPU without its point: 90 for an H100. It packs this very Python, whose version the host
 # does not need to have, with what .venv holds (`make .venv/.run`), and the TensorFlow of .venv with CUDA instead of the
-# one without: 225 MiB for one kind of GPU. Leaves parts of at most 46 MiB (or PART_SIZE, as `split` takes it) and
-# SHA256SUMS in OUT. Carry them over in any number of trips, and run scripts/unpack_gpu.sh there.
-# Needs pip, zstd, readelf and strip here, 6 GB in TMPDIR, and ten minutes.
+# one without: 314 MiB with what `make .venv/.dev` installs. Leaves parts of at most 46 MiB (or PART_SIZE, as `split`
+# takes it) and SHA256SUMS in OUT. Carry them over in any number of trips, and run scripts/unpack_gpu.sh there.
+# Needs pip, zstd, readelf and strip here, 6 GB in TMPDIR, and a quarter of an hour.
 set -euo pipefail
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then

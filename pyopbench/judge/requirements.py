@@ -218,7 +218,9 @@ def blocks_text(baseline: str, requirements: Sequence[str]) -> str:
         baseline: the current callback.
         requirements: what it does not meet, at least one.
     """
-    return f"{baseline} does not work with {formatting.listing(requirements)}"
+    others = [name for name in requirements if name != GPU]
+    told = [f"does not work with {formatting.listing(others)}"] if others else []
+    return f"{baseline} {' and '.join([*told, *(['does not compute on a GPU'] if GPU in requirements else [])])}"
 
 
 def bar_text(labels: Sequence[str], bar: Bar, ops: Sequence[str] = ()) -> str:

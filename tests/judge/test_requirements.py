@@ -202,6 +202,7 @@ def test_what_a_callback_blocks_is_seen_with_the_cube_where_its_op_was_not_tried
 
 def test_what_the_current_callback_blocks() -> None:
     assert blocks_text("py_func", ["xla", "tflite"]) == ("py_func does not work with xla and tflite")
+    assert blocks_text("py_func", ["gpu"]) == "py_func does not compute on a GPU"
 
 
 @pytest.mark.parametrize(
