@@ -203,11 +203,14 @@ def killed(folder: Path, out: Path, kills: int, budget: str) -> dict[str, Any]:
 
 
 def _digests(folder: Path, pattern: str) -> dict[str, str]:
-    """Return a hash of each file, except those that a run of an op appends to or replaces."""
+    """Return a hash of each file, except those that a run of an op or of the program appends to or replaces."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob(pattern))
-        if path.is_file() and not {"run", "copies", "parts", "__pycache__"} & set(path.relative_to(folder).parts[:-1])
+        if path.is_file()
+        and not {"run", "copies", "parts", "__pycache__"} & set(path.relative_to(folder).parts[:-1])
+        # What a run of the program writes about itself while it runs; its result is `turns/NAME.json`.
+        and path.parent.parent.name != "turns"
     }
 
 

@@ -21,6 +21,7 @@ from pyopbench.advise.callbacks import (
     recorded_inputs,
     write_op_file,
 )
+from pyopbench.advise.draws import WITH_DRAWS, Lifted
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames, measure
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
@@ -41,6 +42,7 @@ from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.write_file import write_atomically
+from pyopbench.store.open_file import SOURCE, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
@@ -239,6 +241,12 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         today = found.by_key[_current_key(callback)].seconds if candidates else None
         reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
         has_port = any(_is_placeable(callback, key) for key in found.by_key)
+        if (
+            found.action != "undecided"
+            and found.choice.label != CURRENT
+            and not _is_placeable(callback, found.choice.label)
+        ):
+            reason = f"a patch cannot make the best change, `{found.choice.label}`: {reason}"
     else:
         use = "training" if callback.gradient_calls else "inference"
         made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
@@ -505,24 +513,36 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
     if key is not None and key.form == "map":
         return "", "", ""  # the callback stays
     place.mkdir(exist_ok=True)
+    drawn = callback.drawn
     for left in (place / f"{name}.py", place / f"test_{name}.py"):
         if os.path.lexists(left):
             left.unlink()
     if variant in ("autograph", "port autograph"):
-        return _write_body(callback, op_file, place, name)
+        found = _write_body(callback, op_file, place, name)
+        return found if isinstance(found, str) else _with_draws(place, found, drawn)
     target = read_target(str(op_file), (), ())
     try:
         files = write_port(target, variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    return files.port.name, files.test.name, files.function if key is None else OUTPUTS
+    return _with_draws(place, (files.port.name, files.test.name, files.function if key is None else OUTPUTS), drawn)
+
+
+def _with_draws(place: Path, files: tuple[str, str, str], drawn: Lifted | None) -> tuple[str, str, str]:
+    """Have a port draw the random numbers that its body took as inputs while it was measured."""
+    port, test, function = files
+    if drawn is None or not drawn.draws:
+        return files
+    text = read_bytes(place / port, SOURCE).decode()
+    write_atomically(place / port, drawn.wrapped(text, function, takes_list=function == OUTPUTS).encode())
+    return port, test, f"{function}_{WITH_DRAWS}"
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:
     """Write the unchanged body of a py_function, and a test that its results in a graph equal those in eager code."""
     assert callback.kept is not None
     source = callback.kept.source
-    text = source.text.strip()
+    text = callback.source_text.strip()
     tensorflow, future = "import tensorflow as tf", "from __future__ import annotations\n"
     imports = "" if tensorflow in text.splitlines() else f"{tensorflow}\n"
     head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text

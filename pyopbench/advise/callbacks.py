@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct, structs
 
+from pyopbench.advise.draws import EXAMPLES, Lifted, lift
 from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.arrangement import AUTOTUNE
@@ -27,6 +28,9 @@ from pyopbench.store.open_file import RECORDING, read_bytes
 from pyopbench.store.strict_json import parse, problem
 
 MIX_FILE = "mix.csv"
+
+SEED_WITH = "np.random.seed({seed}); random.seed({seed}); tf.random.set_seed({seed})"
+"""Seeds a body whose draws stay in it, before each call."""
 
 
 class KeptArray(Struct):
@@ -138,6 +142,21 @@ class Callback:
     stage: Stage | None = None
     cell: str = ""
     was_ended: bool = False
+
+    @property
+    def drawn(self) -> Lifted | None:
+        """The body with the random numbers that it draws as inputs; None if it draws none."""
+        if self.kept is None or not self.kept.source.text or not self.kept.examples:
+            return None
+        source = self.kept.source
+        return lift(source.text, source.name, len(self.kept.examples[0].inputs))
+
+    @property
+    def source_text(self) -> str:
+        """The source of the body that is measured."""
+        assert self.kept is not None
+        drawn = self.drawn
+        return self.kept.source.text if drawn is None else drawn.text
 
     @property
     def place(self) -> str:
@@ -310,7 +329,8 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path."""
     kept = callback.kept
     assert kept is not None
-    head, text = _split_future(kept.source.text)
+    drawn = callback.drawn
+    head, text = _split_future(callback.source_text)
     sep = "\n" if head else ""
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
@@ -340,10 +360,11 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "OP = OwnOp(",
             f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
             f"    source={callback.place!r},",
-            f"    copied={tuple(_copied(kept.source, block, above.count(chr(10)) + 1))},",
+            f"    copied={tuple(_copied(callback.source_text, kept.source.places, block, above.count(chr(10)) + 1))},",
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
+            *([f"    seed_with={SEED_WITH!r},"] if drawn is not None and not drawn.draws else []),
             # Nothing asked for a gradient, so one that a tape might find through the body does not matter.
             *(["    differentiable=(),"] if body == "py_function" and not may_need_gradient else []),
             f"    baseline={baseline!r},",
@@ -365,11 +386,13 @@ def _split_future(text: str) -> tuple[str, str]:
     return (future, text.removeprefix(future)) if text.startswith(future) else ("", text)
 
 
-def _copied(source: KeptSource, block: str, first: int) -> list[tuple[int, int, str, int]]:
+def _copied(
+    text: str, places: Sequence[tuple[str, int] | None], block: str, first: int
+) -> list[tuple[int, int, str, int]]:
     """Return where the lines of a block of a source are from, as `OwnOp.copied` has it, if it begins at a line."""
-    above = source.text[: source.text.index(block)].count("\n")
+    above = text[: text.index(block)].count("\n")
     runs: list[tuple[int, int, str, int]] = []
-    for number, place in enumerate(source.places[above:]):
+    for number, place in enumerate(places[above:]):
         if not place or not place[0]:
             continue
         begin, lines, file, line = runs[-1] if runs else (0, 0, "", 0)
@@ -381,25 +404,39 @@ def _copied(source: KeptSource, block: str, first: int) -> list[tuple[int, int, 
 
 
 def mix_of(callback: Callback) -> dict[int, int]:
-    """Return how often the program calls each size that is in the op file; empty if sizes are not known."""
-    assert callback.kept is not None
-    sizes = {_size(example) for example in _chosen(callback.kept)}
+    """Return how often the program calls each size that is in the op file; empty if sizes are not known.
+
+    If several examples have the same size, their numbers stand for their sizes, as in `OwnOp`.
+    """
+    sizes = [_size(example) for example in _examples(callback)]
     near: dict[int, int] = {}
     for size, number in callback.sizes.items():
         nearest = min(sizes, key=lambda one: abs(np.log(one) - np.log(size))) if sizes else 0
         near[nearest] = near.get(nearest, 0) + number
-    return dict(sorted(near.items())) if near and all(near) else {}
+    if not near or not all(near):
+        return {}
+    if len({*sizes}) < len(sizes):
+        near = {number: near[size] for number, size in enumerate(sizes, 1) if size in near}
+    return dict(sorted(near.items()))
 
 
 def recorded_inputs(callback: Callback, folder: Path) -> str:
     """Return the statement that has the recorded inputs; large ones are saved to a folder, and loaded from there."""
-    kept = callback.kept
-    assert kept is not None
     lines = []
-    for number, example in enumerate(_chosen(kept)):
+    for number, example in enumerate(_examples(callback)):
         arrays = [_written(one, folder, f"{number}_{place}") for place, one in enumerate(example)]
         lines.append(f"    ({', '.join(arrays)}{',' if len(arrays) == 1 else ''}),")
     return "\n".join(["RECORDED_INPUTS = [", *lines, "]"])
+
+
+def _examples(callback: Callback) -> list[Sequence[Any]]:
+    """Return the inputs of one call of each size; with what is drawn, several if there is only one size."""
+    assert callback.kept is not None
+    chosen, drawn = _chosen(callback.kept), callback.drawn
+    if drawn is None or not drawn.draws:
+        return [*chosen]
+    examples = [drawn.examples(one) for one in chosen]
+    return [*examples[0]] if len(chosen) == 1 else [one[number % EXAMPLES] for number, one in enumerate(examples)]
 
 
 def _chosen(kept: KeptSite) -> list[list[np.ndarray[Any, Any]]]:

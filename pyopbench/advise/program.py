@@ -283,6 +283,7 @@ class Asked:
         seconds: after so many seconds likewise.
         timeout_seconds: after which it is taken for hanging.
         flights: is the time that calls take in graphs measured, with ops around them?
+        shift: is added to all seeds, also to those that the program sets.
     """
 
     counts: bool
@@ -290,6 +291,7 @@ class Asked:
     seconds: float | None = None
     timeout_seconds: float = 600.0
     flights: bool = False
+    shift: int = 0
 
 
 class Watched(Struct):
@@ -352,7 +354,8 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         "package": str(PACKAGE.parent),
         "steps": asked.steps,
         "seconds": asked.seconds,
-        "seed": SEED,
+        "seed": SEED + asked.shift,
+        "shift": asked.shift,
     }
     environment = {
         "PYTHONHASHSEED": str(SEED),

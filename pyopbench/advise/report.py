@@ -119,6 +119,7 @@ def _obstacles(advice: Advice) -> list[str]:
 def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
+    found += [text for row in advice.rows if (text := draws_text(row))]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
         found.append("njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
@@ -129,6 +130,23 @@ def reasons(advice: Advice) -> list[str]:
     if not math.isnan(advice.loss_difference):
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}")
     return found
+
+
+def draws_text(row: Row) -> str:
+    """Return what happens to the random numbers that a body draws; empty if it draws none, or was not measured."""
+    callback = row.callback
+    drawn = None if row.shown.why_not else callback.drawn
+    if drawn is None:
+        return ""
+    if drawn.draws and row.answer.port:
+        numbers = formatting.count(len(drawn.draws), "random number")
+        return f"{callback.title}: TensorFlow draws its {numbers} now, so that tf.random.set_seed seeds them"
+    if drawn.refused:
+        assert callback.kept is not None
+        places = callback.kept.source.places[drawn.line - 1 : drawn.line] if drawn.line else []
+        place = "".join(f", {one[0]} line {one[1]}" for one in places if one is not None and one[0])
+        return f"{callback.title}: its random numbers stay in its body, so no port was tried: {drawn.refused}{place}"
+    return ""
 
 
 def commands(advice: Advice) -> list[str]:
@@ -208,6 +226,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "action": row.answer.action,
                 "variant": row.answer.variant or None,
                 "port": _port_of(row),
+                "draws": [one.tensor for one in drawn.draws] if (drawn := row.callback.drawn) is not None else [],
                 "why": row.answer.why,
                 "obstacle": row.answer.obstacle or None,
                 "promised": _interval(row.answer.promised),

@@ -41,12 +41,15 @@ class Trial:
     Attributes:
         attempt: the attempt whose budget and folder are used.
         advice: the advice whose rows change.
+        is_random: does a callback that may be changed draw random numbers? Then each run has its own seeds, because a
+            change may draw others: what differs is compared with what differs from seed to seed.
         earlier: runs of the original program that alternated with runs of changes that were withdrawn.
         run_seconds: the longest run so far.
     """
 
     def __init__(self, attempt: Attempt, advice: Advice) -> None:
         self.attempt, self.advice = attempt, advice
+        self.is_random = any(row.answer.is_change and row.callback.drawn is not None for row in advice.rows)
         self.earlier: list[Run] = []
         self.run_seconds = 0.0
 
@@ -69,7 +72,7 @@ class Trial:
             if self._are_compiled(numbers):
                 self._compile(change)
             before, after = self._take_turns(before, change)
-            found = turns.differences([*self.earlier, *before], after)
+            found = self._differences(before, after)
             if found:  # nothing was timed, so the runs before the change can be used again
                 numbers = self._without_differing(numbers, before, found)
                 continue
@@ -198,19 +201,22 @@ class Trial:
                     break
             number = len(after)
             # The two sides alternate in going first, so that neither always has the colder machine.
+            place = first + number + 1
+            shift = place if self.is_random else 0
             for side in ("before", "after") if number % 2 == 0 else ("after", "before"):
                 if side == "after":
-                    after.append(
-                        self._turn(f"after-{number + 1}-{mark}", f"after the change, run {number + 1}", change)
-                    )
+                    said = f"after the change, run {number + 1}"
+                    after.append(self._turn(f"after-{number + 1}-{mark}", said, change, shift))
                 elif len(before) <= number:
-                    place = first + number + 1
-                    before.append(self._turn(f"before-{place}", f"before the change, run {place}", {}))
-            if turns.differences([*self.earlier, *before], after) and len(before) >= 2:
+                    before.append(self._turn(f"before-{place}", f"before the change, run {place}", {}, shift))
+            if self._differences(before, after) and len(before) >= 2:
                 break
         return before, after
 
-    def _turn(self, name: str, said: str, change: Mapping[str, bytes]) -> Run:
+    def _differences(self, before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
+        return turns.differences([*self.earlier, *before], after, is_random=self.is_random)
+
+    def _turn(self, name: str, said: str, change: Mapping[str, bytes], shift: int = 0) -> Run:
         stored = self.attempt.folder / "turns" / f"{name}.json"
         if stored.exists():
             run = msgspec.convert(read_stored(stored), Run, str_keys=True)
@@ -222,7 +228,7 @@ class Trial:
         # As many steps as were recorded, and more time, because a port may take long to compile.
         steps = self.attempt.options.steps if self.attempt.recorded_steps is None else self.attempt.recorded_steps
         most = None if self.attempt.most_seconds is None else LONGER * self.attempt.most_seconds
-        asked = Asked(False, steps, most, LONGER * self.attempt.timeout_seconds)
+        asked = Asked(False, steps, most, LONGER * self.attempt.timeout_seconds, shift=shift)
         with self.attempt.listener.busy(f"running the program {said}"):
             run, _ = self.attempt.run_copy(parts, asked, change)
         shutil.rmtree(parts, ignore_errors=True)
@@ -237,7 +243,7 @@ class Trial:
         for number in numbers if len(numbers) > 1 else ():
             change = self._change([number])
             alone = self._turn(f"alone-{_mark(change)}", f"callback {number + 1} changed alone", change)
-            mine = turns.differences([*self.earlier, *before], [alone])
+            mine = self._differences(before, [alone])
             differing |= {number: mine[0]} if mine else {}
         for number in numbers:
             if number in differing:
@@ -307,7 +313,7 @@ def _placement(callback: Callback, answer: Answer) -> Placement:
         dtypes=tuple(kept.call.dtypes),
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
-        takes_list=answer.function == OUTPUTS,
+        takes_list=answer.function.startswith(OUTPUTS),
     )
 
 

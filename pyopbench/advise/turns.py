@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -184,19 +184,21 @@ class Difference:
         return f"{self.what}{where}: {self.before} before, {self.after} after"
 
 
-def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
+def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool = False) -> list[Difference]:
     """Return the differences that a change makes, if they exceed those between runs of the same program.
 
     Args:
         before: at least one run; two or more show what differs from run to run.
         after: at least one run.
+        is_random: has each run its own random numbers? Two or three runs say too little about how far each of many
+            numbers is spread. So each may differ as far, in relation to its magnitude, as the most spread one.
     """
     return [
         *_exits(before, after),
         *_cut(before, after),
-        *_numbers("loss", [_losses(run) for run in before], [_losses(run) for run in after]),
-        *_numbers("weights", [_weights(run) for run in before], [_weights(run) for run in after]),
-        *_output(before, after),
+        *_numbers("loss", [_losses(run) for run in before], [_losses(run) for run in after], is_random),
+        *_numbers("weights", [_weights(run) for run in before], [_weights(run) for run in after], is_random),
+        *_output(before, after, is_random),
     ]
 
 
@@ -252,13 +254,24 @@ def _paired(
 
 
 def _numbers(
-    what: str, before: Sequence[Sequence[tuple[str, float]]], after: Sequence[Sequence[tuple[str, float]]]
+    what: str,
+    before: Sequence[Sequence[tuple[str, float]]],
+    after: Sequence[Sequence[tuple[str, float]]],
+    is_random: bool,  # noqa: FBT001 - as of `differences`
 ) -> Iterator[Difference]:
-    for place, (name, old, new) in enumerate(_paired(before, after)):
+    pairs = list(_paired(before, after))
+    spread = _largest_spread(old for _, old, _ in pairs) if is_random else 0.0
+    for place, (name, old, new) in enumerate(pairs):
         allowed = min(MOST_TOLERANCE, LOSS_TOLERANCE + TOLERANCE_PER_LOSS * place) if what == "loss" else MOST_TOLERANCE
-        if _differ(old, new, allowed):
+        if _differ(old, new, allowed + SPREAD * spread):
             yield Difference(what, name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
             return
+
+
+def _largest_spread(values: Iterable[Sequence[float]]) -> float:
+    """Return how far the most spread number differs between runs, relative to its magnitude."""
+    finite = [one for one in values if np.isfinite(one).all() and any(one)]
+    return max(((max(one) - min(one)) / max(map(abs, one)) for one in finite), default=0.0)
 
 
 def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
@@ -270,8 +283,12 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
     return any(max(one - max(old), min(old) - one, 0.0) > SPREAD * spread + allowed * scale for one in new)
 
 
-def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+def _output(before: Sequence[Run], after: Sequence[Run], is_random: bool) -> Iterator[Difference]:  # noqa: FBT001
     old, new = ([_shown(run) for run in side] for side in (before, after))
+    shared = min(map(len, old), default=0)
+    lines = [[one[place] for one in old] for place in range(shared) if len({one[place][0] for one in old}) == 1]
+    numbers = (values for line in lines for values in zip(*(one[1] for one in line), strict=True))
+    spread = _largest_spread(numbers) if is_random else 0.0
     is_cut = any(run.ended for run in (*before, *after))
     lengths = {len(one) for one in old}
     if not is_cut and len(lengths) == 1 and any(len(one) not in lengths for one in new):
@@ -286,7 +303,7 @@ def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]
             return
         for number, values in enumerate(zip(*(one[place][1] for one in old), strict=True)):
             after_values = [one[place][1][number] for one in new]
-            if _differ(values, after_values, MOST_TOLERANCE):
+            if _differ(values, after_values, MOST_TOLERANCE + SPREAD * spread):
                 yield Difference("output", f"line {place + 1}", f"{values[0]:g}", f"{after_values[0]:g}")
                 return
 

@@ -180,6 +180,14 @@ class Flights:
         return self.variables[site.key]
 
 
+LIBRARIES = ("tensorflow", "keras", "tf_keras")
+"""Packages between a program and its callbacks."""
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__package__") or "")
+
+
 def _new_variable(name: str) -> Any:
     """Return a variable of calls in graphs: how many, and their seconds.
 
@@ -288,7 +296,7 @@ class Recorder:
 
     def _wrap_all(self, script_ops: Any) -> None:
         package = Path(script_ops.__file__).parents[2]
-        self.inner += tuple(f"{package.parent / name}{os.sep}" for name in (package.name, "keras", "tf_keras"))
+        self.inner += tuple(f"{package.parent / name}{os.sep}" for name in {package.name, *LIBRARIES})
         for name, kind in (
             ("eager_py_func", "py_function"),
             ("numpy_function", "numpy_function"),
@@ -409,7 +417,12 @@ class Recorder:
 
     def _describe_call(self, arguments: tuple[Any, ...], named: Mapping[str, Any], frame: FrameType) -> dict[str, Any]:
         given = dict(zip(("func", "inp", "Tout"), arguments, strict=False)) | dict(named)
-        package = str(self._caller(frame).f_globals.get("__package__") or "")
+        caller = self._caller(frame)
+        while caller.f_back is not None and _package_of(caller).partition(".")[0] in LIBRARIES:
+            caller = self._caller(
+                caller.f_back
+            )  # what AutoGraph makes of TensorFlow's own decorator is in no file of it
+        package = _package_of(caller)
         return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
 
     def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:

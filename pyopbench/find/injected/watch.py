@@ -34,7 +34,7 @@ class Watch:
     Args:
         folder: where it is written.
         asked: `steps`, and `seconds` from the first element or callback on, after which the program is ended, or None;
-            and `seed`.
+            `seed`, and `shift`, which is added to every seed that the program sets itself.
         progress: returns how many elements were taken from iterators.
         clock: in seconds.
     """
@@ -64,6 +64,20 @@ class Watch:
         random.seed(self.asked["seed"])
         np.random.seed(self.asked["seed"])  # noqa: NPY002 - the program's own
         context.set_global_seed(self.asked["seed"])
+        if self.asked.get("shift"):
+            random.seed = self._shifted(random.seed)
+            np.random.seed = self._shifted(np.random.seed)
+            context.set_global_seed = self._shifted(context.set_global_seed)  # tf.random.set_seed looks it up there
+
+    def _shifted(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that seeds with another whole number than it is called with."""
+
+        def seed(*arguments: Any, **named: Any) -> Any:
+            if arguments and isinstance(arguments[0], int):
+                arguments = ((arguments[0] + self.asked["shift"]) % 2**32, *arguments[1:])
+            return original(*arguments, **named)
+
+        return seed
 
     def watch_losses(self, module: Any) -> None:
         """Record what Keras reports after its first batches and after each epoch."""

@@ -1,0 +1,697 @@
+"""Moves the random numbers that a body draws out of it: they become inputs, which TensorFlow draws in the program.
+
+The rest of the body is deterministic then, so that a port of it can be verified. Only draws whose distribution is seen
+in the source are moved: of the functions in `DISTRIBUTIONS`, with arguments that are constants or lengths of inputs,
+made at most once in each call of the body.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy import stats
+
+from pyopbench.find.risks import RANDOM, SEEDING
+from pyopbench.find.source import FUNCTIONS, ProgramSource
+from pyopbench.model.source_text import Replacement, Source
+
+EXAMPLES = 3
+"""Draws for each recorded input. They are spread over their distributions, so that a coin falls on both sides."""
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, without their whole part, are spread evenly (J. H. Halton, Numer. Math. 2 (1960) 84-90)."""
+
+WITH_DRAWS = "with_draws"
+"""Ends the name of the function that draws and calls a port, in the port's file."""
+
+Family: TypeAlias = Literal["uniform", "normal", "integers"]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What a function draws from.
+
+    Attributes:
+        family: `uniform` and `normal` draw floats, `integers` whole numbers below the second parameter.
+        names: of its parameters in order; `size` is the shape of what is drawn.
+        defaults: of the two parameters of the family, if they are not given.
+        is_closed: is the second parameter of `integers` drawn too?
+        has_sizes: are all its arguments lengths, as those of `np.random.rand(3, 4)`?
+    """
+
+    family: Family
+    names: tuple[str, ...] = ()
+    defaults: tuple[float, float] = (0, 1)
+    is_closed: bool = False
+    has_sizes: bool = False
+
+
+_OF_NUMPY = Distribution("uniform", ("size",))
+_NORMAL = Distribution("normal", ("low", "high", "size"))
+
+DISTRIBUTIONS: Mapping[str, Distribution] = {
+    "numpy.random.uniform": Distribution("uniform", ("low", "high", "size")),
+    "numpy.random.rand": Distribution("uniform", has_sizes=True),
+    **{f"numpy.random.{name}": _OF_NUMPY for name in ("random", "random_sample", "ranf", "sample")},
+    "numpy.random.randn": Distribution("normal", has_sizes=True),
+    "numpy.random.standard_normal": Distribution("normal", ("size",)),
+    "numpy.random.normal": _NORMAL,
+    "numpy.random.randint": Distribution("integers", ("low", "high", "size"), (0, 0)),
+    "random.random": Distribution("uniform"),
+    "random.uniform": Distribution("uniform", ("low", "high")),
+    "random.gauss": Distribution("normal", ("low", "high")),
+    "random.normalvariate": Distribution("normal", ("low", "high")),
+    "random.randint": Distribution("integers", ("low", "high"), (0, 0), is_closed=True),
+    "random.randrange": Distribution("integers", ("low", "high"), (0, 0)),
+}
+"""Each draws as its documentation says: https://numpy.org/doc/stable/reference/random/legacy.html and
+https://docs.python.org/3/library/random.html. `low` and `high` stand for the mean and the deviation of a normal."""
+
+SPELLINGS = {"loc": "low", "scale": "high", "a": "low", "b": "high", "mu": "low", "sigma": "high"}
+"""The names that functions give their parameters, for arguments that are given by name."""
+
+DRAWING = (*RANDOM, "tensorflow.image.random_")
+
+OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/"}
+COMPUTE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "/": operator.truediv,
+}
+
+CHOICE = ("numpy.random.choice", "random.choice")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What one call in a body draws.
+
+    Attributes:
+        name: the new parameter of the body.
+        family: of its distribution.
+        low, high: its parameters.
+        shape: of an array; None for a number.
+    """
+
+    name: str
+    family: Family
+    low: Size
+    high: Size
+    shape: Size | None
+
+    @property
+    def tensor(self) -> str:
+        """The expression with which TensorFlow draws it, over tensors that are named as the inputs."""
+        dtype = "tf.int64" if self.family == "integers" else "tf.float64"
+        function = "normal" if self.family == "normal" else "uniform"
+        shape = "[]" if self.shape is None else self.shape.tensor
+        ends = [
+            one.tensor if one.is_constant or self.family == "integers" else f"tf.cast({one.tensor}, tf.float64)"
+            for one in (self.low, self.high)
+        ]
+        return f"tf.random.{function}({shape}, {', '.join(ends)}, {dtype})"
+
+    def example(self, inputs: Mapping[str, Any], number: int, place: int) -> Any:
+        """Return an example of it.
+
+        Args:
+            inputs: of the body by name; arrays.
+            number: of the example, below `EXAMPLES`.
+            place: of the draw among those of the body.
+        """
+        low, high = self.low.value(inputs), self.high.value(inputs)
+        dtype = np.int64 if self.family == "integers" else np.float64
+        if self.shape is None:
+            at: Any = ((number + 0.5) / EXAMPLES + place * GOLDEN) % 1.0
+        else:
+            at = np.random.default_rng([number, place]).random(self.shape.value(inputs))
+        if self.family == "normal":
+            return np.asarray(stats.norm.ppf(at, low, high), dtype)
+        drawn = low + at * (high - low)
+        return np.asarray(np.floor(drawn) if self.family == "integers" else drawn, dtype)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number or a shape that is known before the body runs, from constants and the shapes of its inputs.
+
+    Attributes:
+        tensor: it as an expression of TensorFlow.
+        value: returns it for inputs by name.
+        is_constant: is it the same for all inputs?
+    """
+
+    tensor: str
+    value: Callable[[Mapping[str, Any]], Any]
+    is_constant: bool = False
+
+
+def _constant(value: float) -> Size:
+    return Size(repr(value), lambda _: value, is_constant=True)
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A body that draws random numbers, with its draws as inputs.
+
+    Attributes:
+        text: the new source, with as many lines; the old one if its draws stay in it.
+        draws: in the order of the new inputs; empty if they stay in it.
+        inputs: the names of the other inputs.
+        refused: why the draws stay, with the number of the line in the text; empty if they do not.
+    """
+
+    text: str
+    draws: tuple[Draw, ...] = ()
+    inputs: tuple[str, ...] = ()
+    refused: str = ""
+    line: int = 0
+
+    def examples(self, inputs: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Return recorded inputs with several examples of what is drawn."""
+        named = dict(zip(self.inputs, inputs, strict=True))
+        return [
+            (*inputs, *(draw.example(named, number, place) for place, draw in enumerate(self.draws)))
+            for number in range(EXAMPLES if self.draws else 1)
+        ]
+
+    def wrapped(self, port: str, function: str, *, takes_list: bool) -> str:
+        """Return the file of a port with a function that draws and calls it.
+
+        Args:
+            port: the text of the file.
+            function: the function in it to call.
+            takes_list: does it take a list of inputs?
+        """
+        names = ", ".join(self.inputs)
+        lines = [f"        {one.tensor},  # {one.name}" for one in self.draws]
+        given = "inputs" if takes_list else names
+        unpacked = [f"    {names}{',' if len(self.inputs) == 1 else ''} = inputs"] if takes_list else []
+        opened, closed = ("([", "])") if takes_list else ("(", ")")
+        return "\n".join(
+            [
+                _with_tensorflow(port).rstrip("\n"),
+                "",
+                "",
+                f"def {function}_{WITH_DRAWS}({given}):",
+                '    """Call the port with random numbers from the distributions that the body drew from."""',
+                *unpacked,
+                f"    return {function}{opened}",
+                f"        {names},",
+                *lines,
+                f"    {closed}",
+                "",
+            ]
+        )
+
+
+def _with_tensorflow(text: str) -> str:
+    """Return a source that imports TensorFlow as `tf`."""
+    tree = ast.parse(text)
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    if any((alias.name, alias.asname) == ("tensorflow", "tf") for one in imports for alias in one.names):
+        return text
+    later = [one for one in imports if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")]
+    line = (later[-1].end_lineno or 0) if later else (tree.body[0].end_lineno or 0) if tree.body else 0
+    lines = text.split("\n")
+    return "\n".join([*lines[:line], "import tensorflow as tf", *lines[line:]])
+
+
+def lift(text: str, function: str, inputs: int) -> Lifted | None:
+    """Return a body with its draws as inputs; None if it draws nothing.
+
+    Args:
+        text: the source of the body and of all that it needs.
+        function: the name of the body in it.
+        inputs: how many inputs it takes.
+    """
+    lifting = _Lifting(text, function, inputs)
+    calls = lifting.calls()
+    if not calls:
+        return None
+    try:
+        return lifting.lift(calls)
+    except _Stays as error:
+        return Lifted(text, refused=error.why, line=error.line)
+
+
+class _Stays(Exception):
+    def __init__(self, why: str, node: ast.AST | None = None) -> None:
+        super().__init__(why)
+        self.why, self.line = why, getattr(node, "lineno", 0)
+
+
+@dataclass
+class _Lifting:
+    text: str
+    function: str
+    inputs: int
+    source: ProgramSource = field(init=False)
+    file: Source = field(init=False)
+    counters: dict[ast.For, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tree = ast.parse(self.text)
+        self.source, self.file = ProgramSource.of(tree), Source.of(self.text, tree)
+        self.names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+        self.names |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+
+    def calls(self) -> list[ast.Call]:
+        """Return the calls that draw, in the order of the source."""
+        paths = {one: self.source.path(one.func) for one in ast.walk(self.source.tree) if isinstance(one, ast.Call)}
+        if any(path.startswith(RANDOM) and path.rpartition(".")[2] in SEEDING for path in paths.values()):
+            return []  # a body that seeds its generator draws the same numbers each time
+        found = [one for one, path in paths.items() if path.startswith(DRAWING)]
+        return sorted(found, key=lambda one: (one.lineno, one.col_offset))
+
+    def lift(self, calls: Sequence[ast.Call]) -> Lifted:
+        body = self._definition(self.function)
+        if body is None:
+            raise _Stays("the body is no plain function")
+        names = self._inputs_of(body)
+        draws: list[Draw] = []
+        edits: list[Replacement] = []
+        for call in calls:
+            draw, text = self._lifted(call, self._free(f"drawn_{len(draws) + 1}"), body)
+            draws.append(draw)
+            edits.append(self._edit(call, text))
+            edits += self._passed(call, draw.name, body)
+        edits += [one for loop, name in self.counters.items() for one in self._counted(loop, name)]
+        edits.append(self._parameters(body, [one.name for one in draws]))
+        merged = _merged(edits)
+        new = self.file.replaced(0, len(self.file.data), merged)
+        return Lifted(new, tuple(draws), names)
+
+    def _free(self, name: str) -> str:
+        while name in self.names:
+            name += "_"
+        return name
+
+    def _definition(self, name: str) -> ast.FunctionDef | None:
+        found = [one for one in self.source.tree.body if isinstance(one, ast.FunctionDef) and one.name == name]
+        return found[0] if len(found) == 1 else None
+
+    def _inputs_of(self, body: ast.FunctionDef) -> tuple[str, ...]:
+        positional = [*body.args.posonlyargs, *body.args.args]
+        if len(positional) < self.inputs:
+            raise _Stays("the body takes any number of arguments", body)
+        if any(isinstance(one, ast.Name) and one.id == body.name for one in ast.walk(self.source.tree)):
+            raise _Stays(f"`{body.name}` is used by a function that it needs", body)
+        if body.decorator_list:
+            raise _Stays("the body has a decorator", body)
+        return tuple(one.arg for one in positional[: self.inputs])
+
+    def _lifted(self, call: ast.Call, name: str, body: ast.FunctionDef) -> tuple[Draw, str]:
+        """Return a draw, and the expression that takes its place in the body."""
+        path = self.source.path(call.func)
+        scope, loops = self._where(call, body)
+        names = self._inputs_of(body)
+        sizes = _Sizes(self, scope, frozenset(names if scope is body else ()), names[0] if names else "")
+        if path in CHOICE:
+            draw, of = self._choice(call, path, name)
+            return self._in_loop(draw, loops), of(self._element(call, name, scope))
+        if path not in DISTRIBUTIONS:
+            raise _Stays(f"`{ast.unparse(call.func)}` is not moved", call)
+        distribution = DISTRIBUTIONS[path]
+        given = _bound(call, distribution)
+        size = given.pop("size", None)
+        shape, reshaped = sizes.shape(size), sizes.reshaped(size)
+        low, high = (sizes.number(given[one]) if one in given else None for one in ("low", "high"))
+        if distribution.family == "integers":
+            low, high = (_constant(0), low) if high is None else (low, high)
+            if low is None or high is None:
+                raise _Stays(f"`{ast.unparse(call)}` has no bound", call)
+            high = sizes.plus(high, 1 if distribution.is_closed else 0)
+            if not (low.is_constant and high.is_constant) and self._is_conditional(call, scope):
+                raise _Stays("it is drawn under a condition, and its bounds hang on an input", call)
+        usual = map(_constant, distribution.defaults)
+        low, high = (one if one is not None else other for one, other in zip((low, high), usual, strict=True))
+        draw = self._in_loop(Draw(name, distribution.family, low, high, shape), loops)
+        element = self._element(call, name, scope)
+        if shape is not None:
+            how = f"reshape({element}, {reshaped})" if reshaped else f"asarray({element})"
+            return draw, f"{self._numpy(call)}.{how}"
+        return draw, f"{'int' if distribution.family == 'integers' else 'float'}({element})"
+
+    def _in_loop(self, draw: Draw, loops: Sequence[ast.For]) -> Draw:
+        """Return a draw for each iteration of a loop."""
+        for loop in loops:
+            number, shape = self._iterations(loop), draw.shape
+            if shape is None:
+                draw = replace(draw, shape=Size(f"[{number}]", lambda _, number=number: [number]))
+            elif shape.tensor.startswith("["):
+                text = f"[{number}, {shape.tensor[1:]}"
+                draw = replace(draw, shape=Size(text, lambda x, n=number, s=shape: [n, *s.value(x)]))
+            else:
+                text = f"tf.concat([[{number}], {shape.tensor}], 0)"
+                draw = replace(draw, shape=Size(text, lambda x, n=number, s=shape: [n, *s.value(x)]))
+        return draw
+
+    def _element(self, call: ast.Call, name: str, scope: ast.FunctionDef) -> str:
+        """Return what is drawn in this iteration, if a call is in a loop of the function."""
+        loops = self._loops(call, scope)
+        return f"{name}[{self._counter(loops[0])}]" if loops else name
+
+    def _counter(self, loop: ast.For) -> str:
+        return self.counters.setdefault(loop, self._free(f"drawn_at_{len(self.counters) + 1}"))
+
+    def _counted(self, loop: ast.For, name: str) -> list[Replacement]:
+        """Return the edits that count the iterations of a loop."""
+        (begin, end), (first, last) = self.file.span(loop.target), self.file.span(loop.iter)
+        target = self.file.text(begin, end)
+        if isinstance(loop.target, ast.Tuple) and not target.startswith("("):
+            target = f"({target})"
+        return [(begin, end, f"{name}, {target}"), (first, first, "enumerate("), (last, last, ")")]
+
+    def _iterations(self, loop: ast.For) -> int:
+        """Return how often a loop runs at most."""
+        over = loop.iter
+        if isinstance(over, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in over.elts):
+            return len(over.elts)
+        if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range":
+            given = [one.value for one in over.args if isinstance(one, ast.Constant) and type(one.value) is int]
+            if given and len(given) == len(over.args) and not over.keywords:
+                return len(range(*given))
+        raise _Stays("it is drawn in a loop of unknown length", loop)
+
+    def _loops(self, call: ast.AST, scope: ast.FunctionDef) -> list[ast.For]:
+        """Return the loops of a function that a call is in, whose numbers of iterations are known."""
+        repeated = (ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+        found: list[ast.For] = []
+        for above, below in self.source.above(call):
+            if above is scope:
+                break
+            if isinstance(above, repeated) or (isinstance(above, ast.For) and below in above.orelse):
+                raise _Stays("it is drawn in a loop", call)
+            if isinstance(above, ast.For) and below is not above.iter:
+                found.append(above)
+        return found
+
+    def _choice(self, call: ast.Call, path: str, name: str) -> tuple[Draw, Callable[[str], str]]:
+        """Return a draw of one of several numbers that stand in the source."""
+        if len(call.args) != 1 or call.keywords:
+            raise _Stays("only a choice of one element, all as likely, is moved", call)
+        try:
+            values = ast.literal_eval(call.args[0])
+        except ValueError as error:
+            raise _Stays("what it chooses from does not stand there as numbers", call) from error
+        if not isinstance(values, list | tuple) or not all(isinstance(one, int | float) for one in values):
+            raise _Stays("what it chooses from does not stand there as numbers", call)
+        text = ast.unparse(call.args[0])
+        if path.startswith("numpy."):
+            text = f"{self._numpy(call)}.array({text})"
+        return Draw(name, "integers", _constant(0), _constant(len(values)), None), lambda one: f"{text}[int({one})]"
+
+    def _numpy(self, call: ast.Call) -> str:
+        """Return the name of NumPy where a call is."""
+        node = call.func
+        while isinstance(node, ast.Attribute):
+            if self.source.path(node) == "numpy":
+                break
+            node = node.value
+        if self.source.path(node) != "numpy":
+            raise _Stays("NumPy has no name there", call)
+        return ast.unparse(node)
+
+    def _where(self, call: ast.Call, body: ast.FunctionDef) -> tuple[ast.FunctionDef, list[ast.For]]:
+        """Return the function that a call is in, and the one loop that it is in, there or where that is called."""
+        scope = next((one for one, _ in self.source.above(call) if isinstance(one, FUNCTIONS)), None)
+        if not isinstance(scope, ast.FunctionDef) or scope not in self.source.tree.body:
+            raise _Stays("it is drawn outside of a function, or in one within another", call)
+        loops = self._loops(call, scope)
+        if scope is not body:
+            loops += self._where(self._only_call(scope, call), body)[1]
+        if len(loops) > 1:
+            raise _Stays("it is drawn in a loop within a loop", call)
+        return scope, loops
+
+    def _only_call(self, function: ast.FunctionDef, call: ast.Call) -> ast.Call:
+        uses = [one for one in ast.walk(self.source.tree) if isinstance(one, ast.Name) and one.id == function.name]
+        above = self.source.parents.get(uses[0]) if len(uses) == 1 else None
+        if not isinstance(above, ast.Call) or above.func is not uses[0] or function.decorator_list:
+            raise _Stays(f"`{function.name}` is called at several places", call)
+        if function.args.kwarg is not None or any(isinstance(one, ast.Starred) for one in above.args):
+            raise _Stays(f"`{function.name}` takes any arguments", call)
+        return above
+
+    def _is_conditional(self, call: ast.Call, scope: ast.FunctionDef) -> bool:
+        """May the function that a call is in return without making it?"""
+        branches = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.Match)
+        for above, _ in self.source.above(call):
+            if above is scope:
+                break
+            if isinstance(above, branches):
+                return True
+        ends = (ast.Return, ast.Raise)
+        return any(isinstance(one, ends) and one.lineno < call.lineno for one in ast.walk(scope))
+
+    def _edit(self, call: ast.Call, text: str) -> Replacement:
+        """Return the edit that replaces a call, with as many lines as before."""
+        begin, end = self.file.span(call)
+        lines = self.file.data[begin:end].count(b"\n") - text.count("\n")
+        return begin, end, f"{text[:-1]}{chr(10) * lines}{text[-1]}"
+
+    def _passed(self, call: ast.Call, name: str, body: ast.FunctionDef) -> list[Replacement]:
+        """Return the edits by which a draw gets from the body to a function that uses it."""
+        found: list[Replacement] = []
+        scope, _ = self._where(call, body)
+        while scope is not body:
+            used = self._only_call(scope, call)
+            home, _ = self._where(used, body)
+            given = self._element(used, name, home)
+            begin, end = self.file.span(used)
+            has_any = bool(used.args or used.keywords)
+            tail = self.file.text(begin, end)[:-1].rstrip()
+            comma = "" if not has_any else " " if tail.endswith(",") else ", "
+            found.append((end - 1, end - 1, f"{comma}{name}={given}"))
+            found.append(self._parameters(scope, [name], is_last=True))
+            scope = home
+        return found
+
+    def _parameters(self, function: ast.FunctionDef, names: Sequence[str], *, is_last: bool = False) -> Replacement:
+        """Return the edit that gives a function parameters: after the inputs of a body, or after all that it has."""
+        arguments = function.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults: dict[str, ast.expr] = {
+            one.arg: value for one, value in zip(reversed(positional), reversed(arguments.defaults), strict=False)
+        }
+        before = positional if is_last else positional[: self.inputs]
+        has_default = any(one.arg in defaults for one in before)
+        text = ", ".join(f"{one}=None" if has_default else one for one in names)
+        if not before:
+            begin = self._opening(function)
+            return begin, begin, f"{text}, " if positional or arguments.vararg or arguments.kwonlyargs else text
+        last = before[-1]
+        end = self.file.span(defaults.get(last.arg, last))[1]
+        return end, end, f", {text}"
+
+    def _opening(self, function: ast.FunctionDef) -> int:
+        begin, end = self.file.span(function)
+        text = self.file.data[begin:end]
+        return begin + text.index(b"(", text.index(b"def ")) + 1
+
+
+def _merged(edits: Sequence[Replacement]) -> list[Replacement]:
+    """Return edits in which insertions at one place are one edit."""
+    found: dict[tuple[int, int], str] = {}
+    for begin, end, text in edits:
+        found[begin, end] = found.get((begin, end), "") + text
+    return [(*place, text) for place, text in found.items()]
+
+
+def _bound(call: ast.Call, distribution: Distribution) -> dict[str, ast.expr]:
+    """Return the arguments of a call by the names of the parameters."""
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        raise _Stays("it is drawn with unpacked arguments", call)
+    if distribution.has_sizes:
+        if call.keywords:
+            raise _Stays(f"`{ast.unparse(call.func)}` takes no such argument", call)
+        return {"size": ast.copy_location(ast.Tuple(call.args, ast.Load()), call)} if call.args else {}
+    if len(call.args) > len(distribution.names):
+        raise _Stays(f"`{ast.unparse(call)}` has arguments that are not moved", call)
+    found = dict(zip(distribution.names, call.args, strict=False))
+    for one in call.keywords:
+        name = SPELLINGS.get(str(one.arg), str(one.arg))
+        if name not in distribution.names or name in found:
+            raise _Stays(f"`{one.arg}=` is not moved", call)
+        found[name] = one.value
+    return {name: value for name, value in found.items() if not _is_none(value)}
+
+
+KEEPING = ("numpy", "astype", "copy")
+"""Methods whose result has the shape of what they are called on."""
+
+
+def _of_same_shape(node: ast.expr) -> ast.Name | None:
+    """Return the name whose shape an expression has: `x.numpy()`, `x.astype(dtype)`, `np.asarray(x)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return node if isinstance(node, ast.Name) else None
+    of = node.func.value
+    if node.func.attr in ("asarray", "array") and len(node.args) in (1, 2):
+        of = node.args[0]
+    elif node.func.attr not in KEEPING:
+        return None
+    return of if isinstance(of, ast.Name) else None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+@dataclass
+class _Sizes:
+    """Numbers that are known before a function runs.
+
+    Attributes:
+        lifting: of the body.
+        scope: the function.
+        inputs: the names of its parameters that are inputs.
+        first: the first input of the body.
+    """
+
+    lifting: _Lifting
+    scope: ast.FunctionDef
+    inputs: frozenset[str]
+    first: str
+
+    def number(self, node: ast.expr) -> Size:
+        """Return what an expression is before the function runs."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+            return _constant(node.value)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self._joined(_constant(0), "-", self.number(node.operand), node)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            return self._joined(self.number(node.left), OPERATORS[type(node.op)], self.number(node.right), node)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.UnaryOp):
+            name = self._shape_of(node.value)
+            return self._length(name, int(ast.literal_eval(node.slice)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args:
+            given = node.args[0]
+            if isinstance(given, ast.Name) and (name := self._input_like(given)):
+                return self._length(name, 0)
+        if isinstance(node, ast.Name):
+            return self._named(node)
+        raise _Stays(f"`{ast.unparse(node)}` is known only in the body", node)
+
+    def shape(self, node: ast.expr | None) -> Size | None:
+        """Return the shape that an expression stands for; None for a number."""
+        if node is None:
+            return None
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            name = self.first if self._is_changed(node) else self._shape_of(node)
+            return Size(f"tf.shape({name})", lambda inputs: list(np.shape(inputs[name])))
+        each = [*map(self.number, node.elts if isinstance(node, ast.Tuple | ast.List) else [node])]
+        text = f"[{', '.join(one.tensor for one in each)}]"
+        return Size(text, lambda inputs: [int(one.value(inputs)) for one in each])
+
+    def reshaped(self, node: ast.expr | None) -> str:
+        """Return the shape that an array must be given in the body, if it was drawn with one that is only likely.
+
+        The numbers are independent of one another, so in another shape they are as good. If the array has too many
+        or too few, that is an error.
+        """
+        is_shape = isinstance(node, ast.Attribute) and node.attr == "shape"
+        return ast.unparse(node) if node is not None and is_shape and self._is_changed(node) else ""
+
+    def _is_changed(self, node: ast.expr) -> bool:
+        """Is a shape not that of an input that stays as it is?"""
+        of = node.value if isinstance(node, ast.Attribute) else None
+        return not (isinstance(of, ast.Name) and self._input_like(of))
+
+    def plus(self, size: Size, number: int) -> Size:
+        """Return a size that is larger by a number."""
+        return self._joined(size, "+", _constant(number), None) if number else size
+
+    def _joined(self, left: Size, sign: str, right: Size, node: ast.AST | None) -> Size:
+        compute = COMPUTE[sign]
+        if left.is_constant and right.is_constant:
+            try:
+                return _constant(compute(left.value({}), right.value({})))
+            except ZeroDivisionError as error:
+                raise _Stays("it divides by zero", node) from error
+        if sign == "/":  # of whole numbers; in TensorFlow a float64, which no length and no bound is
+            raise _Stays("its bounds are fractions of a length", node)
+        text = f"({left.tensor} {sign} {right.tensor})"
+        return Size(text, lambda inputs: compute(left.value(inputs), right.value(inputs)))
+
+    def _length(self, name: str, place: int) -> Size:
+        return Size(f"tf.shape({name}, tf.int64)[{place}]", lambda inputs: int(np.shape(inputs[name])[place]))
+
+    def _shape_of(self, node: ast.expr) -> str:
+        """Return the input whose shape an expression is."""
+        of = node.value if isinstance(node, ast.Attribute) and node.attr == "shape" else None
+        if isinstance(of, ast.Name) and (name := self._input_like(of)):
+            return name
+        raise _Stays(f"`{ast.unparse(node)}` is known only in the body", node)
+
+    def _input_like(self, name: ast.Name) -> str:
+        """Return the input that has the shape of a name where that is used; empty if none is known to have."""
+        loops = [one for one, _ in self.lifting.source.above(name) if isinstance(one, ast.For | ast.While)]
+        first = loops[-1].end_lineno if loops else name.lineno
+        before = [one for known, one in self._assigned() if known == name.id and one.lineno < (first or name.lineno)]  # type: ignore[attr-defined]
+        of = {name.id} if name.id in self.inputs else set()
+        for place in before:
+            above = self.lifting.source.parents.get(place)
+            is_plain = isinstance(above, ast.Assign) and above.targets == [place]
+            same = _of_same_shape(above.value) if is_plain else None  # type: ignore[union-attr]
+            if same is None:
+                return ""
+            of.add(name.id if same.id == name.id else self._input_like(same))
+        return of.pop() if len(of) == 1 and of <= self.inputs else ""
+
+    def _assigned(self) -> Iterator[tuple[str, ast.AST]]:
+        for one in ast.walk(self.scope):
+            if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
+                yield one.id, one
+
+    def _named(self, node: ast.Name) -> Size:
+        """Return a number by its name: of a local that is set once, a constant of the file or a parameter's default."""
+        places = [one for name, one in self._assigned() if name == node.id]
+        if len(places) == 1:
+            return self._set_at(places[0], node)
+        arguments = self.scope.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = dict(zip((one.arg for one in reversed(positional)), reversed(arguments.defaults), strict=False)) | {
+            one.arg: value for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
+        }
+        is_parameter = node.id in {one.arg for one in (*positional, *arguments.kwonlyargs)}
+        is_given = node.id in self.inputs or (self.inputs == frozenset() and is_parameter)
+        if not places and node.id in defaults and not is_given:
+            return self._literal(defaults[node.id], node)
+        of_file = [
+            one
+            for one in self.lifting.source.tree.body
+            if isinstance(one, ast.Assign)
+            and any(isinstance(name, ast.Name) and name.id == node.id for name in one.targets)
+        ]
+        if not places and not is_parameter and len(of_file) == 1:
+            return self._literal(of_file[0].value, node)
+        raise _Stays(f"`{node.id}` is known only in the body", node)
+
+    def _literal(self, value: ast.expr, node: ast.AST) -> Size:
+        try:
+            found = ast.literal_eval(value)
+        except ValueError:
+            found = None
+        if type(found) not in (int, float):
+            raise _Stays(f"`{ast.unparse(node)}` is known only in the body", node)
+        return _constant(found)
+
+    def _set_at(self, place: ast.AST, node: ast.Name) -> Size:
+        above = self.lifting.source.parents.get(place)
+        if isinstance(above, ast.Assign) and above.targets == [place]:
+            return self.number(above.value)
+        of_tuple = self.lifting.source.parents.get(above) if above is not None else None
+        if isinstance(above, ast.Tuple) and isinstance(of_tuple, ast.Assign) and of_tuple.targets == [above]:
+            value = of_tuple.value
+            is_start = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and not value.slice.lower
+            name = self._shape_of(value.value if is_start else value)  # type: ignore[attr-defined]
+            return self._length(name, [id(one) for one in above.elts].index(id(place)))
+        raise _Stays(f"`{node.id}` is known only in the body", node)
