@@ -241,12 +241,9 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         today = found.by_key[_current_key(callback)].seconds if candidates else None
         reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
         has_port = any(_is_placeable(callback, key) for key in found.by_key)
-        if (
-            found.action != "undecided"
-            and found.choice.label != CURRENT
-            and not _is_placeable(callback, found.choice.label)
-        ):
-            reason = f"a patch cannot make the best change, `{found.choice.label}`: {reason}"
+        best = found.choice.label
+        if best and found.action != "undecided" and best != CURRENT and not _is_placeable(callback, best):
+            reason = f"a patch cannot make the best change, `{best}`: {reason}"
     else:
         use = "training" if callback.gradient_calls else "inference"
         made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)

@@ -218,8 +218,9 @@ def _with_tensorflow(text: str) -> str:
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
     if any((alias.name, alias.asname) == ("tensorflow", "tf") for one in imports for alias in one.names):
         return text
-    later = [one for one in imports if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")]
-    line = (later[-1].end_lineno or 0) if later else (tree.body[0].end_lineno or 0) if tree.body else 0
+    is_described = bool(tree.body) and isinstance(tree.body[0], ast.Expr)
+    last = imports[-1] if imports else tree.body[0] if is_described else None
+    line = 0 if last is None else last.end_lineno or 0
     lines = text.split("\n")
     return "\n".join([*lines[:line], "import tensorflow as tf", *lines[line:]])
 
@@ -342,17 +343,7 @@ class _Lifting:
 
     def _in_loop(self, draw: Draw, loops: Sequence[ast.For]) -> Draw:
         """Return a draw for each iteration of a loop."""
-        for loop in loops:
-            number, shape = self._iterations(loop), draw.shape
-            if shape is None:
-                draw = replace(draw, shape=Size(f"[{number}]", lambda _, number=number: [number]))
-            elif shape.tensor.startswith("["):
-                text = f"[{number}, {shape.tensor[1:]}"
-                draw = replace(draw, shape=Size(text, lambda x, n=number, s=shape: [n, *s.value(x)]))
-            else:
-                text = f"tf.concat([[{number}], {shape.tensor}], 0)"
-                draw = replace(draw, shape=Size(text, lambda x, n=number, s=shape: [n, *s.value(x)]))
-        return draw
+        return replace(draw, shape=_repeated(draw.shape, self._iterations(loops[0]))) if loops else draw
 
     def _element(self, call: ast.Call, name: str, scope: ast.FunctionDef) -> str:
         """Return what is drawn in this iteration, if a call is in a loop of the function."""
@@ -496,6 +487,14 @@ class _Lifting:
         begin, end = self.file.span(function)
         text = self.file.data[begin:end]
         return begin + text.index(b"(", text.index(b"def ")) + 1
+
+
+def _repeated(shape: Size | None, number: int) -> Size:
+    """Return the shape of so many arrays, or numbers, of a shape."""
+    rest = Size("[]", lambda _: []) if shape is None else shape
+    is_listed = rest.tensor.startswith("[") and rest.tensor != "[]"
+    listed = f"[{number}, {rest.tensor[1:]}" if is_listed else f"tf.concat([[{number}], {rest.tensor}], 0)"
+    return Size(f"[{number}]" if shape is None else listed, lambda inputs: [number, *rest.value(inputs)])
 
 
 def _merged(edits: Sequence[Replacement]) -> list[Replacement]:

@@ -55,6 +55,28 @@ def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
     assert sum(one.is_faster or one.is_slower for one in found) <= 25
 
 
+def of_losses(rng: np.random.Generator, *, factor: float = 1.0, spread: float = 0.05) -> Run:
+    """Return a run with its own random numbers: 20 losses that fall, and the last one printed."""
+    losses = [factor * one for one in np.exp(rng.normal(0, spread, 20)) * np.linspace(2.0, 1.0, 20)]
+    return run_of(0.02, losses=[{"batch loss": one} for one in losses], lines=[f"loss {losses[-1]:.4f}"])
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.1])
+def test_runs_with_their_own_random_numbers_are_rarely_called_different(spread: float) -> None:
+    """In at most 5% of 200 comparisons, though each has 20 losses and only three runs to tell how far they spread."""
+    rng = np.random.default_rng(0)
+    sides = [[[of_losses(rng, spread=spread) for _ in range(3)] for _ in range(2)] for _ in range(200)]
+    assert sum(bool(differences(before, after, is_random=True)) for before, after in sides) <= 10
+    assert sum(bool(differences(before, after)) for before, after in sides) > 10, "each by its own spread would not do"
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.3, np.nan])
+def test_a_loss_that_no_random_numbers_explain_is_a_difference(factor: float) -> None:
+    rng = np.random.default_rng(0)
+    before, after = [of_losses(rng) for _ in range(3)], [of_losses(rng, factor=factor) for _ in range(3)]
+    assert differences(before, after, is_random=True)
+
+
 def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks() -> None:
     """It is kept if it is shown to be faster, at an interim analysis or at the end: at most 5% of 400.
 

@@ -209,10 +209,10 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
 def test_callbacks_of_every_form_are_ported_and_those_that_cannot_be_are_left(advice: Advice) -> None:
     found = {row.callback.body.rpartition(".")[2]: (row.answer.action, row.answer.why) for row in advice.rows}
     assert {name for name, (action, _) in found.items() if action == "port"} == {
-        *("moments", "scale", "clip", "bounded", "shifted", "softened")
+        *("moments", "scale", "clip", "bounded", "shifted", "softened", "draw")
     }, found
     assert {name for name, (action, _) in found.items() if action == "arrange"} == {"<lambda>"}
-    assert {name for name, (action, _) in found.items() if action == "leave"} == {"counted", "draw"}
+    assert {name for name, (action, _) in found.items() if action == "leave"} == {"counted"}
 
 
 def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp_path: Path) -> None:
@@ -242,6 +242,8 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
         "    data = data.map(prepare, num_parallel_calls=body_43_port.usual_pool().processes).batch(4)",
     ):
         assert text.splitlines().count(line) == 1, text
+    bodies = (tmp_path / "program" / "pkg" / "bodies.py").read_text()
+    assert "    return tensorflow.stop_gradient(draw_port.draw_with_draws(x))" in bodies.splitlines(), bodies
     done = subprocess.run(
         [sys.executable, "-c", PORTS_TESTS],
         cwd=tmp_path / "program" / "pkg",

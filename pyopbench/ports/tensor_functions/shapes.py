@@ -64,16 +64,20 @@ def np_flip(m: Any, axis: Any = None) -> Any:
     return tf.reverse(m, np_axes(axis, m.shape.rank))
 
 
-@of_numpy("np.rot90", m="own")
-def np_rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+@of_numpy("np.rot90", m="own", k="own")
+def np_rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """Return an array turned by right angles."""
     first, second = np_axes(list(axes), m.shape.rank)
-    turns = k % 4
-    if turns == 2:
-        return tf.reverse(m, [first, second])
-    if turns == 1:
-        return np_swapaxes(tf.reverse(m, [second]), first, second)
-    return m if turns == 0 else tf.reverse(np_swapaxes(m, first, second), [second])
+    ways = [
+        lambda: tf.identity(m),
+        lambda: np_swapaxes(tf.reverse(m, [second]), first, second),
+        lambda: tf.reverse(m, [first, second]),
+        lambda: tf.reverse(np_swapaxes(m, first, second), [second]),
+    ]
+    turns = tf.get_static_value(k)
+    if turns is None:
+        return tf.switch_case(tf.cast(tf.math.floormod(k, 4), tf.int32), ways)
+    return ways[int(turns) % 4]()
 
 
 @of_numpy("np.atleast_1d", arys="own")

@@ -29,10 +29,15 @@ SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 """Types whose value hangs on the shape of their input alone."""
 
 
-def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
-    """Return the names of the nodes that an argument or state reaches through inputs.
+MERGES = frozenset({"Merge", "RefMerge"})
+"""Types that pass on whichever input arrives: one for each output of `tf.cond`. TensorFlow does not fold them."""
 
-    A call of a function is one where its inputs are. Control edges are no inputs: they say when, not on what.
+
+def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
+    """Return the names of the nodes that an argument, state or a branch reaches through inputs.
+
+    A call of a function is one where its inputs are. Control edges are no inputs: they say when, not on what. But if
+    both branches of a condition are constants, only control edges lead to them, and which one arrives is on data.
 
     Args:
         nodes: `NodeDef`s of one graph.
@@ -47,7 +52,7 @@ def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
         for given in node.input:
             if not given.startswith("^"):
                 users[given.split(":")[0]].append(node.name)
-        if node.op in ARGUMENTS or _is_stateful(node.op):
+        if node.op in ARGUMENTS or node.op in MERGES or _is_stateful(node.op):
             waiting.append(node.name)
     while waiting:
         name = waiting.pop()

@@ -315,3 +315,17 @@ def test_a_module_without_the_functions_that_are_wrapped_is_left_alone(made: Rec
 
 def test_every_other_module_is_found_by_the_others(made: Recorder) -> None:
     assert sys.meta_path[0].find_spec("json", None) is None
+
+
+@pytest.mark.parametrize("package", [None, "pkg"])
+def test_the_package_is_that_of_the_program_also_where_autograph_converted_a_decorator_of_tensorflow(
+    recorder: Recorder, package: str | None
+) -> None:
+    """What AutoGraph makes of `@tf.py_function` is in a file of its own, with the globals of TensorFlow's module."""
+    recorder.script_ops.dtypes.as_dtype = np.dtype
+    converted = {"__package__": "tensorflow.python.ops", "recorder": recorder, "sys": sys}
+    source = "def py_function():\n    return recorder._describe_call((None, [], 'float32'), {}, sys._getframe())\n"
+    exec(compile(source, "__autograph_generated_file1.py", "exec"), converted)
+    program = {"__package__": package, "py_function": converted["py_function"]}
+    exec(compile("def prepare():\n    return py_function()\n", "train.py", "exec"), program)
+    assert program["prepare"]()["package"] == (package or "")

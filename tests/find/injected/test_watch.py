@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -115,3 +116,28 @@ def test_weights_are_read_at_the_end(tmp_path: Path, clock: FakeClock) -> None:
     one, _ = Variable([3.0, 4.0]), Variable([1.0], trainable=False)
     one.values = [1.0, -1.0]
     assert saved(watch, tmp_path)["weights"] == [[0, 1]]
+
+
+def test_a_shift_changes_the_seeds_that_the_program_sets(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "seed", random.seed)
+    monkeypatch.setattr(np.random, "seed", np.random.seed)
+    state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - the program's own
+    found = []
+    for shift in (0, 7):
+        seeds: list[int] = []
+        context = SimpleNamespace(set_global_seed=seeds.append)
+        watch_of(tmp_path, clock, iter([0]), seed=0, shift=shift).seed(context)
+        random.seed(3)
+        np.random.seed(3)  # noqa: NPY002
+        context.set_global_seed(3)
+        found.append((random.random(), np.random.random(), seeds))  # noqa: NPY002
+    monkeypatch.undo()
+    random.seed(10)
+    np.random.seed(10)  # noqa: NPY002
+    assert found[1] == (random.random(), np.random.random(), [0, 10])  # noqa: NPY002
+    assert found[0][2] == [0, 3]
+    assert found[0] != found[1]
+    random.setstate(state)
+    np.random.set_state(of_numpy)  # noqa: NPY002

@@ -272,3 +272,12 @@ def test_the_page_lists_what_is_in_the_tables() -> None:
     script = runpy.run_path(str(ROOT / "scripts" / "ported_functions.py"))
     page = (ROOT / "docs" / "port.md").read_text(encoding="utf-8")
     assert script["written"](page) == page
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (2, 0)])
+def test_turns_by_right_angles_may_be_known_only_in_the_graph(axes: tuple[int, int]) -> None:
+    turned = tf.function(lambda x, k: table.TABLE["np.rot90"].function(x, k, axes))
+    for shape in ((3, 3, 3), (2, 3, 4)):
+        x = np.arange(math.prod(shape)).reshape(shape)
+        for k in range(-1, 5):
+            np.testing.assert_array_equal(turned(x, tf.constant(k)), np.rot90(x, k, axes))

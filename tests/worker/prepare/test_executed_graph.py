@@ -165,6 +165,19 @@ def test_graphs_of_one_copy_and_of_several_have_to_agree() -> None:
     assert elided.value.message == "the executed graph of 2 copies has 2 Switch instead of 4"
 
 
+def test_what_hangs_on_which_of_two_constants_a_branch_returns_is_on_data() -> None:
+    """As AutoGraph writes `continue`: TensorFlow lowers the condition, and only control edges lead to the constants."""
+    node_graph.use_grappler(enabled=False)
+
+    def body(x: Any) -> Any:
+        is_done = tf.cond(x[0] > 0.0, lambda: tf.constant(True), lambda: tf.constant(False))
+        return tf.cond(tf.logical_not(is_done), lambda: x * 2.0, lambda: x)
+
+    counts = counts_of(body, 2)
+    require_alive({2: counts})
+    assert [copy["LogicalNot"] for copy in counts.executed] == [1, 1]
+
+
 def kinds_on_data(body: Callable[[Any], Any]) -> set[str]:
     graph = tf.function(body, autograph=False).get_concrete_function(tf.TensorSpec([3])).graph
     on_data = names_on_data(graph.as_graph_def().node)

@@ -1,0 +1,219 @@
+"""The random numbers that a body draws, as its inputs: which are moved, what they are drawn from, and what stays."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import stats
+
+from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, EXAMPLES, Draw, Lifted, lift
+
+IMAGE = np.arange(5 * 7 * 3, dtype=np.float32).reshape(5, 7, 3)
+
+MANY = 4000
+"""Numbers that are drawn from a distribution and compared with as many of NumPy's or Python's."""
+
+LEAST_P = 1e-3
+"""Of a two-sample Kolmogorov-Smirnov test: seeds are fixed, so that the tests pass or fail for good."""
+
+
+def lifted(body: str, inputs: int = 1) -> Lifted:
+    found = lift(f"import numpy as np\nimport random\n{body}", "f", inputs)
+    assert found is not None
+    return found
+
+
+def function(text: str) -> Any:
+    scope: dict[str, Any] = {}
+    exec(text, scope)
+    return scope["f"]
+
+
+@pytest.fixture(autouse=True)
+def _generators_as_before() -> Iterator[None]:
+    state, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what bodies draw from
+    yield
+    random.setstate(state)
+    np.random.set_state(of_numpy)  # noqa: NPY002
+
+
+def replay(monkeypatch: pytest.MonkeyPatch, values: list[Any]) -> None:
+    """Have the generators return given values, one call after another."""
+    given = iter(values)
+    for path in (*DISTRIBUTIONS, *CHOICE):
+        module, _, name = path.rpartition(".")
+        monkeypatch.setattr(np.random if module == "numpy.random" else random, name, lambda *_, **__: next(given))
+
+
+BODIES = [
+    ("def f(x):\n    return x * np.random.uniform(0.8, 1.2)\n", [0.9]),
+    ("def f(x):\n    if np.random.rand() < 0.5:\n        x = x[:, ::-1]\n    return x\n", [0.3]),
+    ("def f(x):\n    return x + np.random.normal(0, 0.1, x.shape)\n", [IMAGE * 0.5]),
+    ("def f(x):\n    x = x.astype(float)\n    h, w = x.shape[:2]\n    return x[np.random.randint(0, h - 2):]\n", [2]),
+    ("def f(x):\n    return x[:, random.randint(0, len(x)):]\n", [3]),
+    ("def f(x):\n    for at in [0, 1]:\n        x = np.roll(x, random.randrange(4), at)\n    return x\n", [3, 1]),
+    ("def g(x, p=0.5):\n    return x if random.random() < p else -x\ndef f(x):\n    return g(x) * 2\n", [0.7]),
+    (
+        "def g(x):\n    return x * random.random()\ndef f(x):\n    for _ in (1, 2):\n        x = g(x)\n    return x\n",
+        [0.5, 3],
+    ),
+    ("def f(x, *, low=0.5):\n    return x * np.random.uniform(low)\n", [0.6]),
+    ("LOW = -2\ndef f(x):\n    return x * np.random.uniform(\n        low=LOW,\n        high=2,\n    )\n", [-1.5]),
+]
+
+
+@pytest.mark.parametrize(("body", "values"), BODIES)
+def test_a_body_with_its_draws_as_inputs_returns_what_it_did(
+    monkeypatch: pytest.MonkeyPatch, body: str, values: list[Any]
+) -> None:
+    found = lifted(body)
+    assert found.text.count("\n") == f"import numpy as np\nimport random\n{body}".count("\n"), (
+        "lines stay where they are"
+    )
+    loops = len(found.draws) == 1 and len(values) == 2
+    given = [np.asarray(values)] if loops else [np.asarray(one) for one in values]
+    after = function(found.text)(IMAGE, *given)
+    replay(monkeypatch, values)
+    before = function(f"import numpy as np\nimport random\n{body}")(IMAGE)
+    np.testing.assert_array_equal(after, before, strict=True)
+
+
+def drawn_by(draw: Draw, inputs: str = "") -> Any:
+    """Return many numbers that TensorFlow draws; `inputs` names them in the expression."""
+    tf.random.set_seed(1)
+    scope = {"tf": tf, **{name: tf.constant(IMAGE) for name in inputs.split()}}
+    expression = draw.tensor.replace("[]", f"[{MANY}]", 1)
+    return eval(expression, scope).numpy()
+
+
+CALLS = [
+    "np.random.uniform(-30, 30)",
+    "np.random.uniform(high=3.0)",
+    "np.random.rand()",
+    "np.random.random()",
+    "np.random.random_sample()",
+    "np.random.randn()",
+    "np.random.standard_normal()",
+    "np.random.normal(2.0, 0.5)",
+    "np.random.normal(scale=3.0)",
+    "np.random.randint(7)",
+    "np.random.randint(2, 5)",
+    "np.random.randint(0, IMAGE.shape[1] - 2)",
+    "random.random()",
+    "random.uniform(1, 2)",
+    "random.gauss(1, 2)",
+    "random.normalvariate(1, 2)",
+    "random.randint(1, 6)",
+    "random.randrange(6)",
+    "random.randrange(2, 9)",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_tensorflow_draws_from_the_distribution_that_the_body_drew_from(call: str) -> None:
+    (draw,) = lifted(f"def f(IMAGE):\n    return {call}\n").draws
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    theirs = np.array([eval(call) for _ in range(MANY)])
+    ours = drawn_by(draw, "IMAGE")
+    assert ours.dtype == (np.int64 if theirs.dtype.kind == "i" else np.float64)
+    if theirs.dtype.kind == "i":
+        values = np.unique(np.concatenate([ours, theirs]))
+        table = [[np.count_nonzero(side == one) for one in values] for side in (ours, theirs)]
+        assert stats.chi2_contingency(table).pvalue > LEAST_P
+    else:
+        assert stats.ks_2samp(ours, theirs).pvalue > LEAST_P
+
+
+def test_every_function_that_is_moved_is_compared() -> None:
+    names = {path.replace("numpy.", "np.") for path in DISTRIBUTIONS} - {"np.random.ranf", "np.random.sample"}
+    assert names == {call.partition("(")[0] for call in CALLS}
+
+
+@pytest.mark.parametrize(
+    ("call", "values"), [("np.random.choice([-1, 1])", {-1, 1}), ("random.choice((2.0, 3.0, 5.0))", {2.0, 3.0, 5.0})]
+)
+def test_one_of_several_numbers_is_chosen(call: str, values: set[float]) -> None:
+    found = lifted(f"def f(x):\n    return {call}\n")
+    chosen = [function(found.text)(IMAGE, one) for one in drawn_by(found.draws[0])[:100]]
+    assert set(chosen) == values
+    assert type(chosen[0]) is type(eval(call))
+
+
+def test_examples_fall_on_both_sides_of_a_coin() -> None:
+    found = lifted("def f(x):\n    return (np.random.rand() < 0.5, np.random.rand() < 0.5, random.randint(0, 1))\n")
+    examples = found.examples([IMAGE])
+    assert len(examples) == EXAMPLES
+    for place in range(len(found.draws)):
+        assert {bool(one[1 + place] < 0.5) for one in examples} == {False, True}
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("def f(x):\n    return np.random.permutation(x)\n", 4),
+        ("def f(x):\n    while np.random.rand() < 0.5:\n        x = x + 1\n    return x\n", 4),
+        ("def f(x):\n    return [np.random.rand() for _ in x]\n", 4),
+        ("def f(x):\n    for row in x:\n        x = x + np.random.rand()\n    return x\n", 4),
+        (
+            "def f(x):\n    for _ in x:\n        for _ in x:\n            x = x + random.random()\n    return x\n",
+            6,
+        ),
+        ("def f(x):\n    return np.random.uniform(0, x.mean())\n", 4),
+        ("def f(x):\n    x = x[1:]\n    return np.random.randint(0, x.shape[0])\n", 5),
+        ("def f(x):\n    if x.shape[0] > 9:\n        x = x[np.random.randint(0, x.shape[0] - 9):]\n    return x\n", 5),
+        ("def g():\n    return random.random()\ndef f(x):\n    return x * g() + g()\n", 4),
+        ("def f(x):\n    return (lambda: np.random.rand())()\n", 4),
+        ("def f(x, *more):\n    return np.random.choice(x)\n", 4),
+        ("def f(x):\n    return np.random.choice([1, 2], p=[0.1, 0.9])\n", 4),
+        ("def f(x):\n    return np.random.randint(0, 2, dtype=np.uint8)\n", 4),
+    ],
+)
+def test_draws_that_cannot_be_moved_stay_with_the_line(body: str, line: int) -> None:
+    found = lifted(body)
+    assert (found.draws, found.line) == ((), line)
+    assert found.refused
+    assert found.text == f"import numpy as np\nimport random\n{body}"
+
+
+@pytest.mark.parametrize(
+    "body", ["def f(x):\n    return x\n", "def f(x):\n    np.random.seed(1)\n    return np.random.rand()\n"]
+)
+def test_a_body_that_returns_the_same_each_time_draws_nothing(body: str) -> None:
+    assert lift(f"import numpy as np\n{body}", "f", 1) is None
+
+
+def test_an_array_that_would_not_fill_the_shape_that_the_body_asks_for_is_an_error() -> None:
+    """The shape is guessed to be that of the first input: here it is not."""
+    found = lifted("def f(x):\n    x = x[1:]\n    return x + np.random.normal(0, 1, x.shape)\n")
+    with pytest.raises(ValueError, match="reshape"):
+        function(found.text)(*found.examples([IMAGE])[0])
+
+
+@pytest.mark.parametrize("takes_list", [False, True])
+def test_the_file_of_a_port_draws_and_calls_it(takes_list: bool) -> None:
+    found = lifted("def f(x, y):\n    return x * np.random.uniform(0, 1, x.shape), y * random.randint(1, 3)\n", 2)
+    body = "x, y, a, b = inputs" if takes_list else "pass"
+    given = "inputs" if takes_list else "x, y, a, b"
+    head = '"""A port."""\n\nfrom __future__ import annotations\n'
+    text = f"{head}\n\ndef port({given}):\n    {body}\n    return x, y, a, b\n"
+    scope: dict[str, Any] = {}
+    exec(found.wrapped(text, "port", takes_list=takes_list), scope)
+    inputs = [tf.constant(IMAGE), tf.constant(2)]
+
+    def draw() -> list[Any]:
+        tf.random.set_seed(5)
+        called = tf.function(scope["port_with_draws"])
+        return [one.numpy() for one in (called(inputs) if takes_list else called(*inputs))]
+
+    x, y, a, b = draw()
+    np.testing.assert_array_equal(x, IMAGE)
+    assert (int(y), a.shape, a.dtype, b.dtype) == (2, IMAGE.shape, np.float64, np.int64)
+    assert 1 <= b <= 3
+    for one, other in zip(draw(), (x, y, a, b), strict=True):
+        np.testing.assert_array_equal(one, other)
