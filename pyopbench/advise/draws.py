@@ -1,5 +1,8 @@
 """Moves the random numbers that a body draws out of it: they become inputs, which TensorFlow draws in the program.
 
+It draws them by a `tf.random.Generator`. Functions such as `tf.random.uniform` in `Dataset.map` return the same numbers
+in each epoch once `tf.random.set_seed` was called: each iterator has its own copy of the op (TensorFlow 2.21).
+
 The rest of the body is deterministic then, so that a port of it can be verified. Only draws whose distribution is seen
 in the source are moved: of the functions in `DISTRIBUTIONS`, with arguments that are constants or lengths of inputs,
 made at most once in each call of the body.
@@ -108,7 +111,7 @@ class Draw:
 
     @property
     def tensor(self) -> str:
-        """The expression with which TensorFlow draws it, over tensors that are named as the inputs."""
+        """The expression with which a `generator` of TensorFlow draws it, over tensors that are named as the inputs."""
         dtype = "tf.int64" if self.family == "integers" else "tf.float64"
         function = "normal" if self.family == "normal" else "uniform"
         shape = "[]" if self.shape is None else self.shape.tensor
@@ -116,7 +119,7 @@ class Draw:
             one.tensor if one.is_constant or self.family == "integers" else f"tf.cast({one.tensor}, tf.float64)"
             for one in (self.low, self.high)
         ]
-        return f"tf.random.{function}({shape}, {', '.join(ends)}, {dtype})"
+        return f"generator.{function}({shape}, {', '.join(ends)}, {dtype})"
 
     def example(self, inputs: Mapping[str, Any], number: int, place: int) -> Any:
         """Return an example of it.
@@ -165,12 +168,14 @@ class Lifted:
         text: the new source, with as many lines; the old one if its draws stay in it.
         draws: in the order of the new inputs; empty if they stay in it.
         inputs: the names of the other inputs.
+        is_of_numpy: does the body draw from NumPy's generator, and not from Python's alone?
         refused: why the draws stay, with the number of the line in the text; empty if they do not.
     """
 
     text: str
     draws: tuple[Draw, ...] = ()
     inputs: tuple[str, ...] = ()
+    is_of_numpy: bool = True
     refused: str = ""
     line: int = 0
 
@@ -194,15 +199,31 @@ class Lifted:
         lines = [f"        {one.tensor},  # {one.name}" for one in self.draws]
         given = "inputs" if takes_list else names
         unpacked = [f"    {names}{',' if len(self.inputs) == 1 else ''} = inputs"] if takes_list else []
+        imports = {"numpy": "np"} if self.is_of_numpy else {"random": ""}
+        imports |= {"tensorflow": "tf"}
+        seeds = "NumPy's" if self.is_of_numpy else "Python's"
+        seed = "np.random.randint(2**31)" if self.is_of_numpy else "random.randrange(2**31)"
         opened, closed = ("([", "])") if takes_list else ("(", ")")
         return "\n".join(
             [
-                _with_tensorflow(port).rstrip("\n"),
+                _with_imports(port, imports).rstrip("\n"),
+                "",
+                "",
+                "GENERATORS = []",
+                "",
+                "",
+                "def generator_of_draws():",
+                f'    """Return the generator of the random numbers, seeded once from {seeds}."""',
+                "    if not GENERATORS:",
+                '        with tf.init_scope(), tf.device("CPU"):',
+                f"            GENERATORS.append(tf.random.Generator.from_seed({seed}))",
+                "    return GENERATORS[0]",
                 "",
                 "",
                 f"def {function}_{WITH_DRAWS}({given}):",
                 '    """Call the port with random numbers from the distributions that the body drew from."""',
                 *unpacked,
+                "    generator = generator_of_draws()",
                 f"    return {function}{opened}",
                 f"        {names},",
                 *lines,
@@ -212,17 +233,18 @@ class Lifted:
         )
 
 
-def _with_tensorflow(text: str) -> str:
-    """Return a source that imports TensorFlow as `tf`."""
+def _with_imports(text: str, wanted: Mapping[str, str]) -> str:
+    """Return a source that imports some modules, each by a name; empty for its own."""
     tree = ast.parse(text)
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    if any((alias.name, alias.asname) == ("tensorflow", "tf") for one in imports for alias in one.names):
-        return text
+    known = {(alias.name, alias.asname or "") for one in imports if isinstance(one, ast.Import) for alias in one.names}
     is_described = bool(tree.body) and isinstance(tree.body[0], ast.Expr)
     last = imports[-1] if imports else tree.body[0] if is_described else None
-    line = 0 if last is None else last.end_lineno or 0
-    lines = text.split("\n")
-    return "\n".join([*lines[:line], "import tensorflow as tf", *lines[line:]])
+    line, lines = 0 if last is None else last.end_lineno or 0, text.split("\n")
+    new = [
+        f"import {one}" + (f" as {name}" if name else "") for one, name in wanted.items() if (one, name) not in known
+    ]
+    return "\n".join([*lines[:line], *new, *lines[line:]])
 
 
 def lift(text: str, function: str, inputs: int) -> Lifted | None:
@@ -288,7 +310,8 @@ class _Lifting:
         edits.append(self._parameters(body, [one.name for one in draws]))
         merged = _merged(edits)
         new = self.file.replaced(0, len(self.file.data), merged)
-        return Lifted(new, tuple(draws), names)
+        is_of_numpy = any(self.source.path(one.func).startswith("numpy.") for one in calls)
+        return Lifted(new, tuple(draws), names, is_of_numpy)
 
     def _free(self, name: str) -> str:
         while name in self.names:

@@ -128,7 +128,9 @@ def reasons(advice: Advice) -> list[str]:
     if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
         found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
     if not math.isnan(advice.loss_difference):
-        found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}")
+        is_random = any(row.answer.is_change and row.callback.drawn is not None for row in advice.rows)
+        why = ", from other random numbers too" if is_random else ""
+        found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}{why}")
     return found
 
 
@@ -139,8 +141,9 @@ def draws_text(row: Row) -> str:
     if drawn is None:
         return ""
     if drawn.draws and row.answer.port:
+        seeds = "NumPy's" if drawn.is_of_numpy else "Python's"
         numbers = formatting.count(len(drawn.draws), "random number")
-        return f"{callback.title}: TensorFlow draws its {numbers} now, so that tf.random.set_seed seeds them"
+        return f"{callback.title}: TensorFlow draws its {numbers} now, from a generator that {seeds} seeds"
     if drawn.refused:
         assert callback.kept is not None
         places = callback.kept.source.places[drawn.line - 1 : drawn.line] if drawn.line else []

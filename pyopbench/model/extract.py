@@ -131,7 +131,8 @@ class Extraction:
         Args:
             function: anything that can be called.
             name: its name in the module if it has no name of its own.
-            arguments: the number of positional arguments, for a function of a library that can take different numbers.
+            arguments: the number of positional arguments, for a function that can take different numbers; 0 if it is
+                not known.
 
         Raises:
             CannotExtract: it has no source, or needs a value that cannot be written; names the user's line.
@@ -150,6 +151,8 @@ class Extraction:
                 f"a {type(function).__module__}.{type(function).__qualname__} has no source that can be read",
                 fix="write a def with the same arguments that calls this one",
             )
+        if isinstance(found, Statement) and isinstance(found.node, ast.Lambda | ast.FunctionDef):
+            _name_arguments(found, found.node, arguments)
         self.roots.append(found)
 
     def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Statement:
@@ -736,6 +739,30 @@ def _span_of_first(source: Source, arguments: ast.arguments) -> tuple[int, int]:
         return begin, source.span(others[0])[0]
     rest = re.match(rb"\s*,?\s*(/\s*,?\s*)?", source.data[end:])
     return begin, end + (len(rest[0]) if rest else 0)
+
+
+def _name_arguments(item: Statement, node: ast.Lambda | ast.FunctionDef, arguments: int) -> None:
+    """Have a function that takes `*x` take as many arguments as it is called with, each by a name."""
+    source, given = item.source, node.args
+    missing = arguments - len([*given.posonlyargs, *given.args])
+    uses = [one for one in ast.walk(node) if given.vararg and isinstance(one, ast.Name) and one.id == given.vararg.arg]
+    if given.vararg is None or not arguments or missing < 0 or any(not isinstance(one.ctx, ast.Load) for one in uses):
+        return
+    known = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    names: list[str] = []
+    for number in range(1, missing + 1):
+        name = f"{given.vararg.arg}_{number}"
+        while name in known:
+            name += "_"
+        names.append(name)
+    begin, end = source.span(given.vararg)
+    begin = source.data.rindex(b"*", 0, begin)
+    text = ", ".join([*names, *(["*"] if given.kwonlyargs else [])])
+    if not text:  # with the comma before it
+        begin = source.data.rindex(b",", 0, begin) if [*given.posonlyargs, *given.args] else begin
+    item.edits.append((begin, end, text))
+    value = f"({', '.join(names)}{',' if missing == 1 else ''})"
+    item.edits += [(*source.span(one), value) for one in uses]
 
 
 def _without_first(node: Any) -> Any:

@@ -85,8 +85,8 @@ def test_a_body_with_its_draws_as_inputs_returns_what_it_did(
 
 def drawn_by(draw: Draw, inputs: str = "") -> Any:
     """Return many numbers that TensorFlow draws; `inputs` names them in the expression."""
-    tf.random.set_seed(1)
-    scope = {"tf": tf, **{name: tf.constant(IMAGE) for name in inputs.split()}}
+    generator = tf.random.Generator.from_seed(1)
+    scope = {"tf": tf, "generator": generator, **{name: tf.constant(IMAGE) for name in inputs.split()}}
     expression = draw.tensor.replace("[]", f"[{MANY}]", 1)
     return eval(expression, scope).numpy()
 
@@ -205,15 +205,39 @@ def test_the_file_of_a_port_draws_and_calls_it(takes_list: bool) -> None:
     scope: dict[str, Any] = {}
     exec(found.wrapped(text, "port", takes_list=takes_list), scope)
     inputs = [tf.constant(IMAGE), tf.constant(2)]
-
-    def draw() -> list[Any]:
-        tf.random.set_seed(5)
-        called = tf.function(scope["port_with_draws"])
-        return [one.numpy() for one in (called(inputs) if takes_list else called(*inputs))]
-
-    x, y, a, b = draw()
+    called = tf.function(scope["port_with_draws"])
+    x, y, a, b = (one.numpy() for one in (called(inputs) if takes_list else called(*inputs)))
     np.testing.assert_array_equal(x, IMAGE)
     assert (int(y), a.shape, a.dtype, b.dtype) == (2, IMAGE.shape, np.float64, np.int64)
     assert 1 <= b <= 3
-    for one, other in zip(draw(), (x, y, a, b), strict=True):
-        np.testing.assert_array_equal(one, other)
+
+
+def epochs(body: str, seed: Any) -> list[list[float]]:
+    """Return what a port draws in three epochs of a dataset, after a seed."""
+    scope: dict[str, Any] = {}
+    exec(lifted(body).wrapped("def port(x, drawn):\n    return drawn\n", "port", takes_list=False), scope)
+    seed(3)
+    dataset = tf.data.Dataset.range(3).map(scope["port_with_draws"])
+    return [[float(one) for one in dataset] for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("body", "seed"),
+    [
+        ("def f(x):\n    return x * np.random.rand()\n", np.random.seed),
+        ("def f(x):\n    return x * random.random()\n", random.seed),
+    ],
+)
+def test_each_epoch_has_other_numbers_and_the_seed_of_the_program_gives_them_again(body: str, seed: Any) -> None:
+    tf.random.set_seed(1)
+    found = epochs(body, seed)
+    assert len({number for epoch in found for number in epoch}) == 9
+    assert epochs(body, seed) == found
+
+
+def test_the_functions_of_tensorflow_repeat_their_numbers_in_each_epoch() -> None:
+    """So they do not take the place of NumPy's: once a program has seeded TensorFlow, as many do."""
+    tf.random.set_seed(1)
+    dataset = tf.data.Dataset.range(3).map(lambda _: tf.random.uniform([]))
+    first, second = ([float(one) for one in dataset] for _ in range(2))
+    assert first == second
