@@ -47,6 +47,7 @@ from outside import (  # noqa: E402 - likewise
     numpy_tests,
     numpys_own_tests,
     pipelines,
+    programs,
     reader_fixtures,
     tallies,
 )
@@ -267,6 +268,13 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     },
     pipelines.STORED: {"": pipelines.report},
     pipeline_pairs.STORED: {"": pipeline_pairs.results_table},
+    programs.STORED: {
+        "how it was made": tallies.made,
+        "each program": programs.programs_table,
+        "how many": programs.totals,
+        "why": programs.reasons,
+        "sources": programs.sources_table,
+    },
     gpu.STORED: {
         "checks": gpu.checks_table,
         "counts": gpu.counts_table,

@@ -98,7 +98,7 @@ def _advise_all(folders: Sequence[Path], out: Path, options: Any) -> int:
         print(f"{folder.name}: {found['seconds']:.0f} s", file=sys.stderr, flush=True)
         if stored is not None:
             stored_document.write(stored, document)
-    print(f"{programs_table(document)}\n{totals(document)}")
+    print(f"{programs_table(document)}\n{totals(document)}\n{reasons(document)}")
     counted = _counts(document)
     return 0 if not counted["slower"] and not counted["failed"] and not counted["outside of what was promised"] else 1
 
@@ -256,6 +256,23 @@ def programs_table(document: Mapping[str, Any]) -> str:
     return table(COLUMNS, [tuple(map(cell, row)) for one in document["programs"] for row in _rows(one)])
 
 
+def sources_table(document: Mapping[str, Any]) -> str:
+    """Return where each program is from and how it was found, as Markdown."""
+    names = [one["program"] for one in document["programs"]]
+    rows = [(name, *(cell(document["sources"][name][key]) for key in ("kind", "source", "rule"))) for name in names]
+    return table(("program", "kind", "source", "how it was found"), rows)
+
+
+def reasons(document: Mapping[str, Any]) -> str:
+    """Return why callbacks were left as they are, as a list in Markdown."""
+    return "".join(
+        f"- {one['program']}: {cell(callback['why'])}\n"
+        for one in document["programs"]
+        for callback in one.get("callbacks", ())
+        if callback["action"] == "leave"
+    )
+
+
 def _rows(one: Mapping[str, Any]) -> list[tuple[str, ...]]:
     name, seconds = one["program"], f"{one['seconds']:.0f}"
     if "error" in one:
@@ -267,7 +284,7 @@ def _rows(one: Mapping[str, Any]) -> list[tuple[str, ...]]:
         is_change = callback["action"] != "leave"
         is_alone = sum(each["action"] != "leave" for each in one["callbacks"]) == 1
         realised = (one["realised"] if is_alone else callback["gain"]) if is_change else None
-        answer = callback["variant"] if is_change else f"leave it: {callback['why']}"
+        answer = callback["variant"] if is_change else "leave it"
         within = is_within(callback["promised"], realised) if is_change else None
         losses = one["loss_difference"] if is_change else None
         shown = (_interval(callback["promised"]) if is_change else MISSING, _interval(realised))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -37,7 +38,7 @@ from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import read_ops
-from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.errors import NotRepeatable, PyopbenchError
 from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
 from pyopbench.model.portable import BRIDGE
@@ -228,8 +229,7 @@ def decide(
 def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: float, minimum_effect: float) -> Answer:
     folder = op_file.parent
     try:
-        measure_it = _measured_in_pipeline if callback.in_input else _measured
-        judgement = measure_it(callback, op_file, folder, budget_seconds)
+        judgement = _judged(callback, op_file, budget_seconds)
     except PyopbenchError as error:
         why = f"{error.message}: {_last(error.received)}".replace(f"{op_file}: ", "")
         return Answer("leave", f"it could not be measured: {why}", obstacle="not_measured")
@@ -262,6 +262,23 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of a step. {why}"
     return _first_written(callback, folder, Answer("leave", why, promising, seconds=today), promising, minimum_effect)
+
+
+def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgement:
+    """Measure a callback; if its body returns something else in each call, with a seed before each."""
+    folder = op_file.parent
+    measure_it = _measured_in_pipeline if callback.in_input else _measured
+    try:
+        return measure_it(callback, op_file, folder, budget_seconds)
+    except NotRepeatable:
+        before = op_file.read_bytes()
+        if callback.drawn is None or callback.drawn.draws:
+            raise
+        write_op_file(callback, folder, is_seeded=True)
+        if op_file.read_bytes() == before:
+            raise
+        shutil.rmtree(folder / "run", ignore_errors=True)
+        return measure_it(callback, op_file, folder, budget_seconds)
 
 
 def decide_again(callback: Callback, folder: Path, answer: Answer, minimum_effect: float = MINIMUM_EFFECT) -> Answer:

@@ -29,9 +29,6 @@ from pyopbench.store.strict_json import parse, problem
 
 MIX_FILE = "mix.csv"
 
-SEED_WITH = "np.random.seed({seed}); random.seed({seed}); tf.random.set_seed({seed})"
-"""Seeds a body whose draws stay in it, before each call."""
-
 
 class KeptArray(Struct):
     """An array of a call: the name of a file, or its bytes as text, with its shape."""
@@ -325,8 +322,14 @@ def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFEC
     return Shown(share, most, callback.why_not())
 
 
-def write_op_file(callback: Callback, folder: Path) -> Path:
-    """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path."""
+def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) -> Path:
+    """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path.
+
+    Args:
+        callback: which.
+        folder: for the file.
+        is_seeded: is a body whose draws stay in it seeded before each call?
+    """
     kept = callback.kept
     assert kept is not None
     drawn = callback.drawn
@@ -364,7 +367,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
-            *([f"    seed_with={SEED_WITH!r},"] if drawn is not None and not drawn.draws else []),
+            *([f"    seed_with={drawn.seed_with!r},"] if drawn is not None and is_seeded else []),
             # Nothing asked for a gradient, so one that a tape might find through the body does not matter.
             *(["    differentiable=(),"] if body == "py_function" and not may_need_gradient else []),
             f"    baseline={baseline!r},",

@@ -89,6 +89,12 @@ COMPUTE: Mapping[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv,
 }
 
+SEEDS = {
+    "numpy": "np.random.seed({seed})",
+    "random": "random.seed({seed})",
+    "tensorflow": "tf.random.set_seed({seed})",
+}
+
 CHOICE = ("numpy.random.choice", "random.choice")
 
 
@@ -168,16 +174,26 @@ class Lifted:
         text: the new source, with as many lines; the old one if its draws stay in it.
         draws: in the order of the new inputs; empty if they stay in it.
         inputs: the names of the other inputs.
-        is_of_numpy: does the body draw from NumPy's generator, and not from Python's alone?
+        generators: the modules whose generators the body draws from: `numpy`, `random`, `tensorflow`.
         refused: why the draws stay, with the number of the line in the text; empty if they do not.
     """
 
     text: str
     draws: tuple[Draw, ...] = ()
     inputs: tuple[str, ...] = ()
-    is_of_numpy: bool = True
+    generators: tuple[str, ...] = ()
     refused: str = ""
     line: int = 0
+
+    @property
+    def owner(self) -> str:
+        """Whose generator seeds that of TensorFlow."""
+        return "NumPy" if "numpy" in self.generators else "Python"
+
+    @property
+    def seed_with(self) -> str:
+        """The statement that seeds a body whose draws stay in it, before each call."""
+        return "; ".join(SEEDS[one] for one in self.generators)
 
     def examples(self, inputs: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return recorded inputs with several examples of what is drawn."""
@@ -199,10 +215,9 @@ class Lifted:
         lines = [f"        {one.tensor},  # {one.name}" for one in self.draws]
         given = "inputs" if takes_list else names
         unpacked = [f"    {names}{',' if len(self.inputs) == 1 else ''} = inputs"] if takes_list else []
-        imports = {"numpy": "np"} if self.is_of_numpy else {"random": ""}
+        imports = {"numpy": "np"} if "numpy" in self.generators else {"random": ""}
         imports |= {"tensorflow": "tf"}
-        seeds = "NumPy's" if self.is_of_numpy else "Python's"
-        seed = "np.random.randint(2**31)" if self.is_of_numpy else "random.randrange(2**31)"
+        seed = "np.random.randint(2**31)" if "numpy" in self.generators else "random.randrange(2**31)"
         opened, closed = ("([", "])") if takes_list else ("(", ")")
         return "\n".join(
             [
@@ -213,7 +228,7 @@ class Lifted:
                 "",
                 "",
                 "def generator_of_draws():",
-                f'    """Return the generator of the random numbers, seeded once from {seeds}."""',
+                f'    """Return the generator of the random numbers, seeded once from that of {self.owner}."""',
                 "    if not GENERATORS:",
                 '        with tf.init_scope(), tf.device("CPU"):',
                 f"            GENERATORS.append(tf.random.Generator.from_seed({seed}))",
@@ -262,7 +277,7 @@ def lift(text: str, function: str, inputs: int) -> Lifted | None:
     try:
         return lifting.lift(calls)
     except _Stays as error:
-        return Lifted(text, refused=error.why, line=error.line)
+        return Lifted(text, generators=lifting.generators(calls), refused=error.why, line=error.line)
 
 
 class _Stays(Exception):
@@ -310,8 +325,11 @@ class _Lifting:
         edits.append(self._parameters(body, [one.name for one in draws]))
         merged = _merged(edits)
         new = self.file.replaced(0, len(self.file.data), merged)
-        is_of_numpy = any(self.source.path(one.func).startswith("numpy.") for one in calls)
-        return Lifted(new, tuple(draws), names, is_of_numpy)
+        return Lifted(new, tuple(draws), names, self.generators(calls))
+
+    def generators(self, calls: Sequence[ast.Call]) -> tuple[str, ...]:
+        """Return the modules whose generators some calls draw from."""
+        return tuple(sorted({self.source.path(one.func).partition(".")[0] for one in calls}))
 
     def _free(self, name: str) -> str:
         while name in self.names:

@@ -141,14 +141,13 @@ def draws_text(row: Row) -> str:
     if drawn is None:
         return ""
     if drawn.draws and row.answer.port:
-        seeds = "NumPy's" if drawn.is_of_numpy else "Python's"
         numbers = formatting.count(len(drawn.draws), "random number")
-        return f"{callback.title}: TensorFlow draws its {numbers} now, from a generator that {seeds} seeds"
+        return f"{callback.title}: TensorFlow draws its {numbers} now, from a generator that {drawn.owner} seeds"
     if drawn.refused:
         assert callback.kept is not None
         places = callback.kept.source.places[drawn.line - 1 : drawn.line] if drawn.line else []
         place = "".join(f", {one[0]} line {one[1]}" for one in places if one is not None and one[0])
-        return f"{callback.title}: its random numbers stay in its body, so no port was tried: {drawn.refused}{place}"
+        return f"{callback.title}: its random numbers stay in its body: {drawn.refused}{place}"
     return ""
 
 

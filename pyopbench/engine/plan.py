@@ -134,9 +134,8 @@ def require_loaded(answer: Mapping[str, Any]) -> None:
         BadInput: it could not; with the file's error.
     """
     if "error" in answer:
-        said = dict(answer["error"])
-        in_worker = RuntimeError(said.pop("traceback"))  # for --debug, because it happened there
-        raise BadInput(**said) from in_worker
+        in_worker = RuntimeError(answer["error"]["traceback"])  # for --debug, because it happened there
+        raise BadInput.from_plain(answer["error"]) from in_worker
 
 
 def python_for(tf: str | None) -> Path | None:

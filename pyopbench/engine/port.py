@@ -190,7 +190,7 @@ def _is_installed(name: str) -> bool:
 
 def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:
     if "error" in answer:
-        raise BadInput(**answer["error"])
+        raise BadInput.from_plain(answer["error"])
     if "refused" in answer:
         refused = answer["refused"]
         place = refused["place"]

@@ -85,7 +85,7 @@ def random_numbers(drawn: str) -> Risk:
     return Risk(
         "draws",
         f"its body draws random numbers ({drawn}): tf.random.set_seed does not seed them",
-        "seed the generator inside the body, or draw with tf.random and pass the numbers in",
+        "seed the generator inside the body, or draw with a tf.random.Generator and pass the numbers in",
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 LABEL_WIDTH = 12
 """Columns before the text of a detail of an error, so that the texts stand below each other."""
 
@@ -40,6 +43,24 @@ class PyopbenchError(Exception):
 
 class BadInput(PyopbenchError):
     """The command line, an op file or a file of results is not what it should be (exit code 2)."""
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return the error as plain data, for another process."""
+        received, legal = (None if value is None else str(value) for value in (self.received, self.legal))
+        kind = type(self).__name__
+        return {"kind": kind, "message": self.message, "received": received, "legal": legal, "hint": self.hint}
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> BadInput:
+        """Return what `as_plain` made plain, after JSON too."""
+        kinds = {one.__name__: one for one in (BadInput, NotRepeatable)}
+        return kinds[plain["kind"]](
+            plain["message"], received=plain["received"], legal=plain["legal"], hint=plain["hint"]
+        )
+
+
+class NotRepeatable(BadInput):
+    """A body returns different values for the same inputs, so that no variant can be compared with it (exit code 2)."""
 
 
 class CannotStore(PyopbenchError):

@@ -60,9 +60,7 @@ def why_unloadable() -> dict[str, str | None] | None:
         load_ops(), load_variants()
         require_from_checkout(os.environ)
     except BadInput as error:
-        said = {"message": error.message, "received": error.received, "legal": error.legal, "hint": error.hint}
-        shown = {name: None if value is None else str(value) for name, value in said.items()}
-        return {**shown, "traceback": "".join(traceback.format_exception(error))}
+        return {**error.as_plain(), "traceback": "".join(traceback.format_exception(error))}
     except PyopbenchError as error:
         return _unloadable(f"{error.message}: {error.received}", error)
     except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
@@ -72,13 +70,13 @@ def why_unloadable() -> dict[str, str | None] | None:
 
 
 def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
-    return {
-        "message": "cannot load an op or a variant",
-        "received": received,
-        "legal": "a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
-        "hint": f"fix the file, or remove its folder from {PATH_VARIABLE}",
-        "traceback": "".join(traceback.format_exception(error)),
-    }
+    shown = BadInput(
+        "cannot load an op or a variant",
+        received=received,
+        legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
+        hint=f"fix the file, or remove its folder from {PATH_VARIABLE}",
+    )
+    return {**shown.as_plain(), "traceback": "".join(traceback.format_exception(error))}
 
 
 def load_floor() -> dict[str, Op]:

@@ -132,7 +132,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         op = load_own(target)
     except BadInput as error:
-        return {"error": _details(error)}
+        return {"error": error.as_plain()}
     try:
         if variant.startswith("njit"):
             check_compiled(op, variant)
@@ -146,7 +146,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     except CannotPort as refusal:
         return {"refused": {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}}
     except BadInput as error:
-        return {"error": _details(error)}
+        return {"error": error.as_plain()}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
         return {"refused": {"why": explain(error, op), "fix": "", "place": None}}
     answer = {
@@ -159,12 +159,6 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     if made.kernel:
         answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
     return answer | {"commands": dict(made.commands)}
-
-
-def _details(error: BadInput) -> dict[str, str | None]:
-    """Return the parts of an error as texts."""
-    received, legal = (None if value is None else str(value) for value in (error.received, error.legal))
-    return {"message": error.message, "received": received, "legal": legal, "hint": error.hint}
 
 
 def _why_not_built(kernel: str) -> str:

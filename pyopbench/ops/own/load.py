@@ -57,7 +57,7 @@ def load_own(target: Target) -> Op:
     try:
         return _load(target)
     except BadInput as error:
-        raise BadInput(
+        raise type(error)(
             f"{target.text}: {error.message}", received=error.received, legal=error.legal, hint=error.hint
         ) from error
     except Exception as error:

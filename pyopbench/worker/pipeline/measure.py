@@ -523,8 +523,10 @@ def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> N
         return
     inputs = context.elements.inputs[0]
     given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
-    drawn = [one.call(given) for one in context.pool(arrangement.key)._workers]
-    for one, other in itertools.combinations(drawn, 2):
+    drawn = context.pool(arrangement.key).call_each(given)
+    if any(all(map(np.array_equal, one, other)) for one, other in drawn):
+        return  # for these inputs it draws nothing
+    for (one, _), (other, _) in itertools.combinations(drawn, 2):
         if all(map(np.array_equal, one, other)):
             raise WrongResult(
                 "two processes of the pool draw the same random numbers: importing the file creates a generator with "
