@@ -332,7 +332,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
         return measure.resume(run, str(op_file), mix=mix).judgement  # type: ignore[union-attr]
     result = measure.run(
         str(op_file),
-        quick=True,
+        quick=callback.drawn is None,  # with draws, the smallest size has several examples
         variants=(BASELINES[callback.kind], *ports_of(callback), *_bridges(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
@@ -374,7 +374,13 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
 
 
 def ports_of(callback: Callback) -> tuple[str, ...]:
-    """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops."""
+    """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
+
+    There is none for a body whose draws stay in it: a draw that no recorded call makes would be made once, when the
+    port is traced.
+    """
+    if callback.drawn is not None and not callback.drawn.draws:
+        return ()
     return PORTS if callback.kind == "py_function" else PORTS[:2]
 
 

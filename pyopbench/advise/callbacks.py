@@ -7,7 +7,8 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct, structs
 
-from pyopbench.advise.draws import EXAMPLES, Lifted, lift
+from pyopbench.advise.draws import Lifted, lift
 from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.arrangement import AUTOTUNE
@@ -140,13 +141,23 @@ class Callback:
     cell: str = ""
     was_ended: bool = False
 
-    @property
+    @cached_property
     def drawn(self) -> Lifted | None:
         """The body with the random numbers that it draws as inputs; None if it draws none."""
         if self.kept is None or not self.kept.source.text or not self.kept.examples:
             return None
-        source = self.kept.source
-        return lift(source.text, source.name, len(self.kept.examples[0].inputs))
+        source, examples = self.kept.source, _chosen(self.kept)
+        found = lift(source.text, source.name, len(self.kept.examples[0].inputs))
+        if found is None or not found.draws:
+            return found
+        try:
+            for one in examples:
+                found.examples(one)
+        except (ValueError, IndexError) as error:  # no such axis, or a shape that is none
+            return replace(
+                found, text=source.text, draws=(), refused=f"it cannot be drawn for a recorded input: {error}"
+            )
+        return found
 
     @property
     def source_text(self) -> str:
@@ -433,13 +444,13 @@ def recorded_inputs(callback: Callback, folder: Path) -> str:
 
 
 def _examples(callback: Callback) -> list[Sequence[Any]]:
-    """Return the inputs of one call of each size; with what is drawn, several if there is only one size."""
+    """Return the inputs of one call of each size; with what is drawn, several of the smallest."""
     assert callback.kept is not None
     chosen, drawn = _chosen(callback.kept), callback.drawn
     if drawn is None or not drawn.draws:
         return [*chosen]
-    examples = [drawn.examples(one) for one in chosen]
-    return [*examples[0]] if len(chosen) == 1 else [one[number % EXAMPLES] for number, one in enumerate(examples)]
+    first, *others = [drawn.examples(one) for one in chosen]
+    return [*first, *(one[number % len(one)] for number, one in enumerate(others))]
 
 
 def _chosen(kept: KeptSite) -> list[list[np.ndarray[Any, Any]]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import tokenize
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -20,14 +21,16 @@ import numpy as np
 from scipy import stats
 
 from pyopbench.find.risks import RANDOM, SEEDING
-from pyopbench.find.source import FUNCTIONS, ProgramSource
+from pyopbench.find.source import ProgramSource
+from pyopbench.model.function_source import own_nodes
 from pyopbench.model.source_text import Replacement, Source
 
-EXAMPLES = 3
-"""Draws for each recorded input. They are spread over their distributions, so that a coin falls on both sides."""
+QUANTILES = (0.03, 0.4, 0.97)
+"""Of a distribution, for the examples of a recorded input: a rare condition is met as well as a usual one. Not the
+middle, at which many a body does nothing: a turn by 0 degrees, a factor of 1."""
 
-GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it, without their whole part, are spread evenly (J. H. Halton, Numer. Math. 2 (1960) 84-90)."""
+GENERATOR = "generator_of_draws"
+"""The function that returns TensorFlow's generator, in the port's file."""
 
 WITH_DRAWS = "with_draws"
 """Ends the name of the function that draws and calls a port, in the port's file."""
@@ -117,7 +120,7 @@ class Draw:
 
     @property
     def tensor(self) -> str:
-        """The expression with which a `generator` of TensorFlow draws it, over tensors that are named as the inputs."""
+        """The expression with which TensorFlow draws it, over tensors that are named as the inputs."""
         dtype = "tf.int64" if self.family == "integers" else "tf.float64"
         function = "normal" if self.family == "normal" else "uniform"
         shape = "[]" if self.shape is None else self.shape.tensor
@@ -125,24 +128,24 @@ class Draw:
             one.tensor if one.is_constant or self.family == "integers" else f"tf.cast({one.tensor}, tf.float64)"
             for one in (self.low, self.high)
         ]
-        return f"generator.{function}({shape}, {', '.join(ends)}, {dtype})"
+        return f"{GENERATOR}().{function}({shape}, {', '.join(ends)}, {dtype})"
 
     def example(self, inputs: Mapping[str, Any], number: int, place: int) -> Any:
         """Return an example of it.
 
         Args:
             inputs: of the body by name; arrays.
-            number: of the example, below `EXAMPLES`.
+            number: of the example.
             place: of the draw among those of the body.
         """
         low, high = self.low.value(inputs), self.high.value(inputs)
         dtype = np.int64 if self.family == "integers" else np.float64
         if self.shape is None:
-            at: Any = ((number + 0.5) / EXAMPLES + place * GOLDEN) % 1.0
+            at: Any = QUANTILES[(number + place) % len(QUANTILES)]
         else:
             at = np.random.default_rng([number, place]).random(self.shape.value(inputs))
         if self.family == "normal":
-            return np.asarray(stats.norm.ppf(at, low, high), dtype)
+            return np.asarray(low + high * stats.norm.ppf(at), dtype)
         drawn = low + at * (high - low)
         return np.asarray(np.floor(drawn) if self.family == "integers" else drawn, dtype)
 
@@ -200,7 +203,7 @@ class Lifted:
         named = dict(zip(self.inputs, inputs, strict=True))
         return [
             (*inputs, *(draw.example(named, number, place) for place, draw in enumerate(self.draws)))
-            for number in range(EXAMPLES if self.draws else 1)
+            for number in range(len(QUANTILES) if self.draws else 1)
         ]
 
     def wrapped(self, port: str, function: str, *, takes_list: bool) -> str:
@@ -215,20 +218,21 @@ class Lifted:
         lines = [f"        {one.tensor},  # {one.name}" for one in self.draws]
         given = "inputs" if takes_list else names
         unpacked = [f"    {names}{',' if len(self.inputs) == 1 else ''} = inputs"] if takes_list else []
-        imports = {"numpy": "np"} if "numpy" in self.generators else {"random": ""}
-        imports |= {"tensorflow": "tf"}
         seed = "np.random.randint(2**31)" if "numpy" in self.generators else "random.randrange(2**31)"
+        # Not above: the processes of a pool run the file, and would wait for TensorFlow.
+        tensorflow = [] if _imports(port, "tensorflow", "tf") else ["    import tensorflow as tf"]
         opened, closed = ("([", "])") if takes_list else ("(", ")")
         return "\n".join(
             [
-                _with_imports(port, imports).rstrip("\n"),
+                _with_import(port, *(("numpy", "np") if "numpy" in self.generators else ("random", ""))).rstrip("\n"),
                 "",
                 "",
                 "GENERATORS = []",
                 "",
                 "",
-                "def generator_of_draws():",
+                f"def {GENERATOR}():",
                 f'    """Return the generator of the random numbers, seeded once from that of {self.owner}."""',
+                *tensorflow,
                 "    if not GENERATORS:",
                 '        with tf.init_scope(), tf.device("CPU"):',
                 f"            GENERATORS.append(tf.random.Generator.from_seed({seed}))",
@@ -237,8 +241,8 @@ class Lifted:
                 "",
                 f"def {function}_{WITH_DRAWS}({given}):",
                 '    """Call the port with random numbers from the distributions that the body drew from."""',
+                *tensorflow,
                 *unpacked,
-                "    generator = generator_of_draws()",
                 f"    return {function}{opened}",
                 f"        {names},",
                 *lines,
@@ -248,18 +252,22 @@ class Lifted:
         )
 
 
-def _with_imports(text: str, wanted: Mapping[str, str]) -> str:
-    """Return a source that imports some modules, each by a name; empty for its own."""
+def _imports(text: str, module: str, name: str) -> bool:
+    """Does a source import a module under a name, at its top?"""
+    found = [one for one in ast.parse(text).body if isinstance(one, ast.Import)]
+    return any((alias.name, alias.asname or "") == (module, name) for one in found for alias in one.names)
+
+
+def _with_import(text: str, module: str, name: str) -> str:
+    """Return a source that imports a module under a name; empty for its own."""
+    if _imports(text, module, name):
+        return text
     tree = ast.parse(text)
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    known = {(alias.name, alias.asname or "") for one in imports if isinstance(one, ast.Import) for alias in one.names}
     is_described = bool(tree.body) and isinstance(tree.body[0], ast.Expr)
     last = imports[-1] if imports else tree.body[0] if is_described else None
     line, lines = 0 if last is None else last.end_lineno or 0, text.split("\n")
-    new = [
-        f"import {one}" + (f" as {name}" if name else "") for one, name in wanted.items() if (one, name) not in known
-    ]
-    return "\n".join([*lines[:line], *new, *lines[line:]])
+    return "\n".join([*lines[:line], f"import {module}" + (f" as {name}" if name else ""), *lines[line:]])
 
 
 def lift(text: str, function: str, inputs: int) -> Lifted | None:
@@ -274,10 +282,29 @@ def lift(text: str, function: str, inputs: int) -> Lifted | None:
     calls = lifting.calls()
     if not calls:
         return None
+    generators = lifting.generators(calls)
     try:
-        return lifting.lift(calls)
+        lifted = lifting.lift(calls)
+        tree = ast.parse(lifted.text)
     except _Stays as error:
-        return Lifted(text, generators=lifting.generators(calls), refused=error.why, line=error.line)
+        return Lifted(text, generators=generators, refused=error.why, line=error.line)
+    except (SyntaxError, ValueError, RecursionError):  # a call of a form that the edits do not fit
+        return Lifted(text, generators=generators, refused="its calls cannot be edited", line=calls[0].lineno)
+    is_whole = lifted.text.count("\n") == text.count("\n") and len(tree.body) == len(lifting.source.tree.body)
+    return lifted if is_whole else Lifted(text, generators=generators, refused="its calls cannot be edited")
+
+
+def _binds(node: ast.AST) -> tuple[str, ...]:
+    """Return the names that a node binds itself."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return tuple((one.asname or one.name).partition(".")[0] for one in node.names)
+    if isinstance(node, ast.Name):
+        return () if isinstance(node.ctx, ast.Load) else (node.id,)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return (node.name,)
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return tuple(node.names)
+    return (node.arg,) if isinstance(node, ast.arg) else ()
 
 
 class _Stays(Exception):
@@ -300,10 +327,12 @@ class _Lifting:
         self.source, self.file = ProgramSource.of(tree), Source.of(self.text, tree)
         self.names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
         self.names |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+        self.bound = {name for one in ast.walk(tree) if not isinstance(one, ast.Import) for name in _binds(one)}
 
     def calls(self) -> list[ast.Call]:
         """Return the calls that draw, in the order of the source."""
-        paths = {one: self.source.path(one.func) for one in ast.walk(self.source.tree) if isinstance(one, ast.Call)}
+        calls = [one for one in ast.walk(self.source.tree) if isinstance(one, ast.Call)]
+        paths = {one: self.source.path(one.func) for one in calls}
         if any(path.startswith(RANDOM) and path.rpartition(".")[2] in SEEDING for path in paths.values()):
             return []  # a body that seeds its generator draws the same numbers each time
         found = [one for one, path in paths.items() if path.startswith(DRAWING)]
@@ -314,22 +343,56 @@ class _Lifting:
         if body is None:
             raise _Stays("the body is no plain function")
         names = self._inputs_of(body)
+        self._require_plain(calls)
         draws: list[Draw] = []
         edits: list[Replacement] = []
+        passed: dict[ast.AST, list[str]] = {}
         for call in calls:
             draw, text = self._lifted(call, self._free(f"drawn_{len(draws) + 1}"), body)
             draws.append(draw)
             edits.append(self._edit(call, text))
-            edits += self._passed(call, draw.name, body)
+            for node, given in self._passed(call, draw.name, body):
+                passed.setdefault(node, []).append(given)
         edits += [one for loop, name in self.counters.items() for one in self._counted(loop, name)]
-        edits.append(self._parameters(body, [one.name for one in draws]))
-        merged = _merged(edits)
-        new = self.file.replaced(0, len(self.file.data), merged)
+        edits += [self._first(node, given) for node, given in passed.items()]
+        edits.append(self._after_inputs(body, [one.name for one in draws]))
+        new = self.file.replaced(0, len(self.file.data), edits)
         return Lifted(new, tuple(draws), names, self.generators(calls))
 
     def generators(self, calls: Sequence[ast.Call]) -> tuple[str, ...]:
         """Return the modules whose generators some calls draw from."""
         return tuple(sorted({self.source.path(one.func).partition(".")[0] for one in calls}))
+
+    def _require_plain(self, calls: Sequence[ast.Call]) -> None:
+        """Look whether each function that draws is called by a name that an import binds, and is used in no other way.
+
+        Raises:
+            _Stays: one is not, so that what it draws, or how often, is not seen in the source.
+        """
+        for call in calls:
+            base: ast.expr = call.func
+            while isinstance(base, ast.Attribute):
+                base = base.value
+            if not isinstance(base, ast.Name) or not self._is_imported(base):
+                raise _Stays(f"`{ast.unparse(call.func)}` is not called by the name of an import", call)
+        for node in ast.walk(self.source.tree):
+            if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
+                continue
+            above, path = self.source.parents.get(node), self.source.path(node)
+            is_drawing = path.startswith(DRAWING) or f"{path}." in RANDOM
+            is_part = isinstance(above, ast.Attribute) or (isinstance(above, ast.Call) and above.func is node)
+            if is_drawing and not is_part:
+                raise _Stays(f"`{ast.unparse(node)}` is passed on", node)
+        taken = {"enumerate", "float", "int", "list", "tf", GENERATOR} & self.bound
+        if taken:
+            raise _Stays(f"the body gives another meaning to {', '.join(sorted(taken))}")
+
+    def _is_imported(self, name: ast.Name) -> bool:
+        """Is a name bound by one import of the module, and nowhere else?"""
+        bound = [one for one in ast.walk(self.source.tree) if name.id in _binds(one)]
+        return (
+            len(bound) == 1 and isinstance(bound[0], ast.Import | ast.ImportFrom) and bound[0] in self.source.tree.body
+        )
 
     def _free(self, name: str) -> str:
         while name in self.names:
@@ -344,6 +407,8 @@ class _Lifting:
         positional = [*body.args.posonlyargs, *body.args.args]
         if len(positional) < self.inputs:
             raise _Stays("the body takes any number of arguments", body)
+        if not self.inputs:
+            raise _Stays("the body has no inputs", body)
         if any(isinstance(one, ast.Name) and one.id == body.name for one in ast.walk(self.source.tree)):
             raise _Stays(f"`{body.name}` is used by a function that it needs", body)
         if body.decorator_list:
@@ -371,8 +436,10 @@ class _Lifting:
             if low is None or high is None:
                 raise _Stays(f"`{ast.unparse(call)}` has no bound", call)
             high = sizes.plus(high, 1 if distribution.is_closed else 0)
-            if not (low.is_constant and high.is_constant) and self._is_conditional(call, scope):
-                raise _Stays("it is drawn under a condition, and its bounds hang on an input", call)
+        known = (low, high) if size is None or isinstance(size, ast.Attribute) else (low, high, shape)
+        if not all(one is None or one.is_constant for one in known) and self._is_conditional(call, scope):
+            raise _Stays("it is drawn under a condition, and its bounds or its shape hang on an input", call)
+        self._require_unwritten(call, scope)
         usual = map(_constant, distribution.defaults)
         low, high = (one if one is not None else other for one, other in zip((low, high), usual, strict=True))
         draw = self._in_loop(Draw(name, distribution.family, low, high, shape), loops)
@@ -381,6 +448,21 @@ class _Lifting:
             how = f"reshape({element}, {reshaped})" if reshaped else f"asarray({element})"
             return draw, f"{self._numpy(call)}.{how}"
         return draw, f"{'int' if distribution.family == 'integers' else 'float'}({element})"
+
+    def _require_unwritten(self, call: ast.Call, scope: ast.FunctionDef) -> None:
+        """Look whether what is drawn is written to: an input may not be."""
+        above = self.source.parents.get(call)
+        names = (
+            {one.id for one in above.targets if isinstance(one, ast.Name)} if isinstance(above, ast.Assign) else set()
+        )
+        for one in ast.walk(scope):
+            target = one.target if isinstance(one, ast.AugAssign) else one
+            while isinstance(target, ast.Subscript | ast.Attribute) and not isinstance(target.ctx, ast.Load):
+                target = target.value
+                if isinstance(target, ast.Name) and target.id in names:
+                    raise _Stays(f"`{target.id}` is written to", one)
+            if isinstance(one, ast.AugAssign) and isinstance(target, ast.Name) and target.id in names:
+                raise _Stays(f"`{target.id}` is written to", one)
 
     def _in_loop(self, draw: Draw, loops: Sequence[ast.For]) -> Draw:
         """Return a draw for each iteration of a loop."""
@@ -398,9 +480,9 @@ class _Lifting:
         """Return the edits that count the iterations of a loop."""
         (begin, end), (first, last) = self.file.span(loop.target), self.file.span(loop.iter)
         target = self.file.text(begin, end)
-        if isinstance(loop.target, ast.Tuple) and not target.startswith("("):
-            target = f"({target})"
-        return [(begin, end, f"{name}, {target}"), (first, first, "enumerate("), (last, last, ")")]
+        target = f"({target})" if isinstance(loop.target, ast.Tuple) else target
+        opened, closed = ("((", "))") if isinstance(loop.iter, ast.Tuple) else ("(", ")")
+        return [(begin, end, f"{name}, {target}"), (first, first, f"enumerate{opened}"), (last, last, closed)]
 
     def _iterations(self, loop: ast.For) -> int:
         """Return how often a loop runs at most."""
@@ -432,7 +514,7 @@ class _Lifting:
             raise _Stays("only a choice of one element, all as likely, is moved", call)
         try:
             values = ast.literal_eval(call.args[0])
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise _Stays("what it chooses from does not stand there as numbers", call) from error
         if not isinstance(values, list | tuple) or not all(isinstance(one, int | float) for one in values):
             raise _Stays("what it chooses from does not stand there as numbers", call)
@@ -454,7 +536,9 @@ class _Lifting:
 
     def _where(self, call: ast.Call, body: ast.FunctionDef) -> tuple[ast.FunctionDef, list[ast.For]]:
         """Return the function that a call is in, and the one loop that it is in, there or where that is called."""
-        scope = next((one for one, _ in self.source.above(call) if isinstance(one, FUNCTIONS)), None)
+        scope = next(
+            iter(self.source.scopes(call)), None
+        )  # that of a default or a decorator is outside of the function
         if not isinstance(scope, ast.FunctionDef) or scope not in self.source.tree.body:
             raise _Stays("it is drawn outside of a function, or in one within another", call)
         loops = self._loops(call, scope)
@@ -469,8 +553,8 @@ class _Lifting:
         above = self.source.parents.get(uses[0]) if len(uses) == 1 else None
         if not isinstance(above, ast.Call) or above.func is not uses[0] or function.decorator_list:
             raise _Stays(f"`{function.name}` is called at several places", call)
-        if function.args.kwarg is not None or any(isinstance(one, ast.Starred) for one in above.args):
-            raise _Stays(f"`{function.name}` takes any arguments", call)
+        if any(one.id == function.name for one in uses if not isinstance(one.ctx, ast.Load)):
+            raise _Stays(f"`{function.name}` is bound anew", call)
         return above
 
     def _is_conditional(self, call: ast.Call, scope: ast.FunctionDef) -> bool:
@@ -481,7 +565,7 @@ class _Lifting:
                 break
             if isinstance(above, branches):
                 return True
-        ends = (ast.Return, ast.Raise)
+        ends = (ast.Return, ast.Raise, ast.Break, ast.Continue)
         return any(isinstance(one, ends) and one.lineno < call.lineno for one in ast.walk(scope))
 
     def _edit(self, call: ast.Call, text: str) -> Replacement:
@@ -490,39 +574,50 @@ class _Lifting:
         lines = self.file.data[begin:end].count(b"\n") - text.count("\n")
         return begin, end, f"{text[:-1]}{chr(10) * lines}{text[-1]}"
 
-    def _passed(self, call: ast.Call, name: str, body: ast.FunctionDef) -> list[Replacement]:
-        """Return the edits by which a draw gets from the body to a function that uses it."""
-        found: list[Replacement] = []
+    def _passed(self, call: ast.Call, name: str, body: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
+        """Yield the calls and functions on a draw's way from the body to where it is used, with their new argument."""
         scope, _ = self._where(call, body)
         while scope is not body:
             used = self._only_call(scope, call)
             home, _ = self._where(used, body)
-            given = self._element(used, name, home)
-            begin, end = self.file.span(used)
-            has_any = bool(used.args or used.keywords)
-            tail = self.file.text(begin, end)[:-1].rstrip()
-            comma = "" if not has_any else " " if tail.endswith(",") else ", "
-            found.append((end - 1, end - 1, f"{comma}{name}={given}"))
-            found.append(self._parameters(scope, [name], is_last=True))
+            yield used, self._element(used, name, home)
+            yield scope, name
             scope = home
-        return found
 
-    def _parameters(self, function: ast.FunctionDef, names: Sequence[str], *, is_last: bool = False) -> Replacement:
-        """Return the edit that gives a function parameters: after the inputs of a body, or after all that it has."""
-        arguments = function.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults: dict[str, ast.expr] = {
-            one.arg: value for one, value in zip(reversed(positional), reversed(arguments.defaults), strict=False)
-        }
-        before = positional if is_last else positional[: self.inputs]
-        has_default = any(one.arg in defaults for one in before)
-        text = ", ".join(f"{one}=None" if has_default else one for one in names)
-        if not before:
-            begin = self._opening(function)
-            return begin, begin, f"{text}, " if positional or arguments.vararg or arguments.kwonlyargs else text
-        last = before[-1]
-        end = self.file.span(defaults.get(last.arg, last))[1]
-        return end, end, f", {text}"
+    def _first(self, node: ast.AST, names: Sequence[str]) -> Replacement:
+        """Return the edit that puts arguments, or parameters, before all others: behind the bracket."""
+        if isinstance(node, ast.Call):
+            begin = self.file.span(node.func)[1]
+            begin += self.file.data[begin:].index(b"(") + 1
+            has_others = bool(node.args or node.keywords)
+        else:
+            assert isinstance(node, ast.FunctionDef)
+            begin = self._opening(node)
+            has_others = any(isinstance(one, ast.arg) for one in ast.walk(node.args))
+        return begin, begin, ", ".join(names) + (", " if has_others else "")
+
+    def _after_inputs(self, body: ast.FunctionDef, names: Sequence[str]) -> Replacement:
+        """Return the edit that gives the body parameters behind its inputs."""
+        positional = [*body.args.posonlyargs, *body.args.args]
+        defaults = dict(zip((one.arg for one in reversed(positional)), reversed(body.args.defaults), strict=False))
+        last = positional[self.inputs - 1]
+        end = self._bracket(self.file.span(defaults.get(last.arg, last))[1], body)
+        has_default = any(one.arg in defaults for one in positional[: self.inputs])
+        return end, end, "".join(f", {one}=None" if has_default else f", {one}" for one in names)
+
+    def _bracket(self, after: int, function: ast.FunctionDef) -> int:
+        """Return where the comma or the bracket behind a parameter is, in bytes."""
+        lines = self.file.data.decode().splitlines(keepends=True)
+        depth, first = 0, self._opening(function) - 1
+        for one in tokenize.generate_tokens(iter(lines).__next__):
+            row, column = one.start
+            place = self.file.starts[row - 1] + len(lines[row - 1][:column].encode()) if row <= len(lines) else 0
+            if place < first or one.type != tokenize.OP:
+                continue
+            if depth == 1 and place >= after and one.string in (",", ")"):
+                return place
+            depth += (one.string in "([{") - (one.string in ")]}")
+        raise _Stays("its parameters cannot be edited", function)
 
     def _opening(self, function: ast.FunctionDef) -> int:
         begin, end = self.file.span(function)
@@ -538,16 +633,10 @@ def _repeated(shape: Size | None, number: int) -> Size:
     return Size(f"[{number}]" if shape is None else listed, lambda inputs: [number, *rest.value(inputs)])
 
 
-def _merged(edits: Sequence[Replacement]) -> list[Replacement]:
-    """Return edits in which insertions at one place are one edit."""
-    found: dict[tuple[int, int], str] = {}
-    for begin, end, text in edits:
-        found[begin, end] = found.get((begin, end), "") + text
-    return [(*place, text) for place, text in found.items()]
-
-
 def _bound(call: ast.Call, distribution: Distribution) -> dict[str, ast.expr]:
     """Return the arguments of a call by the names of the parameters."""
+    if distribution.has_sizes and len(call.args) == 1 and isinstance(call.args[0], ast.Starred) and not call.keywords:
+        return {"size": call.args[0].value}
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
         raise _Stays("it is drawn with unpacked arguments", call)
     if distribution.has_sizes:
@@ -565,6 +654,14 @@ def _bound(call: ast.Call, distribution: Distribution) -> dict[str, ast.expr]:
     return {name: value for name, value in found.items() if not _is_none(value)}
 
 
+def _position(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
 KEEPING = ("numpy", "astype", "copy")
 """Methods whose result has the shape of what they are called on."""
 
@@ -576,9 +673,20 @@ def _of_same_shape(node: ast.expr) -> ast.Name | None:
     of = node.func.value
     if node.func.attr in ("asarray", "array") and len(node.args) in (1, 2):
         of = node.args[0]
+        if not {one.arg for one in node.keywords} <= {"dtype", "copy"}:
+            return None
     elif node.func.attr not in KEEPING:
         return None
     return of if isinstance(of, ast.Name) else None
+
+
+def _whole_number(node: ast.AST) -> int | None:
+    """Return a whole number that is written in the source; None for anything else."""
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, node = -1, node.operand
+    is_whole = isinstance(node, ast.Constant) and type(node.value) is int
+    return sign * node.value if is_whole else None  # type: ignore[attr-defined]
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -609,9 +717,9 @@ class _Sizes:
             return self._joined(_constant(0), "-", self.number(node.operand), node)
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             return self._joined(self.number(node.left), OPERATORS[type(node.op)], self.number(node.right), node)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.UnaryOp):
-            name = self._shape_of(node.value)
-            return self._length(name, int(ast.literal_eval(node.slice)))
+        place = _whole_number(node.slice) if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Subscript) and place is not None:
+            return self._length(self._shape_of(node.value), place)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args:
             given = node.args[0]
             if isinstance(given, ast.Name) and (name := self._input_like(given)):
@@ -656,7 +764,8 @@ class _Sizes:
                 return _constant(compute(left.value({}), right.value({})))
             except ZeroDivisionError as error:
                 raise _Stays("it divides by zero", node) from error
-        if sign == "/":  # of whole numbers; in TensorFlow a float64, which no length and no bound is
+        constants = [one.value({}) for one in (left, right) if one.is_constant]
+        if sign == "/" or any(isinstance(one, float) for one in constants):  # a length is no float in TensorFlow
             raise _Stays("its bounds are fractions of a length", node)
         text = f"({left.tensor} {sign} {right.tensor})"
         return Size(text, lambda inputs: compute(left.value(inputs), right.value(inputs)))
@@ -671,31 +780,63 @@ class _Sizes:
             return name
         raise _Stays(f"`{ast.unparse(node)}` is known only in the body", node)
 
-    def _input_like(self, name: ast.Name) -> str:
+    def _input_like(self, name: ast.Name, seen: frozenset[str] = frozenset()) -> str:
         """Return the input that has the shape of a name where that is used; empty if none is known to have."""
-        loops = [one for one, _ in self.lifting.source.above(name) if isinstance(one, ast.For | ast.While)]
-        first = loops[-1].end_lineno if loops else name.lineno
-        before = [one for known, one in self._assigned() if known == name.id and one.lineno < (first or name.lineno)]  # type: ignore[attr-defined]
+        if name.id in seen or self._may_be_reshaped(name.id):
+            return ""
+        loops = [one for one in self._above(name) if isinstance(one, ast.For | ast.While)]
+        here = None if loops else self._statement(name)
+        before = [
+            place
+            for known, place in self._assigned()
+            if known == name.id
+            and self._statement(place) is not here
+            and _position(place) < _end(loops[-1] if loops else name)
+        ]
         of = {name.id} if name.id in self.inputs else set()
         for place in before:
             above = self.lifting.source.parents.get(place)
-            is_plain = isinstance(above, ast.Assign) and above.targets == [place]
-            same = _of_same_shape(above.value) if is_plain else None  # type: ignore[union-attr]
+            same = _of_same_shape(above.value) if isinstance(above, ast.Assign) and above.targets == [place] else None
             if same is None:
                 return ""
-            of.add(name.id if same.id == name.id else self._input_like(same))
+            of.add(name.id if same.id == name.id else self._input_like(same, seen | {name.id}))
         return of.pop() if len(of) == 1 and of <= self.inputs else ""
 
-    def _assigned(self) -> Iterator[tuple[str, ast.AST]]:
+    def _may_be_reshaped(self, name: str) -> bool:
+        """Is the shape of a name changed in place, or the name bound in a function inside?"""
         for one in ast.walk(self.scope):
+            of = one.value if isinstance(one, ast.Attribute) else None
+            is_its = isinstance(of, ast.Name) and of.id == name
+            if is_its and (not isinstance(one.ctx, ast.Load) or one.attr == "resize"):  # type: ignore[attr-defined]
+                return True
+            if isinstance(one, ast.Global | ast.Nonlocal | ast.NamedExpr) and name in (
+                one.names if not isinstance(one, ast.NamedExpr) else (one.target.id,)
+            ):
+                return True
+        return False
+
+    def _above(self, node: ast.AST) -> list[ast.AST]:
+        return [one for one, _ in self.lifting.source.above(node)]
+
+    def _statement(self, node: ast.AST) -> ast.AST | None:
+        return next((one for one in self._above(node) if isinstance(one, ast.stmt)), None)
+
+    def _assigned(self) -> Iterator[tuple[str, ast.AST]]:
+        for one in own_nodes(self.scope):
             if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
                 yield one.id, one
 
     def _named(self, node: ast.Name) -> Size:
         """Return a number by its name: of a local that is set once, a constant of the file or a parameter's default."""
         places = [one for name, one in self._assigned() if name == node.id]
-        if len(places) == 1:
+        unknown = _Stays(f"`{node.id}` is known only in the body", node)
+        if places and (len(places) > 1 or self._may_be_reshaped(node.id)):
+            raise unknown
+        is_local = not any(isinstance(one, ast.arg) and one.arg == node.id for one in ast.walk(self.scope.args))
+        if places and is_local and _position(places[0]) < _position(node):
             return self._set_at(places[0], node)
+        if places:
+            raise unknown
         arguments = self.scope.args
         positional = [*arguments.posonlyargs, *arguments.args]
         defaults = dict(zip((one.arg for one in reversed(positional)), reversed(arguments.defaults), strict=False)) | {
@@ -718,7 +859,7 @@ class _Sizes:
     def _literal(self, value: ast.expr, node: ast.AST) -> Size:
         try:
             found = ast.literal_eval(value)
-        except ValueError:
+        except (TypeError, ValueError):
             found = None
         if type(found) not in (int, float):
             raise _Stays(f"`{ast.unparse(node)}` is known only in the body", node)
@@ -730,8 +871,11 @@ class _Sizes:
             return self.number(above.value)
         of_tuple = self.lifting.source.parents.get(above) if above is not None else None
         if isinstance(above, ast.Tuple) and isinstance(of_tuple, ast.Assign) and of_tuple.targets == [above]:
-            value = of_tuple.value
-            is_start = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and not value.slice.lower
-            name = self._shape_of(value.value if is_start else value)  # type: ignore[attr-defined]
-            return self._length(name, [id(one) for one in above.elts].index(id(place)))
+            value, at = of_tuple.value, [id(one) for one in above.elts].index(id(place))
+            if isinstance(value, ast.Tuple) and len(value.elts) == len(above.elts):
+                return self.number(value.elts[at])
+            cut = value.slice if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) else None
+            is_start = cut is None or (cut.lower is None and cut.step is None)
+            if is_start and not any(isinstance(one, ast.Starred) for one in above.elts):
+                return self._length(self._shape_of(value if cut is None else value.value), at)  # type: ignore[attr-defined]
         raise _Stays(f"`{node.id}` is known only in the body", node)

@@ -17,6 +17,7 @@ from pyopbench.advise.advice import PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes, variant_text
 from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.callbacks import Callback
+from pyopbench.advise.draws import WITH_DRAWS
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
 from pyopbench.advise.program import Asked, Run
@@ -41,15 +42,17 @@ class Trial:
     Attributes:
         attempt: the attempt whose budget and folder are used.
         advice: the advice whose rows change.
-        is_random: does a callback that may be changed draw random numbers? Then each run has its own seeds, because a
+        is_random: does a callback that is changed draw random numbers? Then each run has its own seeds, because the
             change may draw others: what differs is compared with what differs from seed to seed.
-        earlier: runs of the original program that alternated with runs of changes that were withdrawn.
+        turns: how many runs of the original program alternated with runs of changes that were withdrawn.
+        earlier: those of them that had the same seeds, or each its own, as the runs now.
         run_seconds: the longest run so far.
     """
 
     def __init__(self, attempt: Attempt, advice: Advice) -> None:
         self.attempt, self.advice = attempt, advice
-        self.is_random = any(row.answer.is_change and row.callback.drawn is not None for row in advice.rows)
+        self.is_random = False
+        self.turns = 0
         self.earlier: list[Run] = []
         self.run_seconds = 0.0
 
@@ -68,6 +71,10 @@ class Trial:
     def _try_changes(self, numbers: list[int]) -> None:
         before: list[Run] = []
         while numbers:
+            is_random = any(self.advice.rows[number].callback.drawn is not None for number in numbers)
+            if is_random != self.is_random:
+                self.turns += len(before)
+                self.is_random, self.earlier, before = is_random, [], []
             change = self._change(numbers)
             if self._are_compiled(numbers):
                 self._compile(change)
@@ -89,6 +96,7 @@ class Trial:
             alone = realised if len(numbers) == 1 else None
             self._withdraw(least, why, alone)
             self.earlier += before
+            self.turns += len(before)
             before = []
             numbers = self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
             if self.attempt.left_seconds() < self._turns_seconds:
@@ -192,7 +200,7 @@ class Trial:
     def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
         """Run the original and the changed program alternately, until one is clearly faster or no time is left."""
         after: list[Run] = []
-        mark, first = _mark(change), len(self.earlier)
+        mark, first = _mark(change), self.turns
         begun = self.attempt.tools.clock()
         while len(after) < MOST_TURNS:
             if len(after) >= LEAST_TURNS:
@@ -313,7 +321,7 @@ def _placement(callback: Callback, answer: Answer) -> Placement:
         dtypes=tuple(kept.call.dtypes),
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
-        takes_list=answer.function.startswith(OUTPUTS),
+        takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
     )
 
 

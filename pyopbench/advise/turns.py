@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,15 +190,17 @@ def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool 
     Args:
         before: at least one run; two or more show what differs from run to run.
         after: at least one run.
-        is_random: has each run its own random numbers? Two or three runs say too little about how far each of many
-            numbers is spread. So each may differ as far, in relation to its magnitude, as the most spread one.
+        is_random: has each run its own random numbers? Then single losses differ, and the means of a run over all that
+            have one name are compared, by a t test.
     """
+    if is_random:
+        return [*_exits(before, after), *_cut(before, after), *_means(before, after)]
     return [
         *_exits(before, after),
         *_cut(before, after),
-        *_numbers("loss", [_losses(run) for run in before], [_losses(run) for run in after], is_random),
-        *_numbers("weights", [_weights(run) for run in before], [_weights(run) for run in after], is_random),
-        *_output(before, after, is_random),
+        *_numbers("loss", [_losses(run) for run in before], [_losses(run) for run in after]),
+        *_numbers("weights", [_weights(run) for run in before], [_weights(run) for run in after]),
+        *_output(before, after),
     ]
 
 
@@ -254,24 +256,56 @@ def _paired(
 
 
 def _numbers(
-    what: str,
-    before: Sequence[Sequence[tuple[str, float]]],
-    after: Sequence[Sequence[tuple[str, float]]],
-    is_random: bool,  # noqa: FBT001 - as of `differences`
+    what: str, before: Sequence[Sequence[tuple[str, float]]], after: Sequence[Sequence[tuple[str, float]]]
 ) -> Iterator[Difference]:
-    pairs = list(_paired(before, after))
-    spread = _largest_spread(old for _, old, _ in pairs) if is_random else 0.0
-    for place, (name, old, new) in enumerate(pairs):
+    for place, (name, old, new) in enumerate(_paired(before, after)):
         allowed = min(MOST_TOLERANCE, LOSS_TOLERANCE + TOLERANCE_PER_LOSS * place) if what == "loss" else MOST_TOLERANCE
-        if _differ(old, new, allowed + SPREAD * spread):
+        if _differ(old, new, allowed):
             yield Difference(what, name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
             return
 
 
-def _largest_spread(values: Iterable[Sequence[float]]) -> float:
-    """Return how far the most spread number differs between runs, relative to its magnitude."""
-    finite = [one for one in values if np.isfinite(one).all() and any(one)]
-    return max(((max(one) - min(one)) / max(map(abs, one)) for one in finite), default=0.0)
+SIGNIFICANCE = 1e-3
+"""Of a difference between runs with their own random numbers: there are several names, and several looks."""
+
+
+def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
+    """Yield the names whose means over a run differ more than runs with other random numbers do."""
+    sides = [[_by_name(run) for run in side] for side in (before, after)]
+    for name in dict.fromkeys(name for run in (*sides[0], *sides[1]) for name in run):
+        old, new = ([run[name] for run in side if name in run] for side in sides)
+        if len(old) < len(before) or len(new) < len(after):
+            yield Difference("output", name, f"in {len(old)} of {len(before)} runs", f"in {len(new)} of {len(after)}")
+            return
+        if _differ_at_random(old, new):
+            yield Difference("mean of a run", name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
+            return
+
+
+def _by_name(run: Run) -> dict[str, float]:
+    """Return the mean of each kind of loss, of the weights, and of each number in printed lines of the same words."""
+    found: dict[str, list[float]] = {}
+    for name, value in _losses(run):
+        found.setdefault(name.partition(" ")[2], []).append(value)
+    for _, value in _weights(run):
+        found.setdefault("weights", []).append(value)
+    for words, numbers in _shown(run):
+        for place, value in enumerate(numbers, 1):
+            found.setdefault(f"number {place} of {words.strip()[:60]!r}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _differ_at_random(old: Sequence[float], new: Sequence[float]) -> bool:
+    if not (np.isfinite(old).all() and np.isfinite(new).all()):
+        return bool(np.isfinite(old).all() != np.isfinite(new).all())
+    difference, scale = abs(float(np.mean(new) - np.mean(old))), max(map(abs, (*old, *new)))
+    degrees = len(old) + len(new) - 2
+    if difference <= MOST_TOLERANCE * scale or degrees < 1:
+        return False
+    # One spread for both sides: with two or three runs of each, two of them say too little.
+    squares = sum(float(np.sum((np.array(side) - np.mean(side)) ** 2)) for side in (old, new))
+    error = math.sqrt(squares / degrees * (1 / len(old) + 1 / len(new)))
+    return difference > float(stats.t.ppf(1 - SIGNIFICANCE / 2, degrees)) * error
 
 
 def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
@@ -283,12 +317,8 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
     return any(max(one - max(old), min(old) - one, 0.0) > SPREAD * spread + allowed * scale for one in new)
 
 
-def _output(before: Sequence[Run], after: Sequence[Run], is_random: bool) -> Iterator[Difference]:  # noqa: FBT001
+def _output(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
     old, new = ([_shown(run) for run in side] for side in (before, after))
-    shared = min(map(len, old), default=0)
-    lines = [[one[place] for one in old] for place in range(shared) if len({one[place][0] for one in old}) == 1]
-    numbers = (values for line in lines for values in zip(*(one[1] for one in line), strict=True))
-    spread = _largest_spread(numbers) if is_random else 0.0
     is_cut = any(run.ended for run in (*before, *after))
     lengths = {len(one) for one in old}
     if not is_cut and len(lengths) == 1 and any(len(one) not in lengths for one in new):
@@ -303,7 +333,7 @@ def _output(before: Sequence[Run], after: Sequence[Run], is_random: bool) -> Ite
             return
         for number, values in enumerate(zip(*(one[place][1] for one in old), strict=True)):
             after_values = [one[place][1][number] for one in new]
-            if _differ(values, after_values, MOST_TOLERANCE + SPREAD * spread):
+            if _differ(values, after_values, MOST_TOLERANCE):
                 yield Difference("output", f"line {place + 1}", f"{values[0]:g}", f"{after_values[0]:g}")
                 return
 

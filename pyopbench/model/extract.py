@@ -151,7 +151,7 @@ class Extraction:
                 f"a {type(function).__module__}.{type(function).__qualname__} has no source that can be read",
                 fix="write a def with the same arguments that calls this one",
             )
-        if isinstance(found, Statement) and isinstance(found.node, ast.Lambda | ast.FunctionDef):
+        if is_theirs and isinstance(found, Statement) and isinstance(found.node, ast.Lambda | ast.FunctionDef):
             _name_arguments(found, found.node, arguments)
         self.roots.append(found)
 
@@ -746,7 +746,10 @@ def _name_arguments(item: Statement, node: ast.Lambda | ast.FunctionDef, argumen
     source, given = item.source, node.args
     missing = arguments - len([*given.posonlyargs, *given.args])
     uses = [one for one in ast.walk(node) if given.vararg and isinstance(one, ast.Name) and one.id == given.vararg.arg]
-    if given.vararg is None or not arguments or missing < 0 or any(not isinstance(one.ctx, ast.Load) for one in uses):
+    if given.vararg is None or missing <= 0 or given.defaults:
+        return
+    others = [one for one in ast.walk(node) if isinstance(one, ast.arg) and one is not given.vararg]
+    if any(one.arg == given.vararg.arg for one in others) or any(not isinstance(one.ctx, ast.Load) for one in uses):
         return
     known = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
     names: list[str] = []
@@ -757,10 +760,7 @@ def _name_arguments(item: Statement, node: ast.Lambda | ast.FunctionDef, argumen
         names.append(name)
     begin, end = source.span(given.vararg)
     begin = source.data.rindex(b"*", 0, begin)
-    text = ", ".join([*names, *(["*"] if given.kwonlyargs else [])])
-    if not text:  # with the comma before it
-        begin = source.data.rindex(b",", 0, begin) if [*given.posonlyargs, *given.args] else begin
-    item.edits.append((begin, end, text))
+    item.edits.append((begin, end, ", ".join([*names, *(["*"] if given.kwonlyargs else [])])))
     value = f"({', '.join(names)}{',' if missing == 1 else ''})"
     item.edits += [(*source.span(one), value) for one in uses]
 

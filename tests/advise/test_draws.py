@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, EXAMPLES, Draw, Lifted, lift
+from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, GENERATOR, QUANTILES, Draw, Lifted, lift
 
 IMAGE = np.arange(5 * 7 * 3, dtype=np.float32).reshape(5, 7, 3)
 
@@ -63,6 +63,24 @@ BODIES = [
         [0.5, 3],
     ),
     ("def f(x, *, low=0.5):\n    return x * np.random.uniform(low)\n", [0.6]),
+    (
+        (
+            "def g(x, q=(1 / 3)):\n    return x * random.random() + random.random()\ndef f(x):\n"
+            "    return g(x,  # the image\n    )\n"
+        ),
+        [0.5, 0.25],
+    ),
+    ("def f(x, scale=(1 / 3), *, more=2):\n    return x * scale * np.random.rand()\n", [0.5]),
+    ("def f(x  # an image,\n):\n    return x * np.random.rand()\n", [0.5]),
+    (
+        (
+            "def f(x):\n    for (a, b), c in ((1, 2), 3), ((4, 5), 6):\n"
+            "        x = x * a * b * c * np.random.rand()\n    return x\n"
+        ),
+        [0.5, 2],
+    ),
+    ("def f(x):\n    return x + np.random.randn(*x.shape)\n", [IMAGE]),
+    ("def f(x):\n    h, w = x.shape[0], x.shape[1]\n    return x[np.random.randint(0, h - 3):]\n", [1]),
     ("LOW = -2\ndef f(x):\n    return x * np.random.uniform(\n        low=LOW,\n        high=2,\n    )\n", [-1.5]),
 ]
 
@@ -75,7 +93,7 @@ def test_a_body_with_its_draws_as_inputs_returns_what_it_did(
     assert found.text.count("\n") == f"import numpy as np\nimport random\n{body}".count("\n"), (
         "lines stay where they are"
     )
-    loops = len(found.draws) == 1 and len(values) == 2
+    loops = len(found.draws) == 1 and len(values) == 2  # one input with an element for each iteration
     given = [np.asarray(values)] if loops else [np.asarray(one) for one in values]
     after = function(found.text)(IMAGE, *given)
     replay(monkeypatch, values)
@@ -86,7 +104,7 @@ def test_a_body_with_its_draws_as_inputs_returns_what_it_did(
 def drawn_by(draw: Draw, inputs: str = "") -> Any:
     """Return many numbers that TensorFlow draws; `inputs` names them in the expression."""
     generator = tf.random.Generator.from_seed(1)
-    scope = {"tf": tf, "generator": generator, **{name: tf.constant(IMAGE) for name in inputs.split()}}
+    scope = {"tf": tf, GENERATOR: lambda: generator, **{name: tf.constant(IMAGE) for name in inputs.split()}}
     expression = draw.tensor.replace("[]", f"[{MANY}]", 1)
     return eval(expression, scope).numpy()
 
@@ -148,7 +166,7 @@ def test_one_of_several_numbers_is_chosen(call: str, values: set[float]) -> None
 def test_examples_fall_on_both_sides_of_a_coin() -> None:
     found = lifted("def f(x):\n    return (np.random.rand() < 0.5, np.random.rand() < 0.5, random.randint(0, 1))\n")
     examples = found.examples([IMAGE])
-    assert len(examples) == EXAMPLES
+    assert len(examples) == len(QUANTILES)
     for place in range(len(found.draws)):
         assert {bool(one[1 + place] < 0.5) for one in examples} == {False, True}
 
@@ -172,6 +190,47 @@ def test_examples_fall_on_both_sides_of_a_coin() -> None:
         ("def f(x, *more):\n    return np.random.choice(x)\n", 4),
         ("def f(x):\n    return np.random.choice([1, 2], p=[0.1, 0.9])\n", 4),
         ("def f(x):\n    return np.random.randint(0, 2, dtype=np.uint8)\n", 4),
+        ("from functools import partial\ndef f(x):\n    g = partial(np.random.uniform, 2, 3)\n    return g()\n", 6),
+        ("def f(x):\n    g = np.random.normal if x.size else np.random.uniform\n    return g(0, 1)\n", 5),
+        ("draw = np.random.uniform\ndef f(x):\n    return draw(0, 1)\n", 5),
+        ("def g(generator):\n    return generator.rand()\ndef f(x):\n    return g(np.random) + np.random.rand()\n", 6),
+        ("def f(x, k=9):\n    if x.size:\n        k = 5\n    return np.random.randint(0, k)\n", 6),
+        ("def f(x):\n    w, h = x.shape[:2][::-1]\n    return np.random.randint(0, h)\n", 5),
+        ("def f(x):\n    w, h, c = x.shape[::-1]\n    return np.random.randint(0, h)\n", 5),
+        ("def f(x):\n    *_, h, c = x.shape\n    return np.random.randint(0, h)\n", 5),
+        (
+            "def f(x):\n    for _ in (1, 2):\n        i = random.randint(0, len(x))\n        x = x[i:]\n    return x\n",
+            5,
+        ),
+        ("def f(x):\n    x = x[1:]; i = np.random.randint(0, x.shape[0])\n    return i\n", 4),
+        ("def f(x):\n    x = np.array(x, ndmin=4)\n    return np.random.randint(0, x.shape[1])\n", 5),
+        ("def f(x):\n    x.shape = (3, -1)\n    return np.random.randint(0, x.shape[1])\n", 5),
+        (
+            (
+                "def f(x):\n    n = 7\n    def g():\n        nonlocal n\n        n = 2\n    g()\n"
+                "    return random.randint(0, n)\n"
+            ),
+            9,
+        ),
+        ("def f(x):\n    return np.random.randint(0, x.shape[None])\n", 4),
+        ("def f(x):\n    return np.random.uniform(0, 0.5 * x.shape[0])\n", 4),
+        ("def f(x):\n    if x.ndim == 4:\n        x = x + np.random.rand(x.shape[3])\n    return x\n", 5),
+        (
+            (
+                "def f(x):\n    for _ in (1, 2):\n        if x.size < 2:\n            break\n"
+                "        x = x[np.random.randint(x.shape[0])]\n    return x\n"
+            ),
+            7,
+        ),
+        ("def f(x):\n    noise = np.random.rand(3)\n    noise *= 2\n    return x + noise\n", 5),
+        ("def f(x, p=np.random.rand()):\n    return x * p\n", 3),
+        (
+            (
+                "def f(x):\n    for b in (1, 2):\n        a = b\n        b = a\n"
+                "    return np.random.randint(0, b.shape[0])\n"
+            ),
+            7,
+        ),
     ],
 )
 def test_draws_that_cannot_be_moved_stay_with_the_line(body: str, line: int) -> None:
@@ -241,3 +300,23 @@ def test_the_functions_of_tensorflow_repeat_their_numbers_in_each_epoch() -> Non
     dataset = tf.data.Dataset.range(3).map(lambda _: tf.random.uniform([]))
     first, second = ([float(one) for one in dataset] for _ in range(2))
     assert first == second
+
+
+def test_a_body_without_inputs_stays_as_it_is() -> None:
+    assert lifted("def f():\n    return np.random.rand()\n", 0).refused
+
+
+def test_a_normal_without_spread_has_its_mean_for_an_example() -> None:
+    found = lifted("def f(x):\n    return np.random.normal(2.0, 0.0, x.shape)\n")
+    np.testing.assert_array_equal(found.examples([IMAGE])[0][1], np.full(IMAGE.shape, 2.0))
+
+
+def test_the_file_of_a_pool_does_not_import_tensorflow_when_a_process_runs_it() -> None:
+    found = lifted("def f(x):\n    return x * np.random.rand()\n")
+    text = found.wrapped(
+        "import numpy as np\n\n\ndef outputs_of(inputs):\n    return inputs\n", "outputs_of", takes_list=True
+    )
+    scope: dict[str, Any] = {}
+    exec(text, scope)
+    assert "tf" not in scope
+    assert len(scope["outputs_of_with_draws"]([tf.constant(IMAGE)])) == 2

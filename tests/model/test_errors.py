@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from pyopbench.model.errors import (
     BadInput,
     InternalError,
     NothingMeasured,
+    NotRepeatable,
     PyopbenchError,
     Unsupported,
     WorkerLost,
@@ -53,3 +57,10 @@ def test_every_error_has_the_exit_code_that_the_command_line_promises(kind: type
 def test_one_except_clause_catches_them_all(kind: type[PyopbenchError]) -> None:
     with pytest.raises(PyopbenchError):
         raise kind("what")
+
+
+@pytest.mark.parametrize("kind", [BadInput, NotRepeatable])
+def test_bad_input_comes_back_from_another_process_as_what_it_was(kind: type[BadInput]) -> None:
+    error = kind("not a size", received=Path("x"), legal=None, hint="try 3")
+    found = BadInput.from_plain(json.loads(json.dumps(error.as_plain())))
+    assert (type(found), str(found)) == (kind, str(error))

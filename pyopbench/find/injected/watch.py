@@ -10,6 +10,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +71,15 @@ class Watch:
             context.set_global_seed = self._shifted(context.set_global_seed)  # tf.random.set_seed looks it up there
 
     def _shifted(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that seeds with another whole number than it is called with."""
+        """Return a function that seeds with something else than it is called with."""
+
+        def other(value: Any) -> Any:
+            if isinstance(value, str):
+                return f"{value} {self.asked['shift']}"
+            return (int(value) + self.asked["shift"]) % 2**32 if isinstance(value, Integral) else value
 
         def seed(*arguments: Any, **named: Any) -> Any:
-            if arguments and isinstance(arguments[0], int):
-                arguments = ((arguments[0] + self.asked["shift"]) % 2**32, *arguments[1:])
-            return original(*arguments, **named)
+            return original(*map(other, arguments), **{name: other(value) for name, value in named.items()})
 
         return seed
 

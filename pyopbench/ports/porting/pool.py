@@ -178,15 +178,6 @@ class Pool:
         finally:
             self._idle.put(worker)
 
-    def call_each(self, values: Any) -> list[list[Any]]:
-        """Call the body twice in each process, while no other thread calls it there; return what each returned."""
-        held = [self._idle.get() for _ in self._workers]
-        try:
-            return [[worker.call(values), worker.call(values)] for worker in held]
-        finally:
-            for worker in held:
-                self._idle.put(worker)
-
     @property
     def is_busy(self) -> bool:
         """Is any process at work?"""

@@ -512,6 +512,19 @@ class CallsOfBody:
         """Nobody asks how long a single call takes."""
 
 
+def called_twice_in_each(pool: Any, values: Sequence[Any]) -> list[list[Any]]:
+    """Return what the body returns for arrays, twice in each process of a pool.
+
+    Elements may be computed ahead, so each process is taken out of the pool first: an answer goes to whoever waits.
+    """
+    held = [pool._idle.get() for _ in pool._workers]
+    try:
+        return [[worker.call(values), worker.call(values)] for worker in held]
+    finally:
+        for worker in held:
+            pool._idle.put(worker)
+
+
 def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> None:
     """Check that the processes of a pool do not draw the same random numbers, if the body draws any.
 
@@ -523,7 +536,7 @@ def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> N
         return
     inputs = context.elements.inputs[0]
     given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
-    drawn = context.pool(arrangement.key).call_each(given)
+    drawn = called_twice_in_each(context.pool(arrangement.key), given)
     if any(all(map(np.array_equal, one, other)) for one, other in drawn):
         return  # for these inputs it draws nothing
     for (one, _), (other, _) in itertools.combinations(drawn, 2):

@@ -130,7 +130,7 @@ def test_a_shift_changes_the_seeds_that_the_program_sets(
         context = SimpleNamespace(set_global_seed=seeds.append)
         watch_of(tmp_path, clock, iter([0]), seed=0, shift=shift).seed(context)
         random.seed(3)
-        np.random.seed(3)  # noqa: NPY002
+        np.random.seed(seed=np.int64(3))  # noqa: NPY002
         context.set_global_seed(3)
         found.append((random.random(), np.random.random(), seeds))  # noqa: NPY002
     monkeypatch.undo()
