@@ -1,11 +1,13 @@
-"""Moves the random numbers that a body draws out of it: they become inputs, which TensorFlow draws in the program.
+"""Moves the draws of a body out of it: they become inputs, and TensorFlow draws them in the program.
 
-It draws them by a `tf.random.Generator`. Functions such as `tf.random.uniform` in `Dataset.map` return the same numbers
-in each epoch once `tf.random.set_seed` was called: each iterator has its own copy of the op (TensorFlow 2.21).
+A draw is one call that draws random numbers. TensorFlow draws with a `tf.random.Generator`. In `Dataset.map`, functions
+such as `tf.random.uniform` return the same numbers in each epoch once `tf.random.set_seed` was called, because each
+iterator has its own copy of the op (TensorFlow 2.21).
 
-The rest of the body is deterministic then, so that a port of it can be verified. Only draws whose distribution is seen
-in the source are moved: of the functions in `DISTRIBUTIONS`, with arguments that are constants or lengths of inputs,
-made at most once in each call of the body.
+The rest of the body is deterministic then, so that a port of it can be verified. A draw is moved if its distribution is
+seen in the source: it calls a function in `DISTRIBUTIONS` or `CHOICE`, with arguments that are constants or lengths of
+inputs. It must be made at most once in each call of the body, or in each iteration of a loop of known length. If one
+draw cannot be moved, all of them stay in the body.
 """
 
 from __future__ import annotations
@@ -26,28 +28,28 @@ from pyopbench.model.function_source import own_nodes
 from pyopbench.model.source_text import Replacement, Source
 
 QUANTILES = (0.03, 0.4, 0.97)
-"""Of a distribution, for the examples of a recorded input: a rare condition is met as well as a usual one. Not the
-middle, at which many a body does nothing: a turn by 0 degrees, a factor of 1."""
+"""Quantiles of a draw's distribution that serve as its examples, so that a rare condition is met as well as a usual
+one. The median is left out, because many bodies do nothing there: a turn by 0 degrees, a factor of 1."""
 
 GENERATOR = "generator_of_draws"
 """The function that returns TensorFlow's generator, in the port's file."""
 
 WITH_DRAWS = "with_draws"
-"""Ends the name of the function that draws and calls a port, in the port's file."""
+"""The end of the name of the function that draws and calls the port, in the port's file."""
 
 Family: TypeAlias = Literal["uniform", "normal", "integers"]
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a function draws from.
+    """The distribution that a function draws from, and the parameters of the function.
 
     Attributes:
         family: `uniform` and `normal` draw floats, `integers` whole numbers below the second parameter.
-        names: of its parameters in order; `size` is the shape of what is drawn.
-        defaults: of the two parameters of the family, if they are not given.
-        is_closed: is the second parameter of `integers` drawn too?
-        has_sizes: are all its arguments lengths, as those of `np.random.rand(3, 4)`?
+        names: of the function's parameters in order; `size` is the shape of what is drawn.
+        defaults: of the two parameters of the family, where a call does not give them.
+        is_closed: can the second parameter of `integers` be drawn too?
+        has_sizes: is each argument a length, as in `np.random.rand(3, 4)`?
     """
 
     family: Family
@@ -76,10 +78,10 @@ DISTRIBUTIONS: Mapping[str, Distribution] = {
     "random.randrange": Distribution("integers", ("low", "high"), (0, 0)),
 }
 """Each draws as its documentation says: https://numpy.org/doc/stable/reference/random/legacy.html and
-https://docs.python.org/3/library/random.html. `low` and `high` stand for the mean and the deviation of a normal."""
+https://docs.python.org/3/library/random.html. For `normal`, `low` is the mean and `high` the standard deviation."""
 
 SPELLINGS = {"loc": "low", "scale": "high", "a": "low", "b": "high", "mu": "low", "sigma": "high"}
-"""The names that functions give their parameters, for arguments that are given by name."""
+"""Other names of these parameters, for arguments that are given by name."""
 
 DRAWING = (*RANDOM, "tensorflow.image.random_")
 
@@ -103,12 +105,12 @@ CHOICE = ("numpy.random.choice", "random.choice")
 
 @dataclass(frozen=True)
 class Draw:
-    """What one call in a body draws.
+    """One call in a body that draws random numbers.
 
     Attributes:
         name: the new parameter of the body.
-        family: of its distribution.
-        low, high: its parameters.
+        family: of the distribution.
+        low, high: the parameters of the distribution.
         shape: of an array; None for a number.
     """
 
@@ -120,7 +122,7 @@ class Draw:
 
     @property
     def tensor(self) -> str:
-        """The expression with which TensorFlow draws it, over tensors that are named as the inputs."""
+        """The TensorFlow expression that draws the same; its tensors have the names of the inputs."""
         dtype = "tf.int64" if self.family == "integers" else "tf.float64"
         function = "normal" if self.family == "normal" else "uniform"
         shape = "[]" if self.shape is None else self.shape.tensor
@@ -131,12 +133,12 @@ class Draw:
         return f"{GENERATOR}().{function}({shape}, {', '.join(ends)}, {dtype})"
 
     def example(self, inputs: Mapping[str, Any], number: int, place: int) -> Any:
-        """Return an example of it.
+        """Return an example of what is drawn.
 
         Args:
             inputs: of the body by name; arrays.
             number: of the example.
-            place: of the draw among those of the body.
+            place: position of the draw among those of the body.
         """
         low, high = self.low.value(inputs), self.high.value(inputs)
         dtype = np.int64 if self.family == "integers" else np.float64
@@ -155,8 +157,8 @@ class Size:
     """A number or a shape that is known before the body runs, from constants and the shapes of its inputs.
 
     Attributes:
-        tensor: it as an expression of TensorFlow.
-        value: returns it for inputs by name.
+        tensor: the TensorFlow expression for it.
+        value: a function that returns it for inputs by name.
         is_constant: is it the same for all inputs?
     """
 
@@ -171,14 +173,15 @@ def _constant(value: float) -> Size:
 
 @dataclass(frozen=True)
 class Lifted:
-    """A body that draws random numbers, with its draws as inputs.
+    """A body that draws random numbers, with its draws as inputs if they can be moved.
 
     Attributes:
-        text: the new source, with as many lines; the old one if its draws stay in it.
-        draws: in the order of the new inputs; empty if they stay in it.
+        text: the new source, with as many lines as the old one; the old one if the draws stay in the body.
+        draws: in the order of the new inputs; empty if they stay in the body.
         inputs: the names of the other inputs.
         generators: the modules whose generators the body draws from: `numpy`, `random`, `tensorflow`.
-        refused: why the draws stay, with the number of the line in the text; empty if they do not.
+        refused: why the draws stay in the body; empty if they do not.
+        line: the line of the text that is the reason; 0 if it is not known.
     """
 
     text: str
@@ -190,7 +193,7 @@ class Lifted:
 
     @property
     def owner(self) -> str:
-        """Whose generator seeds that of TensorFlow."""
+        """The name of the library whose generator seeds that of TensorFlow."""
         return "NumPy" if "numpy" in self.generators else "Python"
 
     @property
@@ -199,7 +202,7 @@ class Lifted:
         return "; ".join(SEEDS[one] for one in self.generators)
 
     def examples(self, inputs: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Return recorded inputs with several examples of what is drawn."""
+        """Return recorded inputs several times, each time with another example of each draw."""
         named = dict(zip(self.inputs, inputs, strict=True))
         return [
             (*inputs, *(draw.example(named, number, place) for place, draw in enumerate(self.draws)))
@@ -207,7 +210,7 @@ class Lifted:
         ]
 
     def wrapped(self, port: str, function: str, *, takes_list: bool) -> str:
-        """Return the file of a port with a function that draws and calls it.
+        """Return the file of a port, with one more function, which draws and calls the port.
 
         Args:
             port: the text of the file.
@@ -219,7 +222,7 @@ class Lifted:
         given = "inputs" if takes_list else names
         unpacked = [f"    {names}{',' if len(self.inputs) == 1 else ''} = inputs"] if takes_list else []
         seed = "np.random.randint(2**31)" if "numpy" in self.generators else "random.randrange(2**31)"
-        # Not above: the processes of a pool run the file, and would wait for TensorFlow.
+        # Imported inside the functions: the processes of a pool run the file too, and would wait for TensorFlow.
         tensorflow = [] if _imports(port, "tensorflow", "tf") else ["    import tensorflow as tf"]
         opened, closed = ("([", "])") if takes_list else ("(", ")")
         return "\n".join(
@@ -364,10 +367,10 @@ class _Lifting:
         return tuple(sorted({self.source.path(one.func).partition(".")[0] for one in calls}))
 
     def _require_plain(self, calls: Sequence[ast.Call]) -> None:
-        """Look whether each function that draws is called by a name that an import binds, and is used in no other way.
+        """Check that each function that draws is called by an imported name, and is used in no other way.
 
         Raises:
-            _Stays: one is not, so that what it draws, or how often, is not seen in the source.
+            _Stays: the source does not show what a function draws, or how often.
         """
         for call in calls:
             base: ast.expr = call.func
@@ -382,7 +385,7 @@ class _Lifting:
             is_drawing = path.startswith(DRAWING) or f"{path}." in RANDOM
             is_part = isinstance(above, ast.Attribute) or (isinstance(above, ast.Call) and above.func is node)
             if is_drawing and not is_part:
-                raise _Stays(f"`{ast.unparse(node)}` is passed on", node)
+                raise _Stays(f"`{ast.unparse(node)}` is assigned or passed on instead of called", node)
         taken = {"enumerate", "float", "int", "list", "tf", GENERATOR} & self.bound
         if taken:
             raise _Stays(f"the body gives another meaning to {', '.join(sorted(taken))}")
@@ -410,7 +413,7 @@ class _Lifting:
         if not self.inputs:
             raise _Stays("the body has no inputs", body)
         if any(isinstance(one, ast.Name) and one.id == body.name for one in ast.walk(self.source.tree)):
-            raise _Stays(f"`{body.name}` is used by a function that it needs", body)
+            raise _Stays(f"`{body.name}` is used by itself or by a function that it needs", body)
         if body.decorator_list:
             raise _Stays("the body has a decorator", body)
         return tuple(one.arg for one in positional[: self.inputs])
@@ -425,7 +428,7 @@ class _Lifting:
             draw, of = self._choice(call, path, name)
             return self._in_loop(draw, loops), of(self._element(call, name, scope))
         if path not in DISTRIBUTIONS:
-            raise _Stays(f"`{ast.unparse(call.func)}` is not moved", call)
+            raise _Stays(f"`{ast.unparse(call.func)}` is not supported", call)
         distribution = DISTRIBUTIONS[path]
         given = _bound(call, distribution)
         size = given.pop("size", None)
@@ -438,7 +441,7 @@ class _Lifting:
             high = sizes.plus(high, 1 if distribution.is_closed else 0)
         known = (low, high) if size is None or isinstance(size, ast.Attribute) else (low, high, shape)
         if not all(one is None or one.is_constant for one in known) and self._is_conditional(call, scope):
-            raise _Stays("it is drawn under a condition, and its bounds or its shape hang on an input", call)
+            raise _Stays("a draw is under a condition, and its bounds or its shape depend on an input", call)
         self._require_unwritten(call, scope)
         usual = map(_constant, distribution.defaults)
         low, high = (one if one is not None else other for one, other in zip((low, high), usual, strict=True))
@@ -450,7 +453,7 @@ class _Lifting:
         return draw, f"{'int' if distribution.family == 'integers' else 'float'}({element})"
 
     def _require_unwritten(self, call: ast.Call, scope: ast.FunctionDef) -> None:
-        """Look whether what is drawn is written to: an input may not be."""
+        """Check that the function does not write to what is drawn: it becomes an input, which must not change."""
         above = self.source.parents.get(call)
         names = (
             {one.id for one in above.targets if isinstance(one, ast.Name)} if isinstance(above, ast.Assign) else set()
@@ -493,7 +496,7 @@ class _Lifting:
             given = [one.value for one in over.args if isinstance(one, ast.Constant) and type(one.value) is int]
             if given and len(given) == len(over.args) and not over.keywords:
                 return len(range(*given))
-        raise _Stays("it is drawn in a loop of unknown length", loop)
+        raise _Stays("a draw is in a loop of unknown length", loop)
 
     def _loops(self, call: ast.AST, scope: ast.FunctionDef) -> list[ast.For]:
         """Return the loops of a function that a call is in, whose numbers of iterations are known."""
@@ -503,21 +506,21 @@ class _Lifting:
             if above is scope:
                 break
             if isinstance(above, repeated) or (isinstance(above, ast.For) and below in above.orelse):
-                raise _Stays("it is drawn in a loop", call)
+                raise _Stays("a draw is in a `while`, a comprehension or the `else` of a loop", call)
             if isinstance(above, ast.For) and below is not above.iter:
                 found.append(above)
         return found
 
     def _choice(self, call: ast.Call, path: str, name: str) -> tuple[Draw, Callable[[str], str]]:
-        """Return a draw of one of several numbers that stand in the source."""
+        """Return a draw of one of several numbers that are written in the call."""
         if len(call.args) != 1 or call.keywords:
-            raise _Stays("only a choice of one element, all as likely, is moved", call)
+            raise _Stays("only a choice of one of several numbers, all equally likely, is supported", call)
         try:
             values = ast.literal_eval(call.args[0])
         except (TypeError, ValueError) as error:
-            raise _Stays("what it chooses from does not stand there as numbers", call) from error
+            raise _Stays("the numbers to choose from are not written in the call", call) from error
         if not isinstance(values, list | tuple) or not all(isinstance(one, int | float) for one in values):
-            raise _Stays("what it chooses from does not stand there as numbers", call)
+            raise _Stays("the numbers to choose from are not written in the call", call)
         text = ast.unparse(call.args[0])
         if path.startswith("numpy."):
             text = f"{self._numpy(call)}.array({text})"
@@ -531,30 +534,29 @@ class _Lifting:
                 break
             node = node.value
         if self.source.path(node) != "numpy":
-            raise _Stays("NumPy has no name there", call)
+            raise _Stays(f"`{ast.unparse(call.func)}` is not called through the name of NumPy", call)
         return ast.unparse(node)
 
     def _where(self, call: ast.Call, body: ast.FunctionDef) -> tuple[ast.FunctionDef, list[ast.For]]:
-        """Return the function that a call is in, and the one loop that it is in, there or where that is called."""
-        scope = next(
-            iter(self.source.scopes(call)), None
-        )  # that of a default or a decorator is outside of the function
+        """Return the function that a call is in, and the loop around the call or around the call of that function."""
+        # A default or a decorator is outside of the function that it belongs to.
+        scope = next(iter(self.source.scopes(call)), None)
         if not isinstance(scope, ast.FunctionDef) or scope not in self.source.tree.body:
-            raise _Stays("it is drawn outside of a function, or in one within another", call)
+            raise _Stays("a draw is outside of a function, or in one within another", call)
         loops = self._loops(call, scope)
         if scope is not body:
             loops += self._where(self._only_call(scope, call), body)[1]
         if len(loops) > 1:
-            raise _Stays("it is drawn in a loop within a loop", call)
+            raise _Stays("a draw is in a loop within a loop", call)
         return scope, loops
 
     def _only_call(self, function: ast.FunctionDef, call: ast.Call) -> ast.Call:
         uses = [one for one in ast.walk(self.source.tree) if isinstance(one, ast.Name) and one.id == function.name]
         above = self.source.parents.get(uses[0]) if len(uses) == 1 else None
         if not isinstance(above, ast.Call) or above.func is not uses[0] or function.decorator_list:
-            raise _Stays(f"`{function.name}` is called at several places", call)
+            raise _Stays(f"`{function.name}` is not called in exactly one place, or has a decorator", call)
         if any(one.id == function.name for one in uses if not isinstance(one.ctx, ast.Load)):
-            raise _Stays(f"`{function.name}` is bound anew", call)
+            raise _Stays(f"`{function.name}` is assigned again", call)
         return above
 
     def _is_conditional(self, call: ast.Call, scope: ast.FunctionDef) -> bool:
@@ -626,7 +628,7 @@ class _Lifting:
 
 
 def _repeated(shape: Size | None, number: int) -> Size:
-    """Return the shape of so many arrays, or numbers, of a shape."""
+    """Return the shape of a number of arrays of one shape; of as many numbers if that is None."""
     rest = Size("[]", lambda _: []) if shape is None else shape
     is_listed = rest.tensor.startswith("[") and rest.tensor != "[]"
     listed = f"[{number}, {rest.tensor[1:]}" if is_listed else f"tf.concat([[{number}], {rest.tensor}], 0)"
@@ -638,18 +640,18 @@ def _bound(call: ast.Call, distribution: Distribution) -> dict[str, ast.expr]:
     if distribution.has_sizes and len(call.args) == 1 and isinstance(call.args[0], ast.Starred) and not call.keywords:
         return {"size": call.args[0].value}
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
-        raise _Stays("it is drawn with unpacked arguments", call)
+        raise _Stays("a draw has unpacked arguments", call)
     if distribution.has_sizes:
         if call.keywords:
-            raise _Stays(f"`{ast.unparse(call.func)}` takes no such argument", call)
+            raise _Stays(f"`{ast.unparse(call.func)}` takes no arguments by name", call)
         return {"size": ast.copy_location(ast.Tuple(call.args, ast.Load()), call)} if call.args else {}
     if len(call.args) > len(distribution.names):
-        raise _Stays(f"`{ast.unparse(call)}` has arguments that are not moved", call)
+        raise _Stays(f"`{ast.unparse(call)}` has unsupported arguments", call)
     found = dict(zip(distribution.names, call.args, strict=False))
     for one in call.keywords:
         name = SPELLINGS.get(str(one.arg), str(one.arg))
         if name not in distribution.names or name in found:
-            raise _Stays(f"`{one.arg}=` is not moved", call)
+            raise _Stays(f"the argument `{one.arg}=` is not supported", call)
         found[name] = one.value
     return {name: value for name, value in found.items() if not _is_none(value)}
 
@@ -740,16 +742,16 @@ class _Sizes:
         return Size(text, lambda inputs: [int(one.value(inputs)) for one in each])
 
     def reshaped(self, node: ast.expr | None) -> str:
-        """Return the shape that an array must be given in the body, if it was drawn with one that is only likely.
+        """Return the shape that the body must give to an array that was drawn with another; empty if it need not.
 
-        The numbers are independent of one another, so in another shape they are as good. If the array has too many
-        or too few, that is an error.
+        The shape of an array that the body computes is not known before it runs, so the array is drawn in the shape of
+        the first input. Independent numbers can be put into any shape that has as many; another number is an error.
         """
         is_shape = isinstance(node, ast.Attribute) and node.attr == "shape"
         return ast.unparse(node) if node is not None and is_shape and self._is_changed(node) else ""
 
     def _is_changed(self, node: ast.expr) -> bool:
-        """Is a shape not that of an input that stays as it is?"""
+        """Is a shape that of something that is not known to have the shape of an input?"""
         of = node.value if isinstance(node, ast.Attribute) else None
         return not (isinstance(of, ast.Name) and self._input_like(of))
 
@@ -763,10 +765,10 @@ class _Sizes:
             try:
                 return _constant(compute(left.value({}), right.value({})))
             except ZeroDivisionError as error:
-                raise _Stays("it divides by zero", node) from error
+                raise _Stays("an argument of a draw divides by zero", node) from error
         constants = [one.value({}) for one in (left, right) if one.is_constant]
         if sign == "/" or any(isinstance(one, float) for one in constants):  # a length is no float in TensorFlow
-            raise _Stays("its bounds are fractions of a length", node)
+            raise _Stays("an argument of a draw is a fraction of a length", node)
         text = f"({left.tensor} {sign} {right.tensor})"
         return Size(text, lambda inputs: compute(left.value(inputs), right.value(inputs)))
 
@@ -781,7 +783,7 @@ class _Sizes:
         raise _Stays(f"`{ast.unparse(node)}` is known only in the body", node)
 
     def _input_like(self, name: ast.Name, seen: frozenset[str] = frozenset()) -> str:
-        """Return the input that has the shape of a name where that is used; empty if none is known to have."""
+        """Return the input that has the same shape as a name where the name is used; empty if none is known."""
         if name.id in seen or self._may_be_reshaped(name.id):
             return ""
         loops = [one for one in self._above(name) if isinstance(one, ast.For | ast.While)]
@@ -803,7 +805,7 @@ class _Sizes:
         return of.pop() if len(of) == 1 and of <= self.inputs else ""
 
     def _may_be_reshaped(self, name: str) -> bool:
-        """Is the shape of a name changed in place, or the name bound in a function inside?"""
+        """Is the shape of a named array changed in place, or the name bound by `global`, `nonlocal` or `:=`?"""
         for one in ast.walk(self.scope):
             of = one.value if isinstance(one, ast.Attribute) else None
             is_its = isinstance(of, ast.Name) and of.id == name
