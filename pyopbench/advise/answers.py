@@ -265,7 +265,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
 
 
 def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgement:
-    """Measure a callback; if its body returns something else in each call, with a seed before each."""
+    """Measure a callback; again with a seed before each call if draws that stay in its body change what it returns."""
     folder = op_file.parent
     measure_it = _measured_in_pipeline if callback.in_input else _measured
     try:
@@ -376,8 +376,8 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
 def ports_of(callback: Callback) -> tuple[str, ...]:
     """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
 
-    There is none for a body whose draws stay in it: a draw that no recorded call makes would be made once, when the
-    port is traced.
+    There is none for a body whose draws stay in it. If no recorded call makes a draw, nothing would show that the port
+    makes it only once, when it is traced.
     """
     if callback.drawn is not None and not callback.drawn.draws:
         return ()
@@ -549,7 +549,7 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
 
 
 def _with_draws(place: Path, files: tuple[str, str, str], drawn: Lifted | None) -> tuple[str, str, str]:
-    """Have a port draw the random numbers that its body took as inputs while it was measured."""
+    """Add the function that draws and calls the port; while it was measured, the port took the draws as inputs."""
     port, test, function = files
     if drawn is None or not drawn.draws:
         return files

@@ -143,7 +143,7 @@ class Callback:
 
     @cached_property
     def drawn(self) -> Lifted | None:
-        """The body with the random numbers that it draws as inputs; None if it draws none."""
+        """The body with its draws as inputs, if they can be moved; None if it draws nothing."""
         if self.kept is None or not self.kept.source.text or not self.kept.examples:
             return None
         source, examples = self.kept.source, _chosen(self.kept)
@@ -153,10 +153,8 @@ class Callback:
         try:
             for one in examples:
                 found.examples(one)
-        except (ValueError, IndexError) as error:  # no such axis, or a shape that is none
-            return replace(
-                found, text=source.text, draws=(), refused=f"it cannot be drawn for a recorded input: {error}"
-            )
+        except (ValueError, IndexError) as error:  # no such axis, or an invalid shape
+            return replace(found, text=source.text, draws=(), refused=f"a draw fails for a recorded input: {error}")
         return found
 
     @property
@@ -337,7 +335,7 @@ def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) 
     """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path.
 
     Args:
-        callback: which.
+        callback: with kept inputs and the source of its body.
         folder: for the file.
         is_seeded: is a body whose draws stay in it seeded before each call?
     """
@@ -420,7 +418,8 @@ def _copied(
 def mix_of(callback: Callback) -> dict[int, int]:
     """Return how often the program calls each size that is in the op file; empty if sizes are not known.
 
-    If several examples have the same size, their numbers stand for their sizes, as in `OwnOp`.
+    If several examples have the same size, the examples are numbered from 1, and each number is used as a size, as in
+    `OwnOp`.
     """
     sizes = [_size(example) for example in _examples(callback)]
     near: dict[int, int] = {}
@@ -444,7 +443,7 @@ def recorded_inputs(callback: Callback, folder: Path) -> str:
 
 
 def _examples(callback: Callback) -> list[Sequence[Any]]:
-    """Return the inputs of one call of each size; with what is drawn, several of the smallest."""
+    """Return the inputs of one call of each size; if draws are among them, several examples of the smallest size."""
     assert callback.kept is not None
     chosen, drawn = _chosen(callback.kept), callback.drawn
     if drawn is None or not drawn.draws:

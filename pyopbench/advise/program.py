@@ -283,7 +283,7 @@ class Asked:
         seconds: after so many seconds likewise.
         timeout_seconds: after which it is taken for hanging.
         flights: is the time that calls take in graphs measured, with ops around them?
-        shift: is added to all seeds, also to those that the program sets.
+        shift: is added to all seeds, including those that the program sets.
     """
 
     counts: bool

@@ -129,25 +129,25 @@ def reasons(advice: Advice) -> list[str]:
         found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
     if not math.isnan(advice.loss_difference):
         is_random = any(row.answer.is_change and row.callback.drawn is not None for row in advice.rows)
-        why = ", from other random numbers too" if is_random else ""
+        why = " (the random numbers differ, too)" if is_random else ""
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}{why}")
     return found
 
 
 def draws_text(row: Row) -> str:
-    """Return what happens to the random numbers that a body draws; empty if it draws none, or was not measured."""
+    """Return what happens to the draws of a body; empty if it has none, or the callback was not measured."""
     callback = row.callback
     drawn = None if row.shown.why_not else callback.drawn
     if drawn is None:
         return ""
     if drawn.draws and row.answer.port:
-        numbers = formatting.count(len(drawn.draws), "random number")
-        return f"{callback.title}: TensorFlow draws its {numbers} now, from a generator that {drawn.owner} seeds"
+        draws = formatting.count(len(drawn.draws), "random draw")
+        return f"{callback.title}: TensorFlow now makes its {draws}, with a generator seeded once from {drawn.owner}'s"
     if drawn.refused:
         assert callback.kept is not None
         places = callback.kept.source.places[drawn.line - 1 : drawn.line] if drawn.line else []
         place = "".join(f", {one[0]} line {one[1]}" for one in places if one is not None and one[0])
-        return f"{callback.title}: its random numbers stay in its body: {drawn.refused}{place}"
+        return f"{callback.title}: its random draws stay in its body: {drawn.refused}{place}"
     return ""
 
 

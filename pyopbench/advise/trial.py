@@ -42,10 +42,10 @@ class Trial:
     Attributes:
         attempt: the attempt whose budget and folder are used.
         advice: the advice whose rows change.
-        is_random: does a callback that is changed draw random numbers? Then each run has its own seeds, because the
-            change may draw others: what differs is compared with what differs from seed to seed.
+        is_random: does a changed callback draw random numbers? The change may draw others, so each pair of runs has its
+            own seeds, and what the change alters is compared with what another seed alters.
         turns: how many runs of the original program alternated with runs of changes that were withdrawn.
-        earlier: those of them that had the same seeds, or each its own, as the runs now.
+        earlier: such runs of the original program, if they were seeded in the same way as the present ones.
         run_seconds: the longest run so far.
     """
 

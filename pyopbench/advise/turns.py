@@ -190,8 +190,8 @@ def differences(before: Sequence[Run], after: Sequence[Run], *, is_random: bool 
     Args:
         before: at least one run; two or more show what differs from run to run.
         after: at least one run.
-        is_random: has each run its own random numbers? Then single losses differ, and the means of a run over all that
-            have one name are compared, by a t test.
+        is_random: does each run of a side have its own seeds? Then single losses differ, and the means over a run of
+            all losses with the same name are compared, by a t test; likewise weights and printed numbers.
     """
     if is_random:
         return [*_exits(before, after), *_cut(before, after), *_means(before, after)]
@@ -266,11 +266,11 @@ def _numbers(
 
 
 SIGNIFICANCE = 1e-3
-"""Of a difference between runs with their own random numbers: there are several names, and several looks."""
+"""Level of the t test between runs with their own seeds; low, because several means are compared several times."""
 
 
 def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
-    """Yield the names whose means over a run differ more than runs with other random numbers do."""
+    """Yield the first mean over a run that differs by more than other seeds explain."""
     sides = [[_by_name(run) for run in side] for side in (before, after)]
     for name in dict.fromkeys(name for run in (*sides[0], *sides[1]) for name in run):
         old, new = ([run[name] for run in side if name in run] for side in sides)
@@ -302,7 +302,7 @@ def _differ_at_random(old: Sequence[float], new: Sequence[float]) -> bool:
     degrees = len(old) + len(new) - 2
     if difference <= MOST_TOLERANCE * scale or degrees < 1:
         return False
-    # One spread for both sides: with two or three runs of each, two of them say too little.
+    # The spread is pooled over both sides: that of two or three runs alone is too uncertain.
     squares = sum(float(np.sum((np.array(side) - np.mean(side)) ** 2)) for side in (old, new))
     error = math.sqrt(squares / degrees * (1 / len(old) + 1 / len(new)))
     return difference > float(stats.t.ppf(1 - SIGNIFICANCE / 2, degrees)) * error

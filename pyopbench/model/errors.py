@@ -52,7 +52,7 @@ class BadInput(PyopbenchError):
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> BadInput:
-        """Return what `as_plain` made plain, after JSON too."""
+        """Return the error that `as_plain` was called on, also if its result went through JSON."""
         kinds = {one.__name__: one for one in (BadInput, NotRepeatable)}
         return kinds[plain["kind"]](
             plain["message"], received=plain["received"], legal=plain["legal"], hint=plain["hint"]

@@ -742,7 +742,7 @@ def _span_of_first(source: Source, arguments: ast.arguments) -> tuple[int, int]:
 
 
 def _name_arguments(item: Statement, node: ast.Lambda | ast.FunctionDef, arguments: int) -> None:
-    """Have a function that takes `*x` take as many arguments as it is called with, each by a name."""
+    """Replace the `*x` of a function by as many named parameters as it is called with: `x_1, x_2`."""
     source, given = item.source, node.args
     missing = arguments - len([*given.posonlyargs, *given.args])
     uses = [one for one in ast.walk(node) if given.vararg and isinstance(one, ast.Name) and one.id == given.vararg.arg]

@@ -181,7 +181,7 @@ class Flights:
 
 
 LIBRARIES = ("tensorflow", "keras", "tf_keras")
-"""Packages between a program and its callbacks."""
+"""Packages whose frames may lie between a program and its callbacks."""
 
 
 def _package_of(frame: FrameType) -> str:
@@ -419,9 +419,8 @@ class Recorder:
         given = dict(zip(("func", "inp", "Tout"), arguments, strict=False)) | dict(named)
         caller = self._caller(frame)
         while caller.f_back is not None and _package_of(caller).partition(".")[0] in LIBRARIES:
-            caller = self._caller(
-                caller.f_back
-            )  # what AutoGraph makes of TensorFlow's own decorator is in no file of it
+            # AutoGraph's copy of TensorFlow's decorator is in a file of its own, outside of TensorFlow's folder.
+            caller = self._caller(caller.f_back)
         package = _package_of(caller)
         return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
 

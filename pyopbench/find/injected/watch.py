@@ -35,7 +35,7 @@ class Watch:
     Args:
         folder: where it is written.
         asked: `steps`, and `seconds` from the first element or callback on, after which the program is ended, or None;
-            `seed`, and `shift`, which is added to every seed that the program sets itself.
+            `seed` for the generators at the start; and `shift`, which is added to the seeds that the program sets.
         progress: returns how many elements were taken from iterators.
         clock: in seconds.
     """
@@ -71,7 +71,7 @@ class Watch:
             context.set_global_seed = self._shifted(context.set_global_seed)  # tf.random.set_seed looks it up there
 
     def _shifted(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that seeds with something else than it is called with."""
+        """Return a function that seeds as the original one, with `shift` added to whole numbers and texts."""
 
         def other(value: Any) -> Any:
             if isinstance(value, str):

@@ -513,9 +513,10 @@ class CallsOfBody:
 
 
 def called_twice_in_each(pool: Any, values: Sequence[Any]) -> list[list[Any]]:
-    """Return what the body returns for arrays, twice in each process of a pool.
+    """Call the body with arrays, twice in each process of a pool, and return both results of each process.
 
-    Elements may be computed ahead, so each process is taken out of the pool first: an answer goes to whoever waits.
+    The pool may be computing elements ahead, and an answer goes to whoever waits for one. So all processes are taken
+    out of the pool first.
     """
     held = [pool._idle.get() for _ in pool._workers]
     try:

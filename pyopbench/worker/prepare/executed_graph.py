@@ -37,7 +37,7 @@ def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
     """Return the names of the nodes that an argument, state or a branch reaches through inputs.
 
     A call of a function is one where its inputs are. Control edges are no inputs: they say when, not on what. But if
-    both branches of a condition are constants, only control edges lead to them, and which one arrives is on data.
+    both branches of a condition are constants, only control edges lead to them, and data decides which one arrives.
 
     Args:
         nodes: `NodeDef`s of one graph.
