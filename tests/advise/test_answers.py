@@ -175,7 +175,7 @@ def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bri
         ("x", [""], "not_measured"),
     ],
 )
-def test_a_body_is_seeded_once_it_was_seen_to_return_something_else(
+def test_a_body_is_seeded_only_after_it_returned_different_values(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, asked: list[str], obstacle: str
 ) -> None:
     np.save(tmp_path / "x.npy", np.ones(3))

@@ -1,4 +1,4 @@
-"""The random numbers that a body draws, as its inputs: which are moved, what they are drawn from, and what stays."""
+"""Draws of a body become its inputs: which can be moved, from which distribution they are drawn, and which stay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANY = 4000
 """Numbers that are drawn from a distribution and compared with as many of NumPy's or Python's."""
 
 LEAST_P = 1e-3
-"""Of a two-sample Kolmogorov-Smirnov test: seeds are fixed, so that the tests pass or fail for good."""
+"""Of a two-sample Kolmogorov-Smirnov or a chi-squared test. Seeds are fixed, so each run has the same result."""
 
 
 def lifted(body: str, inputs: int = 1) -> Lifted:
@@ -86,7 +86,7 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("body", "values"), BODIES)
-def test_a_body_with_its_draws_as_inputs_returns_what_it_did(
+def test_a_body_with_its_draws_as_inputs_returns_the_same_values(
     monkeypatch: pytest.MonkeyPatch, body: str, values: list[Any]
 ) -> None:
     found = lifted(body)
@@ -148,7 +148,7 @@ def test_tensorflow_draws_from_the_distribution_that_the_body_drew_from(call: st
         assert stats.ks_2samp(ours, theirs).pvalue > LEAST_P
 
 
-def test_every_function_that_is_moved_is_compared() -> None:
+def test_every_supported_function_is_compared() -> None:
     names = {path.replace("numpy.", "np.") for path in DISTRIBUTIONS} - {"np.random.ranf", "np.random.sample"}
     assert names == {call.partition("(")[0] for call in CALLS}
 
@@ -233,7 +233,7 @@ def test_examples_fall_on_both_sides_of_a_coin() -> None:
         ),
     ],
 )
-def test_draws_that_cannot_be_moved_stay_with_the_line(body: str, line: int) -> None:
+def test_draws_that_cannot_be_moved_stay_in_the_body_and_the_line_is_reported(body: str, line: int) -> None:
     found = lifted(body)
     assert (found.draws, found.line) == ((), line)
     assert found.refused
@@ -243,12 +243,12 @@ def test_draws_that_cannot_be_moved_stay_with_the_line(body: str, line: int) -> 
 @pytest.mark.parametrize(
     "body", ["def f(x):\n    return x\n", "def f(x):\n    np.random.seed(1)\n    return np.random.rand()\n"]
 )
-def test_a_body_that_returns_the_same_each_time_draws_nothing(body: str) -> None:
+def test_a_body_that_returns_the_same_values_in_each_call_has_no_draws(body: str) -> None:
     assert lift(f"import numpy as np\n{body}", "f", 1) is None
 
 
-def test_an_array_that_would_not_fill_the_shape_that_the_body_asks_for_is_an_error() -> None:
-    """The shape is guessed to be that of the first input: here it is not."""
+def test_a_drawn_array_that_does_not_fit_the_shape_in_the_body_is_an_error() -> None:
+    """The array is drawn in the shape of the first input, and the body needs another number of elements."""
     found = lifted("def f(x):\n    x = x[1:]\n    return x + np.random.normal(0, 1, x.shape)\n")
     with pytest.raises(ValueError, match="reshape"):
         function(found.text)(*found.examples([IMAGE])[0])
@@ -287,7 +287,7 @@ def epochs(body: str, seed: Any) -> list[list[float]]:
         ("def f(x):\n    return x * random.random()\n", random.seed),
     ],
 )
-def test_each_epoch_has_other_numbers_and_the_seed_of_the_program_gives_them_again(body: str, seed: Any) -> None:
+def test_epochs_have_different_numbers_and_the_seed_of_the_program_repeats_them(body: str, seed: Any) -> None:
     tf.random.set_seed(1)
     found = epochs(body, seed)
     assert len({number for epoch in found for number in epoch}) == 9
@@ -295,7 +295,7 @@ def test_each_epoch_has_other_numbers_and_the_seed_of_the_program_gives_them_aga
 
 
 def test_the_functions_of_tensorflow_repeat_their_numbers_in_each_epoch() -> None:
-    """So they do not take the place of NumPy's: once a program has seeded TensorFlow, as many do."""
+    """This holds once a program has seeded TensorFlow, as many do, so these functions cannot replace NumPy's."""
     tf.random.set_seed(1)
     dataset = tf.data.Dataset.range(3).map(lambda _: tf.random.uniform([]))
     first, second = ([float(one) for one in dataset] for _ in range(2))
