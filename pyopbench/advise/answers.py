@@ -271,11 +271,11 @@ def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgeme
     try:
         return measure_it(callback, op_file, folder, budget_seconds)
     except NotRepeatable:
-        before = op_file.read_bytes()
+        before = read_bytes(op_file, SOURCE)
         if callback.drawn is None or callback.drawn.draws:
             raise
         write_op_file(callback, folder, is_seeded=True)
-        if op_file.read_bytes() == before:
+        if read_bytes(op_file, SOURCE) == before:
             raise
         shutil.rmtree(folder / "run", ignore_errors=True)
         return measure_it(callback, op_file, folder, budget_seconds)

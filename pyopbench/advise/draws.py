@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import stats
 
-from pyopbench.find.risks import RANDOM, SEEDING
+from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.function_source import own_nodes
 from pyopbench.model.source_text import Replacement, Source
@@ -82,6 +82,9 @@ https://docs.python.org/3/library/random.html. For `normal`, `low` is the mean a
 
 SPELLINGS = {"loc": "low", "scale": "high", "a": "low", "b": "high", "mu": "low", "sigma": "high"}
 """Other names of these parameters, for arguments that are given by name."""
+
+SETTING = ("seed", "set_state", "setstate")
+"""Functions after which a generator draws the same numbers again."""
 
 DRAWING = (*RANDOM, "tensorflow.image.random_")
 
@@ -294,7 +297,11 @@ def lift(text: str, function: str, inputs: int) -> Lifted | None:
     except (SyntaxError, ValueError, RecursionError):  # a call of a form that the edits do not fit
         return Lifted(text, generators=generators, refused="its calls cannot be edited", line=calls[0].lineno)
     is_whole = lifted.text.count("\n") == text.count("\n") and len(tree.body) == len(lifting.source.tree.body)
-    return lifted if is_whole else Lifted(text, generators=generators, refused="its calls cannot be edited")
+    return (
+        lifted
+        if is_whole
+        else Lifted(text, generators=generators, refused="its calls cannot be edited", line=calls[0].lineno)
+    )
 
 
 def _binds(node: ast.AST) -> tuple[str, ...]:
@@ -336,7 +343,7 @@ class _Lifting:
         """Return the calls that draw, in the order of the source."""
         calls = [one for one in ast.walk(self.source.tree) if isinstance(one, ast.Call)]
         paths = {one: self.source.path(one.func) for one in calls}
-        if any(path.startswith(RANDOM) and path.rpartition(".")[2] in SEEDING for path in paths.values()):
+        if any(path.startswith(RANDOM) and path.rpartition(".")[2] in SETTING for path in paths.values()):
             return []  # a body that seeds its generator draws the same numbers each time
         found = [one for one, path in paths.items() if path.startswith(DRAWING)]
         return sorted(found, key=lambda one: (one.lineno, one.col_offset))
@@ -388,7 +395,7 @@ class _Lifting:
                 raise _Stays(f"`{ast.unparse(node)}` is assigned or passed on instead of called", node)
         taken = {"enumerate", "float", "int", "list", "tf", GENERATOR} & self.bound
         if taken:
-            raise _Stays(f"the body gives another meaning to {', '.join(sorted(taken))}")
+            raise _Stays(f"the body gives another meaning to {', '.join(sorted(taken))}", calls[0])
 
     def _is_imported(self, name: ast.Name) -> bool:
         """Is a name bound by one import of the module, and nowhere else?"""

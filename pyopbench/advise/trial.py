@@ -250,7 +250,8 @@ class Trial:
         differing = {numbers[0]: found[0]} if len(numbers) == 1 else {}
         for number in numbers if len(numbers) > 1 else ():
             change = self._change([number])
-            alone = self._turn(f"alone-{_mark(change)}", f"callback {number + 1} changed alone", change)
+            shift = self.turns + 1 if self.is_random else 0
+            alone = self._turn(f"alone-{_mark(change)}", f"callback {number + 1} changed alone", change, shift)
             mine = self._differences(before, [alone])
             differing |= {number: mine[0]} if mine else {}
         for number in numbers:

@@ -54,9 +54,9 @@ class BadInput(PyopbenchError):
     def from_plain(plain: Mapping[str, Any]) -> BadInput:
         """Return the error that `as_plain` was called on, also if its result went through JSON."""
         kinds = {one.__name__: one for one in (BadInput, NotRepeatable)}
-        return kinds[plain["kind"]](
-            plain["message"], received=plain["received"], legal=plain["legal"], hint=plain["hint"]
-        )
+        kind = kinds.get(plain.get("kind", ""), BadInput)
+        hint = plain.get("hint") or ""
+        return kind(plain["message"], received=plain.get("received"), legal=plain.get("legal"), hint=hint)
 
 
 class NotRepeatable(BadInput):

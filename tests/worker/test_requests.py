@@ -158,7 +158,7 @@ def test_an_op_that_cannot_be_ported_is_an_error_with_its_details(tmp_path: Path
     target = asdict(read_target(f"{path}:draw", ["rng.random(3)"], []))
     answer = requests.write_port({"op": target, "variant": "traced", "module": "ported"}, ignore)
     assert set(answer) == {"error"}
-    assert BadInput(**answer["error"]).hint
+    assert BadInput.from_plain(answer["error"]).hint
 
 
 def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
