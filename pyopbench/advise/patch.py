@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
-from pyopbench.find.source import FUNCTIONS, ProgramSource
+from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import decode_source
@@ -116,7 +116,7 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[Parall
             imports |= {} if tf else {"import tensorflow as tf": None}
         edits.append(_parallel_edit(file, node, calls))
     if imports:
-        edits.append(_import_edit(file, list(imports)))
+        edits.append(file.added_imports(list(imports)))
     return _as_before(code, file.replaced(0, len(file.data), edits))
 
 
@@ -280,21 +280,6 @@ def _tensorflow(source: ProgramSource, call: ast.Call | None, node: ast.AST) -> 
         return node.id
     names = [name for name in ("tf", "tensorflow") if "tensorflow" in source.paths_of_module(name)]
     return names[0] if names else ""
-
-
-def _import_edit(file: Source, statements: Sequence[str]) -> Replacement:
-    """Return the edit that adds imports after those at the top of a file."""
-    last = 0
-    for number, node in enumerate(file.tree.body):
-        is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring:
-            last = node.end_lineno or node.lineno
-        elif isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            break
-    begin = file.starts[last]
-    if begin and file.data[begin - 1 : begin] != b"\n":
-        return begin, begin, "".join(f"\n{one}" for one in statements) + "\n"
-    return begin, begin, "".join(f"{one}\n" for one in statements)
 
 
 def patch_text(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:

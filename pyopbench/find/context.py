@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
+from pyopbench.model.function_source import defaults_of
 
 DATASET_METHODS = {
     *("map", "flat_map", "interleave", "filter", "apply", "scan", "reduce", "take_while", "map_with_legacy_function"),
@@ -296,11 +297,8 @@ class Values:
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
             return
         arguments = scope.args
-        every = [*arguments.posonlyargs, *arguments.args]
-        names = [one.arg for one in every]
-        defaults = dict(zip(reversed(names), reversed(arguments.defaults), strict=False))
-        in_keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        defaults |= {one.arg: default for one, default in in_keywords if default is not None}
+        names = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+        defaults = defaults_of(arguments)
         if name in defaults:
             yield defaults[name]
         if name not in {*names, *(one.arg for one in arguments.kwonlyargs)}:

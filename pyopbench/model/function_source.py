@@ -135,6 +135,16 @@ def local_names(scope: ast.AST) -> set[str]:
     return names - outside
 
 
+def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
+    """Return the defaults of the parameters that have one, by name."""
+    positional = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    without = len(positional) - len(arguments.defaults)
+    return dict(zip(positional[without:], arguments.defaults, strict=True)) | {
+        one.arg: default for one, default in named if default is not None
+    }
+
+
 def names_bound(statement: ast.stmt) -> list[str]:
     """Return the names that a statement binds where it stands, each as often as it does."""
     if isinstance(statement, DEFINITIONS):

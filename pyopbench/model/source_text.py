@@ -67,6 +67,19 @@ class Source:
             position = last
         return "".join([*parts, self.text(position, end)])
 
+    def added_imports(self, statements: Sequence[str]) -> Replacement:
+        """Return the edit that adds imports after those at the top of the file, before its first definition."""
+        last = 0
+        for number, node in enumerate(self.tree.body):
+            is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring:
+                last = node.end_lineno or node.lineno
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                break
+        begin = self.starts[last]
+        is_in_line = begin and self.data[begin - 1 : begin] != b"\n"  # the last line of the file has no line end
+        return begin, begin, ("\n" if is_in_line else "") + "".join(f"{one}\n" for one in statements)
+
     def with_comments(self, node: ast.stmt) -> tuple[int, int]:
         """Return the span of a statement of the top level with the comment right above it."""
         begin, end = self.span(node)

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pyopbench.model.function_source import defaults_of
 from pyopbench.ports.porting.indexing import entries_of
 from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, TENSOR
@@ -519,8 +520,9 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
     local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
         names = _returned(code, local, place)
+        given = [*arguments_of(local, call), *defaults_of(local.args).items()]
         found |= (names - {*parameters_of(local)}) | set().union(
-            *(viewed(code, one) for name, one in [*arguments_of(local, call), *_defaults(local)] if name in names)
+            *(viewed(code, one) for name, one in given if name in names)
         )
     elif unit is not None:
         names = _returned_by_unit(code, unit, place)
@@ -560,18 +562,6 @@ def _local(code: Any, function: ast.expr) -> ast.FunctionDef | ast.Lambda | None
         if isinstance(getattr(one, "value", None), ast.Lambda) and function.id in names:
             return one.value  # type: ignore[attr-defined, no-any-return]
     return None
-
-
-def _defaults(function: Any) -> list[tuple[str, ast.expr]]:
-    """Return the parameters that have defaults, and the defaults."""
-    arguments = function.args
-    usual = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
-    named = [one.arg for one in arguments.kwonlyargs]
-    several = (
-        *zip(usual[len(usual) - len(arguments.defaults) :], arguments.defaults, strict=True),
-        *zip(named, arguments.kw_defaults, strict=True),
-    )
-    return [(name, value) for name, value in several if value is not None]
 
 
 def _returned_by_unit(code: Any, unit: Unit, place: int | None) -> set[str]:

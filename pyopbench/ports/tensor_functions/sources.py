@@ -8,6 +8,7 @@ from functools import cache
 from types import ModuleType
 from typing import TypeAlias
 
+from pyopbench.model.function_source import defaults_of
 from pyopbench.model.source_text import Replacement, Source, read_source
 from pyopbench.ports.tensor_functions import (
     basics,
@@ -92,15 +93,13 @@ def _annotations(source: Source, node: ast.FunctionDef) -> Iterator[Replacement]
         if not isinstance(inner, ast.FunctionDef):
             continue
         given = inner.args
-        ordered = [*given.posonlyargs, *given.args]
-        defaults = dict(zip(ordered[len(ordered) - len(given.defaults) :], given.defaults, strict=True))
-        defaults |= {one: value for one, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value}
-        for one in [*ordered, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]:
+        defaults = defaults_of(given)
+        for one in [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]:
             if one.annotation is None:
                 continue
             begin, end = source.span(one)
             begin += len(one.arg.encode())
-            value = defaults.get(one)
+            value = defaults.get(one.arg)
             if value is None:
                 yield begin, end, ""
             else:
