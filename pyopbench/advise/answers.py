@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from pyopbench.advise.body_draws import WITH_DRAWS, BodyDraws
 from pyopbench.advise.callbacks import (
     MIX_FILE,
     Callback,
@@ -22,7 +23,6 @@ from pyopbench.advise.callbacks import (
     recorded_inputs,
     write_op_file,
 )
-from pyopbench.advise.draws import WITH_DRAWS, Lifted
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames, measure
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
@@ -272,7 +272,7 @@ def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgeme
         return measure_it(callback, op_file, folder, budget_seconds)
     except NotRepeatable:
         before = read_bytes(op_file, SOURCE)
-        if callback.drawn is None or callback.drawn.draws:
+        if callback.draws is None or callback.draws.moved:
             raise
         write_op_file(callback, folder, is_seeded=True)
         if read_bytes(op_file, SOURCE) == before:
@@ -332,7 +332,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
         return measure.resume(run, str(op_file), mix=mix).judgement  # type: ignore[union-attr]
     result = measure.run(
         str(op_file),
-        quick=callback.drawn is None,  # with draws, the smallest size has several examples
+        quick=callback.draws is None,  # with draws, the smallest size has several examples
         variants=(BASELINES[callback.kind], *ports_of(callback), *_bridges(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
@@ -379,7 +379,7 @@ def ports_of(callback: Callback) -> tuple[str, ...]:
     There is none for a body whose draws stay in it. If no recorded call makes a draw, nothing would show that the port
     makes it only once, when it is traced.
     """
-    if callback.drawn is not None and not callback.drawn.draws:
+    if callback.draws is not None and not callback.draws.moved:
         return ()
     return PORTS if callback.kind == "py_function" else PORTS[:2]
 
@@ -533,28 +533,28 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
     if key is not None and key.form == "map":
         return "", "", ""  # the callback stays
     place.mkdir(exist_ok=True)
-    drawn = callback.drawn
     for left in (place / f"{name}.py", place / f"test_{name}.py"):
         if os.path.lexists(left):
             left.unlink()
     if variant in ("autograph", "port autograph"):
         found = _write_body(callback, op_file, place, name)
-        return found if isinstance(found, str) else _with_draws(place, found, drawn)
+        return found if isinstance(found, str) else _with_draws(place, found, callback.draws)
     target = read_target(str(op_file), (), ())
     try:
         files = write_port(target, variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    return _with_draws(place, (files.port.name, files.test.name, files.function if key is None else OUTPUTS), drawn)
+    names = files.port.name, files.test.name, files.function if key is None else OUTPUTS
+    return _with_draws(place, names, callback.draws)
 
 
-def _with_draws(place: Path, files: tuple[str, str, str], drawn: Lifted | None) -> tuple[str, str, str]:
+def _with_draws(place: Path, files: tuple[str, str, str], draws: BodyDraws | None) -> tuple[str, str, str]:
     """Add the function that draws and calls the port; while it was measured, the port took the draws as inputs."""
     port, test, function = files
-    if drawn is None or not drawn.draws:
+    if draws is None or not draws.moved:
         return files
     text = read_bytes(place / port, SOURCE).decode()
-    write_atomically(place / port, drawn.wrapped(text, function, takes_list=function == OUTPUTS).encode())
+    write_atomically(place / port, draws.port_with_draws(text, function, takes_list=function == OUTPUTS).encode())
     return port, test, f"{function}_{WITH_DRAWS}"
 
 

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct, structs
 
-from pyopbench.advise.draws import Lifted, lift
+from pyopbench.advise.body_draws import BodyDraws, move_draws
 from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.arrangement import AUTOTUNE
@@ -142,27 +142,26 @@ class Callback:
     was_ended: bool = False
 
     @cached_property
-    def drawn(self) -> Lifted | None:
-        """The body with its draws as inputs, if they can be moved; None if it draws nothing."""
+    def draws(self) -> BodyDraws | None:
+        """The draws of the body, and the body with them as inputs if they can be moved; None if it draws nothing."""
         if self.kept is None or not self.kept.source.text or not self.kept.examples:
             return None
         source, examples = self.kept.source, _chosen(self.kept)
-        found = lift(source.text, source.name, len(self.kept.examples[0].inputs))
-        if found is None or not found.draws:
+        found = move_draws(source.text, source.name, len(self.kept.examples[0].inputs))
+        if found is None or not found.moved:
             return found
         try:
             for one in examples:
                 found.examples(one)
         except (ValueError, IndexError) as error:  # no such axis, or an invalid shape
-            return replace(found, text=source.text, draws=(), refused=f"a draw fails for a recorded input: {error}")
+            return replace(found, text=source.text, moved=(), refused=f"a draw fails for a recorded input: {error}")
         return found
 
     @property
     def source_text(self) -> str:
         """The source of the body that is measured."""
         assert self.kept is not None
-        drawn = self.drawn
-        return self.kept.source.text if drawn is None else drawn.text
+        return self.kept.source.text if self.draws is None else self.draws.text
 
     @property
     def place(self) -> str:
@@ -341,7 +340,6 @@ def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) 
     """
     kept = callback.kept
     assert kept is not None
-    drawn = callback.drawn
     head, text = _split_future(callback.source_text)
     sep = "\n" if head else ""
     baseline = BASELINES[callback.kind]
@@ -376,7 +374,7 @@ def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) 
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
-            *([f"    seed_with={drawn.seed_with!r},"] if drawn is not None and is_seeded else []),
+            *([f"    seed_with={callback.draws.seed_with!r},"] if callback.draws is not None and is_seeded else []),
             # Nothing asked for a gradient, so one that a tape might find through the body does not matter.
             *(["    differentiable=(),"] if body == "py_function" and not may_need_gradient else []),
             f"    baseline={baseline!r},",
@@ -445,10 +443,10 @@ def recorded_inputs(callback: Callback, folder: Path) -> str:
 def _examples(callback: Callback) -> list[Sequence[Any]]:
     """Return the inputs of one call of each size; if draws are among them, several examples of the smallest size."""
     assert callback.kept is not None
-    chosen, drawn = _chosen(callback.kept), callback.drawn
-    if drawn is None or not drawn.draws:
+    chosen, draws = _chosen(callback.kept), callback.draws
+    if draws is None or not draws.moved:
         return [*chosen]
-    first, *others = [drawn.examples(one) for one in chosen]
+    first, *others = [draws.examples(one) for one in chosen]
     return [*first, *(one[number % len(one)] for number, one in enumerate(others))]
 
 

@@ -128,7 +128,7 @@ def reasons(advice: Advice) -> list[str]:
     if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
         found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
     if not math.isnan(advice.loss_difference):
-        is_random = any(row.answer.is_change and row.callback.drawn is not None for row in advice.rows)
+        is_random = any(row.answer.is_change and row.callback.draws is not None for row in advice.rows)
         why = " (the random numbers differ, too)" if is_random else ""
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}{why}")
     return found
@@ -137,17 +137,17 @@ def reasons(advice: Advice) -> list[str]:
 def draws_text(row: Row) -> str:
     """Return what happens to the draws of a body; empty if it has none, or the callback was not measured."""
     callback = row.callback
-    drawn = None if row.shown.why_not else callback.drawn
-    if drawn is None:
+    draws = None if row.shown.why_not else callback.draws
+    if draws is None:
         return ""
-    if drawn.draws and row.answer.port:
-        draws = formatting.count(len(drawn.draws), "random draw")
-        return f"{callback.title}: TensorFlow now makes its {draws}, with a generator seeded once from {drawn.owner}'s"
-    if drawn.refused:
+    if draws.moved and row.answer.port:
+        number = formatting.count(len(draws.moved), "random draw")
+        return f"{callback.title}: TensorFlow now makes its {number}, with a generator seeded once from {draws.owner}'s"
+    if draws.refused:
         assert callback.kept is not None
-        places = callback.kept.source.places[drawn.line - 1 : drawn.line] if drawn.line else []
+        places = callback.kept.source.places[draws.line - 1 : draws.line] if draws.line else []
         place = "".join(f", {one[0]} line {one[1]}" for one in places if one is not None and one[0])
-        return f"{callback.title}: its random draws stay in its body: {drawn.refused}{place}"
+        return f"{callback.title}: its random draws stay in its body: {draws.refused}{place}"
     return ""
 
 
@@ -228,7 +228,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "action": row.answer.action,
                 "variant": row.answer.variant or None,
                 "port": _port_of(row),
-                "draws": [one.tensor for one in drawn.draws] if (drawn := row.callback.drawn) is not None else [],
+                "draws": [one.tensor for one in draws.moved] if (draws := row.callback.draws) is not None else [],
                 "why": row.answer.why,
                 "obstacle": row.answer.obstacle or None,
                 "promised": _interval(row.answer.promised),

@@ -16,8 +16,8 @@ from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes, variant_text
 from pyopbench.advise.attempt import VERSION, Attempt, read_stored
+from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
-from pyopbench.advise.draws import WITH_DRAWS
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
 from pyopbench.advise.program import Asked, Run
@@ -71,7 +71,7 @@ class Trial:
     def _try_changes(self, numbers: list[int]) -> None:
         before: list[Run] = []
         while numbers:
-            is_random = any(self.advice.rows[number].callback.drawn is not None for number in numbers)
+            is_random = any(self.advice.rows[number].callback.draws is not None for number in numbers)
             if is_random != self.is_random:
                 self.turns += len(before)
                 self.is_random, self.earlier, before = is_random, [], []

@@ -11,7 +11,8 @@ import pytest
 import tensorflow as tf
 from scipy import stats
 
-from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, GENERATOR, QUANTILES, Draw, Lifted, lift
+from pyopbench.advise.body_draws import BodyDraws, move_draws
+from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, GENERATOR, QUANTILES, Draw
 
 IMAGE = np.arange(5 * 7 * 3, dtype=np.float32).reshape(5, 7, 3)
 
@@ -22,8 +23,8 @@ LEAST_P = 1e-3
 """Of a two-sample Kolmogorov-Smirnov or a chi-squared test. Seeds are fixed, so each run has the same result."""
 
 
-def lifted(body: str, inputs: int = 1) -> Lifted:
-    found = lift(f"import numpy as np\nimport random\n{body}", "f", inputs)
+def draws_of(body: str, inputs: int = 1) -> BodyDraws:
+    found = move_draws(f"import numpy as np\nimport random\n{body}", "f", inputs)
     assert found is not None
     return found
 
@@ -89,11 +90,11 @@ BODIES = [
 def test_a_body_with_its_draws_as_inputs_returns_the_same_values(
     monkeypatch: pytest.MonkeyPatch, body: str, values: list[Any]
 ) -> None:
-    found = lifted(body)
+    found = draws_of(body)
     assert found.text.count("\n") == f"import numpy as np\nimport random\n{body}".count("\n"), (
         "lines stay where they are"
     )
-    loops = len(found.draws) == 1 and len(values) == 2  # one input with an element for each iteration
+    loops = len(found.moved) == 1 and len(values) == 2  # one input with an element for each iteration
     given = [np.asarray(values)] if loops else [np.asarray(one) for one in values]
     after = function(found.text)(IMAGE, *given)
     replay(monkeypatch, values)
@@ -134,7 +135,7 @@ CALLS = [
 
 @pytest.mark.parametrize("call", CALLS)
 def test_tensorflow_draws_from_the_distribution_that_the_body_drew_from(call: str) -> None:
-    (draw,) = lifted(f"def f(IMAGE):\n    return {call}\n").draws
+    (draw,) = draws_of(f"def f(IMAGE):\n    return {call}\n").moved
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     theirs = np.array([eval(call) for _ in range(MANY)])
@@ -157,17 +158,17 @@ def test_every_supported_function_is_compared() -> None:
     ("call", "values"), [("np.random.choice([-1, 1])", {-1, 1}), ("random.choice((2.0, 3.0, 5.0))", {2.0, 3.0, 5.0})]
 )
 def test_one_of_several_numbers_is_chosen(call: str, values: set[float]) -> None:
-    found = lifted(f"def f(x):\n    return {call}\n")
-    chosen = [function(found.text)(IMAGE, one) for one in drawn_by(found.draws[0])[:100]]
+    found = draws_of(f"def f(x):\n    return {call}\n")
+    chosen = [function(found.text)(IMAGE, one) for one in drawn_by(found.moved[0])[:100]]
     assert set(chosen) == values
     assert type(chosen[0]) is type(eval(call))
 
 
 def test_examples_fall_on_both_sides_of_a_coin() -> None:
-    found = lifted("def f(x):\n    return (np.random.rand() < 0.5, np.random.rand() < 0.5, random.randint(0, 1))\n")
+    found = draws_of("def f(x):\n    return (np.random.rand() < 0.5, np.random.rand() < 0.5, random.randint(0, 1))\n")
     examples = found.examples([IMAGE])
     assert len(examples) == len(QUANTILES)
-    for place in range(len(found.draws)):
+    for place in range(len(found.moved)):
         assert {bool(one[1 + place] < 0.5) for one in examples} == {False, True}
 
 
@@ -224,6 +225,9 @@ def test_examples_fall_on_both_sides_of_a_coin() -> None:
         ),
         ("def f(x):\n    noise = np.random.rand(3)\n    noise *= 2\n    return x + noise\n", 5),
         ("def f(x, p=np.random.rand()):\n    return x * p\n", 3),
+        ("def len(x):\n    return 9\ndef f(x):\n    return np.random.randint(0, len(x))\n", 6),
+        ("LOW = 1\nLOW += 1\ndef f(x):\n    return np.random.uniform(LOW, 3)\n", 6),
+        ("def f(x):\n    noise = np.random.rand(3, 2)\n    noise[0][1] = 2\n    return x + noise\n", 5),
         (
             (
                 "def f(x):\n    for b in (1, 2):\n        a = b\n        b = a\n"
@@ -234,8 +238,8 @@ def test_examples_fall_on_both_sides_of_a_coin() -> None:
     ],
 )
 def test_draws_that_cannot_be_moved_stay_in_the_body_and_the_line_is_reported(body: str, line: int) -> None:
-    found = lifted(body)
-    assert (found.draws, found.line) == ((), line)
+    found = draws_of(body)
+    assert (found.moved, found.line) == ((), line)
     assert found.refused
     assert found.text == f"import numpy as np\nimport random\n{body}"
 
@@ -244,25 +248,25 @@ def test_draws_that_cannot_be_moved_stay_in_the_body_and_the_line_is_reported(bo
     "body", ["def f(x):\n    return x\n", "def f(x):\n    np.random.seed(1)\n    return np.random.rand()\n"]
 )
 def test_a_body_that_returns_the_same_values_in_each_call_has_no_draws(body: str) -> None:
-    assert lift(f"import numpy as np\n{body}", "f", 1) is None
+    assert move_draws(f"import numpy as np\n{body}", "f", 1) is None
 
 
 def test_a_drawn_array_that_does_not_fit_the_shape_in_the_body_is_an_error() -> None:
     """The array is drawn in the shape of the first input, and the body needs another number of elements."""
-    found = lifted("def f(x):\n    x = x[1:]\n    return x + np.random.normal(0, 1, x.shape)\n")
+    found = draws_of("def f(x):\n    x = x[1:]\n    return x + np.random.normal(0, 1, x.shape)\n")
     with pytest.raises(ValueError, match="reshape"):
         function(found.text)(*found.examples([IMAGE])[0])
 
 
 @pytest.mark.parametrize("takes_list", [False, True])
 def test_the_file_of_a_port_draws_and_calls_it(takes_list: bool) -> None:
-    found = lifted("def f(x, y):\n    return x * np.random.uniform(0, 1, x.shape), y * random.randint(1, 3)\n", 2)
+    found = draws_of("def f(x, y):\n    return x * np.random.uniform(0, 1, x.shape), y * random.randint(1, 3)\n", 2)
     body = "x, y, a, b = inputs" if takes_list else "pass"
     given = "inputs" if takes_list else "x, y, a, b"
     head = '"""A port."""\n\nfrom __future__ import annotations\n'
     text = f"{head}\n\ndef port({given}):\n    {body}\n    return x, y, a, b\n"
     scope: dict[str, Any] = {}
-    exec(found.wrapped(text, "port", takes_list=takes_list), scope)
+    exec(found.port_with_draws(text, "port", takes_list=takes_list), scope)
     inputs = [tf.constant(IMAGE), tf.constant(2)]
     called = tf.function(scope["port_with_draws"])
     x, y, a, b = (one.numpy() for one in (called(inputs) if takes_list else called(*inputs)))
@@ -274,7 +278,7 @@ def test_the_file_of_a_port_draws_and_calls_it(takes_list: bool) -> None:
 def epochs(body: str, seed: Any) -> list[list[float]]:
     """Return what a port draws in three epochs of a dataset, after a seed."""
     scope: dict[str, Any] = {}
-    exec(lifted(body).wrapped("def port(x, drawn):\n    return drawn\n", "port", takes_list=False), scope)
+    exec(draws_of(body).port_with_draws("def port(x, drawn):\n    return drawn\n", "port", takes_list=False), scope)
     seed(3)
     dataset = tf.data.Dataset.range(3).map(scope["port_with_draws"])
     return [[float(one) for one in dataset] for _ in range(3)]
@@ -303,17 +307,17 @@ def test_the_functions_of_tensorflow_repeat_their_numbers_in_each_epoch() -> Non
 
 
 def test_a_body_without_inputs_stays_as_it_is() -> None:
-    assert lifted("def f():\n    return np.random.rand()\n", 0).refused
+    assert draws_of("def f():\n    return np.random.rand()\n", 0).refused
 
 
 def test_a_normal_without_spread_has_its_mean_for_an_example() -> None:
-    found = lifted("def f(x):\n    return np.random.normal(2.0, 0.0, x.shape)\n")
+    found = draws_of("def f(x):\n    return np.random.normal(2.0, 0.0, x.shape)\n")
     np.testing.assert_array_equal(found.examples([IMAGE])[0][1], np.full(IMAGE.shape, 2.0))
 
 
 def test_the_file_of_a_pool_does_not_import_tensorflow_when_a_process_runs_it() -> None:
-    found = lifted("def f(x):\n    return x * np.random.rand()\n")
-    text = found.wrapped(
+    found = draws_of("def f(x):\n    return x * np.random.rand()\n")
+    text = found.port_with_draws(
         "import numpy as np\n\n\ndef outputs_of(inputs):\n    return inputs\n", "outputs_of", takes_list=True
     )
     scope: dict[str, Any] = {}
