@@ -14,7 +14,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from pyopbench.advise import answers
+from pyopbench.advise import answers, candidates
 from pyopbench.advise.advise import advise
 from pyopbench.advise.answers import OUTPUTS, Answer
 from pyopbench.advise.attempt import Options, Tools
@@ -38,7 +38,7 @@ def main(out: str, budget: str, *command: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         op_file = write_op_file(callback, folder)
         if callback.kind in SAME:
-            answers.PORTS = (SAME[callback.kind],)
+            candidates.PORTS = (SAME[callback.kind],)
             # In a pipeline only one of the two is measured, so it is measured in a graph.
             answer = answers.decide(replace(callback, in_input=False), step, folder, seconds, minimum_effect)
             ends = [one.promised.low for one in answer.candidates if one.promised is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 from collections.abc import Sequence
@@ -23,6 +22,19 @@ from pyopbench.advise.callbacks import (
     recorded_inputs,
     write_op_file,
 )
+from pyopbench.advise.candidates import (
+    Action,
+    Candidate,
+    arrangements_that_save,
+    bridges_of,
+    current_key,
+    is_placeable,
+    least_work_first,
+    ports_of,
+    ports_that_save,
+    promised_share,
+    variant_text,
+)
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames, measure
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
@@ -34,28 +46,20 @@ from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import BaselineFailed, NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
+from pyopbench.model.arrangement import CURRENT, read_key
 from pyopbench.model.case import MINIMUM_EFFECT, Case
-from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import NotRepeatable, PyopbenchError
-from pyopbench.model.label import Label
 from pyopbench.model.own_target import read_target
-from pyopbench.model.portable import BRIDGE
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.open_file import SOURCE, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
 
-PORTS = ("traced", "njit", "autograph")
-"""What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
-computes with TensorFlow, its unchanged body, converted by AutoGraph."""
 
 IN_GRAPH = "in_graph"
 TEST_SECONDS = 300.0
-MOST_ARRANGEMENTS = 3
-"""How many arrangements of a callback may be tried in the program, one after another."""
 
 OUTPUTS = "outputs_of"
 """The function in the file of an arrangement that takes the place of a callback."""
@@ -96,32 +100,7 @@ if __name__ == "__main__":
     print("passed: test_values")
 '''
 
-Action: TypeAlias = Literal["leave", "port", "arrange"]
 Obstacle: TypeAlias = Literal["", "not_measured", "no_port", "no_gain", "withdrawn"]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What may replace a callback, and the share of the callback's own time that it saves, with an interval.
-
-    Attributes:
-        variant: a port such as `traced`, or in an input pipeline the key of an arrangement, such as `processes`.
-        saved, low, high: the share.
-        promised: the share of a step of the program that it saves; None before that is known.
-    """
-
-    variant: str
-    saved: float
-    low: float
-    high: float
-    promised: Share | None = None
-
-    @property
-    def action(self) -> Action:
-        """What to do: a port replaces the body; an arrangement calls the same body in another way."""
-        key = read_key(self.variant)
-        is_port = self.variant != BRIDGE if key is None else key.form == "port" or key.variant in PORTS
-        return "port" if is_port else "arrange"
 
 
 @dataclass(frozen=True)
@@ -180,25 +159,6 @@ class Answer:
         return msgspec.convert(plain, cls)
 
 
-def variant_text(variant: str) -> str:
-    """Return a change in a few words."""
-    key = read_key(variant)
-    if key is None:
-        return f"call it by {BRIDGE}" if variant == BRIDGE else _change_to(variant)
-    if key.form == "processes":
-        return "call it in a process pool"
-    if key.form == "map":
-        return f"map in parallel ({parallel_text(key.parallel)})"
-    if key.form == "switch" and key.variant not in PORTS:
-        return f"call it by {key.variant}"
-    return _change_to(key.variant)
-
-
-def _change_to(variant: str) -> str:
-    """Return the change to a variant: a port, or for `njit` a switch, because it is still a callback."""
-    return f"{'switch' if variant.startswith('njit') else 'port'} to {variant}"
-
-
 def leave(shown: Shown) -> Answer:
     """Return the answer for a callback that is not measured."""
     return Answer("leave", shown.why_not, obstacle="no_gain" if shown.is_small else "no_port")
@@ -235,29 +195,29 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         return Answer("leave", f"it could not be measured: {why}", obstacle="not_measured")
     if judgement.pipeline is not None:
         found = judgement.pipeline
-        candidates, why = _arrangements(callback, found), found.why_text()
+        candidates, why = arrangements_that_save(callback, found), found.why_text()
         if found.action == "undecided":  # what else to measure would be about another command
             why = "measured alone, no change is clearly faster"
-        today = found.by_key[_current_key(callback)].seconds if candidates else None
+        today = found.by_key[current_key(callback)].seconds if candidates else None
         reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
-        has_port = any(_is_placeable(callback, key) for key in found.by_key)
+        has_port = any(is_placeable(callback, key) for key in found.by_key)
         best = found.choice.label
-        if best and found.action != "undecided" and best != CURRENT and not _is_placeable(callback, best):
+        if best and found.action != "undecided" and best != CURRENT and not is_placeable(callback, best):
             reason = f"a patch cannot make the best change, `{best}`: {reason}"
     else:
         use = "training" if callback.gradient_calls else "inference"
         made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
         if not made:
             return Answer("leave", "it could not be measured", obstacle="not_measured")
-        candidates, why, today = _candidates(made[0], judgement), made[0].reason.text(), _today(made[0])
-        reason = _why_kept(judgement, made[0])
+        candidates, why, today = ports_that_save(made[0], judgement), made[0].reason.text(), _today(made[0])
+        reason = _why_kept(callback, judgement, made[0])
         if isinstance(made[0].reason, BaselineFailed):
             return Answer("leave", reason, obstacle="not_measured")
         has_port = not isinstance(made[0].reason, NoCandidate)
     if not candidates:
         return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
-    promising = tuple(replace(one, promised=_promised(callback, step, one, today)) for one in candidates)
-    promising = _least_work_first(promising, minimum_effect)
+    promising = tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in candidates)
+    promising = least_work_first(promising, minimum_effect)
     if promising[0].variant != candidates[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of a step. {why}"
@@ -333,7 +293,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
     result = measure.run(
         str(op_file),
         quick=callback.draws is None,  # with draws, the smallest size has several examples
-        variants=(BASELINES[callback.kind], *ports_of(callback), *_bridges(callback)),
+        variants=(BASELINES[callback.kind], *ports_of(callback), *bridges_of(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
         mix=mix,
@@ -373,110 +333,6 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
     return judge([begun], judging)
 
 
-def ports_of(callback: Callback) -> tuple[str, ...]:
-    """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
-
-    There is none for a body whose draws stay in it. If no recorded call makes a draw, nothing would show that the port
-    makes it only once, when it is traced.
-    """
-    if callback.draws is not None and not callback.draws.moved:
-        return ()
-    return PORTS if callback.kind == "py_function" else PORTS[:2]
-
-
-def _bridges(callback: Callback) -> tuple[str, ...]:
-    """Return the other variants that call the same body back."""
-    return (BRIDGE,) if callback.kind == "py_function" else ()
-
-
-def _candidates(decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
-    """Return the ports that may save time; the one that was decided on is the first."""
-    gains = getattr(decision.reason, "candidates", ())
-    found = {
-        name: Candidate(name, one.saved, _finite(one.low), _finite(one.high, 1.0))
-        for one in gains
-        for name in [Label.parse(one.label).variant]
-    }
-    chosen: list[Candidate] = []
-    if decision.choice is not None and decision.saved is not None:
-        name = Label.parse(decision.choice).variant
-        chosen = [Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))]
-        found = {**_measured_gains(judgement, decision.use), **found}
-        found.pop(name, None)
-    elif decision.action == "keep":
-        return ()
-    others = [one for one in found.values() if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT]
-    return (*chosen, *sorted(others, key=lambda one: -one.saved))
-
-
-def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
-    """Return the savings of the variants that were measured at every size."""
-    verdicts = frames.verdicts(judgement).dropna(subset="ratio")
-    verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
-    return {
-        str(variant): Candidate(
-            str(variant),
-            1 - float(rows["ratio"].mean()),
-            _finite(1 - float(rows["high"].max())),
-            _finite(1 - float(rows["low"].min()), 1.0),
-        )
-        for variant, rows in verdicts.groupby("variant")
-        if rows["size"].nunique() == verdicts["size"].nunique()
-    }
-
-
-def _arrangements(callback: Callback, found: PipelineJudgement) -> tuple[Candidate, ...]:
-    """Return the arrangements that may save time, the one that was decided on first.
-
-    What they save is converted from shares of a sequential map to shares of the program's own map.
-    """
-    current, chosen = _current_key(callback), found.choice.label
-    if current not in found.by_key or chosen == current or (found.choice.action == "keep" and current == CURRENT):
-        return ()
-    # Arrangements far behind the best were measured in one launch only, which gives no interval.
-    saved = {key: (1 - one.seconds / found.current.seconds, -1.0, 1.0) for key, one in found.by_key.items()}
-    for gain in found.choice.gains:
-        saved[gain.label] = gain.saved, _finite(gain.saved_low), _finite(gain.saved_high, 1.0)
-    now, now_low, now_high = (0.0, 0.0, 0.0) if current == CURRENT else saved[current]
-    candidates = []
-    for key, (share, low, high) in saved.items():
-        least, most = max(_of_now(low, now_high), -1.0), min(_of_now(high, now_low), 1.0)
-        one = Candidate(key, _of_now(share, now), least, most)
-        if key != current and one.saved > MINIMUM_EFFECT and _is_placeable(callback, key):
-            candidates.append(one)
-    return tuple(sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))[:MOST_ARRANGEMENTS])
-
-
-def _least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:
-    """Return candidates, with `numpy_function` first if no other one saves noticeably more of a step.
-
-    It changes the program least, and does not make it start more slowly. A port to `njit` does, because it imports
-    Numba, and measuring the op alone does not show that.
-    """
-    saved = {one.variant: one.promised.value for one in candidates if one.promised is not None}
-    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values()) - minimum_effect
-    return tuple(sorted(candidates, key=lambda one: not (is_as_good and one.variant == BRIDGE)))
-
-
-def _of_now(saved: float, saved_now: float) -> float:
-    return 1 - (1 - saved) / max(1 - saved_now, 1e-9)
-
-
-def _current_key(callback: Callback) -> str:
-    calls = 1 if callback.stage is None else callback.stage.parallel
-    return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
-
-
-def _is_placeable(callback: Callback, key: str) -> bool:
-    """Can a patch make this arrangement? All but a change of the callback alone need the call of `Dataset.map`."""
-    read = read_key(key)
-    if read is None or read.batch or (callback.stage is None or not callback.stage.file):
-        return False
-    if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
-        return read.variant in (*ports_of(callback), *_bridges(callback))
-    return read.form in ("map", "processes")
-
-
 def _failures_in(callback: Callback, found: PipelineJudgement) -> list[str]:
     """Return why ports and the process pool were not measured."""
     said = []
@@ -489,42 +345,19 @@ def _failures_in(callback: Callback, found: PipelineJudgement) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _finite(value: float | None, otherwise: float = -1.0) -> float:
-    return otherwise if value is None or not math.isfinite(value) else value
-
-
 def _today(decision: Decision) -> float | None:
     return decision.seconds[-1].today if decision.seconds else None
 
 
-def _why_kept(judgement: Judgement, decision: Decision) -> str:
+def _why_kept(callback: Callback, judgement: Judgement, decision: Decision) -> str:
     failed = frames.failures(judgement)
     said = []
-    for variant in PORTS:
+    for variant in ports_of(callback):
         mine = failed[failed["variant"] == variant]
         if len(mine):
             said.append(f"{variant}: {_last(mine['reason'].iloc[0])}")
     nothing = isinstance(decision.reason, NoCandidate)
     return ". ".join(["no port could be measured" if nothing else decision.reason.text(), *said])
-
-
-def _promised(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return the share of a step that a port saves: the callback's share of it, times what the port saves of that.
-
-    The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. A
-    pipeline runs while the program does, so a program that hardly waits for its input may gain nothing. It never gains
-    more than the callback takes.
-    """
-    least = min(1.0, callback.seconds / callback.parallel / step.steps / step.seconds)
-    most = min(1.0, max(callback.most_seconds / step.steps / step.seconds, least))
-    usual = most if today is None else today * callback.calls / step.steps / step.seconds
-    usual = min(max(usual, least), most)
-    low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
-    value = usual * candidate.saved
-    if callback.in_input:
-        low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
-        value = min(value, max(step.waited, 0.0))
-    return Share(min(max(value, low), high), low, high)
 
 
 def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tuple[str, str, str] | str:

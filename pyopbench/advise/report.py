@@ -14,7 +14,8 @@ from typing import Any
 from markupsafe import Markup
 
 from pyopbench.advise.advice import Advice, Row
-from pyopbench.advise.answers import Obstacle, variant_text
+from pyopbench.advise.answers import Obstacle
+from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable

@@ -14,10 +14,11 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, Advice, Withdrawn
-from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes, variant_text
+from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes
 from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
+from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
 from pyopbench.advise.program import Asked, Run

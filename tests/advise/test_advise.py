@@ -19,12 +19,14 @@ import pytest
 from pyopbench.advise import advise as module
 from pyopbench.advise.advice import PATCH, Advice
 from pyopbench.advise.advise import advise, check
-from pyopbench.advise.answers import Answer, Candidate, Share
+from pyopbench.advise.answers import Answer
 from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step
+from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run
 from pyopbench.advise.report import as_data, commands, headline, reasons, rows, share_text, write
 from pyopbench.advise.trial import WITHDRAWN
+from pyopbench.advise.turns import Share
 from pyopbench.engine.measure import Listener
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured

@@ -12,20 +12,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kept_sites import kept_of
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
 from pyopbench.advise import answers
-from pyopbench.advise.answers import Answer, Candidate, decide, decide_again, variant_text
+from pyopbench.advise.answers import Answer, decide, decide_again
 from pyopbench.advise.callbacks import (
     Callback,
-    KeptArray,
-    KeptCall,
-    KeptExample,
-    KeptSite,
     KeptSource,
     Stage,
     Step,
 )
+from pyopbench.advise.candidates import Candidate, least_work_first, ports_that_save, variant_text
 from pyopbench.advise.turns import Share
+from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import BaselineFailed
 from pyopbench.judge.pipeline import TrainingStep, judge
@@ -150,10 +149,10 @@ def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(mon
         ("autograph", "forward", 9, np.nan, np.nan, np.nan),
     ]
     verdicts = pd.DataFrame(rows, columns=["variant", "direction", "size", "ratio", "low", "high"])
-    monkeypatch.setattr(answers.frames, "verdicts", lambda _: verdicts)
+    monkeypatch.setattr(frames, "verdicts", lambda _: verdicts)
     shares = {"saved": 0.9, "saved_low": 0.8, "saved_high": 0.95}
     decision = SimpleNamespace(reason=None, action="port", choice="autograph", use="inference", **shares)
-    found = answers._candidates(decision, SimpleNamespace())  # type: ignore[arg-type]
+    found = ports_that_save(decision, SimpleNamespace())  # type: ignore[arg-type]
     assert [one.variant for one in found] == ["autograph", "traced", "njit"]
     assert (found[2].saved, found[2].low, found[2].high) == pytest.approx((0.7, 0.5, 0.9))
 
@@ -162,7 +161,7 @@ def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(mon
 def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bridge: float, first: str) -> None:
     promised = {"njit": 0.3, "traced": 0.1, BRIDGE: bridge}
     given = tuple(Candidate(one, 0.5, 0.4, 0.6, Share(value, 0, 1)) for one, value in promised.items())
-    found = answers._least_work_first(given, EFFECT)
+    found = least_work_first(given, EFFECT)
     assert found[0].variant == first
     assert [one for one in found if one.variant != BRIDGE] == list(given[:2])
 
@@ -178,10 +177,8 @@ def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bri
 def test_a_body_is_seeded_only_after_it_returned_different_values(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, asked: list[str], obstacle: str
 ) -> None:
-    np.save(tmp_path / "x.npy", np.ones(3))
-    array = KeptArray("x.npy")
     text = f"import numpy as np\n\n\ndef f(x):\n    return {body}\n"
-    kept = KeptSite([], [KeptExample([array], [array])], KeptSource(text, "f"), False, 1, KeptCall(), "", str(tmp_path))
+    kept = kept_of(tmp_path, np.ones(3), source=KeptSource(text, "f"))
     seeds: list[str] = []
 
     def measured(callback: Callback, op_file: Path, folder: Path, budget: float) -> Any:
@@ -204,7 +201,7 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     failed = BaselineFailed(label="py_function_numpy+tape", size=1024, status="wrong", message="another gradient")
     decision = Decision("f", "training", "node", "float32", "cpu", failed.label, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
-    monkeypatch.setattr(answers.frames, "failures", lambda _: pd.DataFrame({"variant": [], "reason": []}))
+    monkeypatch.setattr(frames, "failures", lambda _: pd.DataFrame({"variant": [], "reason": []}))
     found = decide(replace(CALLBACK, in_input=False), STEP, tmp_path, 1.0, EFFECT)
     assert (found.action, found.obstacle) == ("leave", "not_measured")
     assert found.why.startswith(failed.text())

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kept_sites import kept_of
 from pyopbench.advise import callbacks
 from pyopbench.advise.callbacks import (
     LITERAL_ELEMENTS,
     Callback,
     KeptArray,
     KeptCall,
-    KeptExample,
     KeptSite,
     KeptSource,
     Step,
@@ -30,26 +30,6 @@ from pyopbench.model.own_target import Target
 from pyopbench.ops.own.load import load_own
 
 STEP = Step(0.01, 100, 0.0)
-
-
-def kept_of(folder: Path, *arrays: Any, **changes: Any) -> KeptSite:
-    examples = []
-    for number, array in enumerate(arrays):
-        np.save(folder / f"{number}.npy", array)
-        examples.append(KeptExample([KeptArray(f"{number}.npy")], [KeptArray(f"{number}.npy")]))
-    found = KeptSite(
-        ["train.py", 3, "f", "numpy_function", "graph"],
-        examples,
-        KeptSource("def scale(x):\n    return 2 * x\n", "scale"),
-        False,
-        1,
-        KeptCall([True], False, ["float32"], ""),
-        "",
-        str(folder),
-    )
-    for name, value in changes.items():
-        setattr(found, name, value)
-    return found
 
 
 def callback_of(kept: KeptSite | None, **changes: Any) -> Callback:

@@ -1,0 +1,201 @@
+"""Candidates: what may replace a callback, and how much of its time, and of a step, each saves as measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pyopbench.advise.callbacks import Callback, Step
+from pyopbench.advise.turns import Share
+from pyopbench.api import frames
+from pyopbench.judge.decision import Decision
+from pyopbench.judge.judge import Judgement
+from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.cores import usable_cores
+from pyopbench.model.label import Label
+from pyopbench.model.portable import BRIDGE
+
+if TYPE_CHECKING:
+    from pyopbench.judge.pipeline import PipelineJudgement
+
+PORTS = ("traced", "njit", "autograph")
+"""What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
+computes with TensorFlow, its unchanged body, converted by AutoGraph."""
+
+MOST_ARRANGEMENTS = 3
+"""How many arrangements of a callback may be tried in the program, one after another."""
+
+Action: TypeAlias = Literal["leave", "port", "arrange"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What may replace a callback, and the share of the callback's own time that it saves, with an interval.
+
+    Attributes:
+        variant: a port such as `traced`, or in an input pipeline the key of an arrangement, such as `processes`.
+        saved, low, high: the share.
+        promised: the share of a step of the program that it saves; None before that is known.
+    """
+
+    variant: str
+    saved: float
+    low: float
+    high: float
+    promised: Share | None = None
+
+    @property
+    def action(self) -> Action:
+        """What to do: a port replaces the body; an arrangement calls the same body in another way."""
+        key = read_key(self.variant)
+        is_port = self.variant != BRIDGE if key is None else key.form == "port" or key.variant in PORTS
+        return "port" if is_port else "arrange"
+
+
+def variant_text(variant: str) -> str:
+    """Return a change in a few words."""
+    key = read_key(variant)
+    if key is None:
+        return f"call it by {BRIDGE}" if variant == BRIDGE else _change_to(variant)
+    if key.form == "processes":
+        return "call it in a process pool"
+    if key.form == "map":
+        return f"map in parallel ({parallel_text(key.parallel)})"
+    if key.form == "switch" and key.variant not in PORTS:
+        return f"call it by {key.variant}"
+    return _change_to(key.variant)
+
+
+def _change_to(variant: str) -> str:
+    """Return the change to a variant: a port, or for `njit` a switch, because it is still a callback."""
+    return f"{'switch' if variant.startswith('njit') else 'port'} to {variant}"
+
+
+def ports_of(callback: Callback) -> tuple[str, ...]:
+    """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
+
+    There is none for a body whose draws stay in it. If no recorded call makes a draw, nothing would show that the port
+    makes it only once, when it is traced.
+    """
+    if callback.draws is not None and not callback.draws.moved:
+        return ()
+    return PORTS if callback.kind == "py_function" else PORTS[:2]
+
+
+def bridges_of(callback: Callback) -> tuple[str, ...]:
+    """Return the other variants that call the same body back."""
+    return (BRIDGE,) if callback.kind == "py_function" else ()
+
+
+def ports_that_save(decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
+    """Return the ports that may save time; the one that was decided on is the first."""
+    gains = getattr(decision.reason, "candidates", ())
+    found = {
+        name: Candidate(name, one.saved, _finite(one.low), _finite(one.high, 1.0))
+        for one in gains
+        for name in [Label.parse(one.label).variant]
+    }
+    chosen: list[Candidate] = []
+    if decision.choice is not None and decision.saved is not None:
+        name = Label.parse(decision.choice).variant
+        chosen = [Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))]
+        found = {**_measured_gains(judgement, decision.use), **found}
+        found.pop(name, None)
+    elif decision.action == "keep":
+        return ()
+    others = [one for one in found.values() if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT]
+    return (*chosen, *sorted(others, key=lambda one: -one.saved))
+
+
+def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
+    """Return the savings of the variants that were measured at every size."""
+    verdicts = frames.verdicts(judgement).dropna(subset="ratio")
+    verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
+    return {
+        str(variant): Candidate(
+            str(variant),
+            1 - float(rows["ratio"].mean()),
+            _finite(1 - float(rows["high"].max())),
+            _finite(1 - float(rows["low"].min()), 1.0),
+        )
+        for variant, rows in verdicts.groupby("variant")
+        if rows["size"].nunique() == verdicts["size"].nunique()
+    }
+
+
+def arrangements_that_save(callback: Callback, found: PipelineJudgement) -> tuple[Candidate, ...]:
+    """Return the arrangements that may save time, the one that was decided on first.
+
+    What they save is converted from shares of a sequential map to shares of the program's own map.
+    """
+    current, chosen = current_key(callback), found.choice.label
+    if current not in found.by_key or chosen == current or (found.choice.action == "keep" and current == CURRENT):
+        return ()
+    # Arrangements far behind the best were measured in one launch only, which gives no interval.
+    saved = {key: (1 - one.seconds / found.current.seconds, -1.0, 1.0) for key, one in found.by_key.items()}
+    for gain in found.choice.gains:
+        saved[gain.label] = gain.saved, _finite(gain.saved_low), _finite(gain.saved_high, 1.0)
+    now, now_low, now_high = (0.0, 0.0, 0.0) if current == CURRENT else saved[current]
+    candidates = []
+    for key, (share, low, high) in saved.items():
+        least, most = max(_of_now(low, now_high), -1.0), min(_of_now(high, now_low), 1.0)
+        one = Candidate(key, _of_now(share, now), least, most)
+        if key != current and one.saved > MINIMUM_EFFECT and is_placeable(callback, key):
+            candidates.append(one)
+    return tuple(sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))[:MOST_ARRANGEMENTS])
+
+
+def _of_now(saved: float, saved_now: float) -> float:
+    return 1 - (1 - saved) / max(1 - saved_now, 1e-9)
+
+
+def current_key(callback: Callback) -> str:
+    """Return the key of the arrangement that the program has."""
+    calls = 1 if callback.stage is None else callback.stage.parallel
+    return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
+
+
+def is_placeable(callback: Callback, key: str) -> bool:
+    """Can a patch make this arrangement? All but a change of the callback alone need the call of `Dataset.map`."""
+    read = read_key(key)
+    if read is None or read.batch or (callback.stage is None or not callback.stage.file):
+        return False
+    if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
+        return read.variant in (*ports_of(callback), *bridges_of(callback))
+    return read.form in ("map", "processes")
+
+
+def promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
+    """Return the share of a step that a port saves: the callback's share of it, times what the port saves of that.
+
+    The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. A
+    pipeline runs while the program does, so a program that hardly waits for its input may gain nothing. It never gains
+    more than the callback takes.
+    """
+    least = min(1.0, callback.seconds / callback.parallel / step.steps / step.seconds)
+    most = min(1.0, max(callback.most_seconds / step.steps / step.seconds, least))
+    usual = most if today is None else today * callback.calls / step.steps / step.seconds
+    usual = min(max(usual, least), most)
+    low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
+    value = usual * candidate.saved
+    if callback.in_input:
+        low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
+        value = min(value, max(step.waited, 0.0))
+    return Share(min(max(value, low), high), low, high)
+
+
+def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:
+    """Return candidates, with `numpy_function` first if no other one saves noticeably more of a step.
+
+    It changes the program least, and does not make it start more slowly. A port to `njit` does, because it imports
+    Numba, and measuring the op alone does not show that.
+    """
+    saved = {one.variant: one.promised.value for one in candidates if one.promised is not None}
+    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values()) - minimum_effect
+    return tuple(sorted(candidates, key=lambda one: not (is_as_good and one.variant == BRIDGE)))
+
+
+def _finite(value: float | None, otherwise: float = -1.0) -> float:
+    return otherwise if value is None or not math.isfinite(value) else value
