@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -97,7 +98,7 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
     logs = [np.log(side) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
-    difference, low, high = _welch(logs[0], logs[1], confidence)
+    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
 
@@ -127,18 +128,17 @@ def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
     return found.is_faster or found.is_slower
 
 
-def _welch(before: Floats, after: Floats, confidence: float) -> tuple[float, float, float]:
-    """Return the difference of two means and its interval (B. L. Welch, Biometrika 34 (1947) 28-35)."""
-    difference = float(after.mean() - before.mean())
-    parts = [float(side.var(ddof=1)) / side.size for side in (before, after)]
-    error = math.sqrt(sum(parts))
-    if error <= abs(difference) * np.finfo(np.float64).eps:
-        return difference, difference, difference
-    degrees = sum(parts) ** 2 / sum(
-        part**2 / (side.size - 1) for part, side in zip(parts, (before, after), strict=True)
-    )
-    margin = float(stats.t.ppf((1 + confidence) / 2, degrees)) * error
-    return difference, difference - margin, difference + margin
+def _interval(
+    before: Sequence[float] | Floats, after: Sequence[float] | Floats, confidence: float, *, is_pooled: bool = False
+) -> tuple[float, float]:
+    """Return the interval of the difference of two means: Welch's, or Student's with the spread of both sides pooled.
+
+    B. L. Welch, Biometrika 34 (1947) 28-35.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # about equal numbers, which are no mistake here
+        found = stats.ttest_ind(after, before, equal_var=is_pooled).confidence_interval(confidence)
+    return float(found.low), float(found.high)
 
 
 def seconds_of(run: Run, elements: float) -> float:
@@ -277,7 +277,7 @@ def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
         if len(old) < len(before) or len(new) < len(after):
             yield Difference("output", name, f"in {len(old)} of {len(before)} runs", f"in {len(new)} of {len(after)}")
             return
-        if _differ_at_random(old, new):
+        if _differ(old, new, MOST_TOLERANCE, is_random=True):
             yield Difference("mean of a run", name, f"{np.mean(old):.6g}", f"{np.mean(new):.6g}")
             return
 
@@ -295,24 +295,16 @@ def _by_name(run: Run) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def _differ_at_random(old: Sequence[float], new: Sequence[float]) -> bool:
-    if not (np.isfinite(old).all() and np.isfinite(new).all()):
+def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_random: bool = False) -> bool:
+    """Does a side differ from the original one by more than runs of that, or other seeds, explain?"""
+    if not np.isfinite((*old, *new)).all():
         return bool(np.isfinite(old).all() != np.isfinite(new).all())
-    difference, scale = abs(float(np.mean(new) - np.mean(old))), max(map(abs, (*old, *new)))
-    degrees = len(old) + len(new) - 2
-    if difference <= MOST_TOLERANCE * scale or degrees < 1:
-        return False
-    # The spread is pooled over both sides: that of two or three runs alone is too uncertain.
-    squares = sum(float(np.sum((np.array(side) - np.mean(side)) ** 2)) for side in (old, new))
-    error = math.sqrt(squares / degrees * (1 / len(old) + 1 / len(new)))
-    return difference > float(stats.t.ppf(1 - SIGNIFICANCE / 2, degrees)) * error
-
-
-def _differ(old: Sequence[float], new: Sequence[float], allowed: float) -> bool:
-    if not (np.isfinite(old).all() and np.isfinite(new).all()):
-        return bool(np.isfinite(old).all() != np.isfinite(new).all())
-    spread = max(old) - min(old)
     scale = max(map(abs, (*old, *new)))
+    if is_random:
+        # The spread is pooled: that of two or three runs alone is too uncertain.
+        low, high = _interval(old, new, 1 - SIGNIFICANCE, is_pooled=True)
+        return abs(float(np.mean(new) - np.mean(old))) > allowed * scale and (low > 0 or high < 0)
+    spread = max(old) - min(old)
     # Two runs say little about the spread, so a multiple of it is allowed.
     return any(max(one - max(old), min(old) - one, 0.0) > SPREAD * spread + allowed * scale for one in new)
 
