@@ -27,7 +27,7 @@ from pyopbench.advise.draws import (
 from pyopbench.advise.known_values import CannotMove, KnownValues, array_of, literal, plus
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
-from pyopbench.model.function_source import COMPREHENSIONS, SCOPES, defaults_of, local_names
+from pyopbench.model.function_source import COMPREHENSIONS, SCOPES, defaults_of, local_names, unused_name
 from pyopbench.model.source_text import Replacement, Source
 
 WITH_DRAWS = "with_draws"
@@ -205,7 +205,7 @@ class _Mover:
         edits: list[Replacement] = []
         passed: dict[ast.AST, list[str]] = {}
         for call in calls:
-            draw, text = self._draw(call, self._free(f"drawn_{len(draws) + 1}"), body, names)
+            draw, text = self._draw(call, unused_name(f"drawn_{len(draws) + 1}", self.names), body, names)
             draws.append(draw)
             edits.append(self._edit(call, text))
             for node, argument in self._passed(call, draw.name, body):
@@ -248,11 +248,6 @@ class _Mover:
         hidden = {name for one in scopes for name in local_names(one)} & {*BUILTINS, GENERATOR}
         if hidden:
             raise CannotMove(f"the body gives another meaning to {', '.join(sorted(hidden))}", calls[0])
-
-    def _free(self, name: str) -> str:
-        while name in self.names:
-            name += "_"
-        return name
 
     def _inputs_of(self, body: ast.FunctionDef) -> tuple[str, ...]:
         positional = [*body.args.posonlyargs, *body.args.args]
@@ -324,7 +319,7 @@ class _Mover:
         return f"{name}[{self._counter(loops[0])}]" if loops else name
 
     def _counter(self, loop: ast.For) -> str:
-        return self.counters.setdefault(loop, self._free(f"drawn_at_{len(self.counters) + 1}"))
+        return self.counters.setdefault(loop, unused_name(f"drawn_at_{len(self.counters) + 1}", self.names))
 
     def _counted(self, loop: ast.For, name: str) -> list[Replacement]:
         """Return the edits that count the iterations of a loop."""
@@ -347,12 +342,13 @@ class _Mover:
 
     def _loops(self, call: ast.AST, scope: ast.FunctionDef) -> list[ast.For]:
         """Return the loops of a function that a call is in, whose numbers of iterations are known."""
-        repeated = (ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
         found: list[ast.For] = []
         for above, below in self.source.above(call):
             if above is scope:
                 break
-            if isinstance(above, repeated) or (isinstance(above, ast.For) and below in above.orelse):
+            if isinstance(above, (ast.AsyncFor, ast.While, *COMPREHENSIONS)) or (
+                isinstance(above, ast.For) and below in above.orelse
+            ):
                 raise CannotMove("a draw is in a `while`, a comprehension or the `else` of a loop", call)
             if isinstance(above, ast.For) and below is not above.iter:
                 found.append(above)
@@ -373,14 +369,11 @@ class _Mover:
 
     def _numpy(self, call: ast.Call) -> str:
         """Return the name of NumPy where a call is."""
-        node = call.func
-        while isinstance(node, ast.Attribute):
-            if self.source.path(node) == "numpy":
-                break
-            node = node.value
-        if self.source.path(node) != "numpy":
+        parts = [one for one in ast.walk(call.func) if isinstance(one, ast.Name | ast.Attribute)]
+        names = [ast.unparse(one) for one in parts if self.source.path(one) == "numpy"]
+        if not names:
             raise CannotMove(f"`{ast.unparse(call.func)}` is not called through the name of NumPy", call)
-        return ast.unparse(node)
+        return names[0]
 
     def _where(self, call: ast.Call, body: ast.FunctionDef) -> tuple[ast.FunctionDef, list[ast.For]]:
         """Return the function that a call is in, and the loop around the call or around the call of that function."""

@@ -22,6 +22,7 @@ from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage,
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
+from pyopbench.model.function_source import unused_name
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.mix_file import write_mix
@@ -266,8 +267,7 @@ def _name_of(body: str, line: int, taken: set[str]) -> str:
     name = name if name[0].isalpha() else f"body_{name}"
     if name in taken or name in ("body", "func", "function"):
         name = f"{name}_{line}"
-    while name in taken:
-        name += "_"
+    name = unused_name(name, taken)
     taken.add(name)
     return name
 

@@ -100,7 +100,8 @@ class KnownValues:
             return KnownValue(f"tf.shape({name})", lambda inputs: list(np.shape(inputs[name])))
         lengths = [*map(self.number, node.elts if isinstance(node, ast.Tuple | ast.List) else [node])]
         text = f"[{', '.join(one.tensor for one in lengths)}]"
-        return KnownValue(text, lambda inputs: [int(one.value(inputs)) for one in lengths])
+        is_constant = all(one.is_constant for one in lengths)
+        return KnownValue(text, lambda inputs: [int(one.value(inputs)) for one in lengths], is_constant)
 
     def shape_in_body(self, node: ast.expr | None) -> str:
         """Return the shape that the body must give to an array that was drawn with another; empty if it need not.

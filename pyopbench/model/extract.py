@@ -60,7 +60,7 @@ from pyopbench.model.extracted_module import (
     needs_of,
     place_of_user,
 )
-from pyopbench.model.function_source import free_names, name_of, names_bound
+from pyopbench.model.function_source import free_names, name_of, names_bound, unused_name
 from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, plain_container, source_parts
 from pyopbench.model.source_text import Function, Source, read_source
 
@@ -752,12 +752,7 @@ def _name_arguments(item: Statement, node: ast.Lambda | ast.FunctionDef, argumen
     if any(one.arg == given.vararg.arg for one in others) or any(not isinstance(one.ctx, ast.Load) for one in uses):
         return
     known = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
-    names: list[str] = []
-    for number in range(1, missing + 1):
-        name = f"{given.vararg.arg}_{number}"
-        while name in known:
-            name += "_"
-        names.append(name)
+    names = [unused_name(f"{given.vararg.arg}_{number}", known) for number in range(1, missing + 1)]
     begin, end = source.span(given.vararg)
     begin = source.data.rindex(b"*", 0, begin)
     item.edits.append((begin, end, ", ".join([*names, *(["*"] if given.kwonlyargs else [])])))

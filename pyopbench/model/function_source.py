@@ -10,7 +10,7 @@ import ast
 import copy
 import dis
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from types import CodeType
 from typing import TypeAlias, TypeVar
 
@@ -182,6 +182,13 @@ def bindings(body: Iterable[ast.stmt]) -> dict[str, ast.stmt]:
 def name_of(alias: ast.alias) -> str:
     """Return the name that an import binds."""
     return alias.asname or alias.name.partition(".")[0]
+
+
+def unused_name(name: str, taken: Container[str]) -> str:
+    """Return a name, with as many underscores behind it as make it differ from those that are taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def import_of(statement: ast.Import | ast.ImportFrom, name: str, module: str | None = None) -> str:

@@ -82,6 +82,7 @@ BODIES = [
     ),
     ("def f(x):\n    return x + np.random.randn(*x.shape)\n", [IMAGE]),
     ("def f(x):\n    h, w = x.shape[0], x.shape[1]\n    return x[np.random.randint(0, h - 3):]\n", [1]),
+    ("def f(x):\n    if x.ndim == 3:\n        x = x * np.random.rand(3)\n    return x\n", [np.array([0.1, 0.2, 0.3])]),
     ("LOW = -2\ndef f(x):\n    return x * np.random.uniform(\n        low=LOW,\n        high=2,\n    )\n", [-1.5]),
 ]
 
@@ -164,7 +165,7 @@ def test_one_of_several_numbers_is_chosen(call: str, values: set[float]) -> None
     assert type(chosen[0]) is type(eval(call))
 
 
-def test_examples_fall_on_both_sides_of_a_coin() -> None:
+def test_the_examples_of_a_draw_are_smaller_and_larger_than_one_half() -> None:
     found = draws_of("def f(x):\n    return (np.random.rand() < 0.5, np.random.rand() < 0.5, random.randint(0, 1))\n")
     examples = found.examples([IMAGE])
     assert len(examples) == len(QUANTILES)
@@ -310,7 +311,7 @@ def test_a_body_without_inputs_stays_as_it_is() -> None:
     assert draws_of("def f():\n    return np.random.rand()\n", 0).refused
 
 
-def test_a_normal_without_spread_has_its_mean_for_an_example() -> None:
+def test_the_example_of_a_normal_distribution_without_spread_is_its_mean() -> None:
     found = draws_of("def f(x):\n    return np.random.normal(2.0, 0.0, x.shape)\n")
     np.testing.assert_array_equal(found.examples([IMAGE])[0][1], np.full(IMAGE.shape, 2.0))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.function_source import unused_name
 from pyopbench.model.source_text import number_of, parts_of
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
@@ -178,9 +179,7 @@ class TensorCode(TypedCode):
         """Return a name that is not in the user's function, the same each time."""
         assert self.unit is not None
         taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)}
-        while name in taken:
-            name += "_"
-        return name
+        return unused_name(name, taken)
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""
