@@ -271,7 +271,7 @@ SIGNIFICANCE = 1e-3
 
 def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
     """Yield the first mean over a run that differs by more than other seeds explain."""
-    sides = [[_by_name(run) for run in side] for side in (before, after)]
+    sides = [[_means_by_name(run) for run in side] for side in (before, after)]
     for name in dict.fromkeys(name for run in (*sides[0], *sides[1]) for name in run):
         old, new = ([run[name] for run in side if name in run] for side in sides)
         if len(old) < len(before) or len(new) < len(after):
@@ -282,7 +282,7 @@ def _means(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Difference]:
             return
 
 
-def _by_name(run: Run) -> dict[str, float]:
+def _means_by_name(run: Run) -> dict[str, float]:
     """Return the mean of each kind of loss, of the weights, and of each number in printed lines of the same words."""
     found: dict[str, list[float]] = {}
     for name, value in _losses(run):

@@ -512,7 +512,7 @@ class CallsOfBody:
         """Nobody asks how long a single call takes."""
 
 
-def called_twice_in_each(pool: Any, values: Sequence[Any]) -> list[list[Any]]:
+def call_twice_in_each(pool: Any, values: Sequence[Any]) -> list[list[Any]]:
     """Call the body with arrays, twice in each process of a pool, and return both results of each process.
 
     The pool may be computing elements ahead, and an answer goes to whoever waits for one. So all processes are taken
@@ -537,7 +537,7 @@ def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> N
         return
     inputs = context.elements.inputs[0]
     given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
-    drawn = called_twice_in_each(context.pool(arrangement.key), given)
+    drawn = call_twice_in_each(context.pool(arrangement.key), given)
     if any(all(map(np.array_equal, one, other)) for one, other in drawn):
         return  # for these inputs it draws nothing
     for (one, _), (other, _) in itertools.combinations(drawn, 2):

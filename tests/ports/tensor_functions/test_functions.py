@@ -275,7 +275,7 @@ def test_the_page_lists_what_is_in_the_tables() -> None:
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (2, 0)])
-def test_turns_by_right_angles_may_be_known_only_in_the_graph(axes: tuple[int, int]) -> None:
+def test_the_number_of_turns_of_rot90_may_be_known_only_in_the_graph(axes: tuple[int, int]) -> None:
     turned = tf.function(lambda x, k: table.TABLE["np.rot90"].function(x, k, axes))
     for shape in ((3, 3, 3), (2, 3, 4)):
         x = np.arange(math.prod(shape)).reshape(shape)

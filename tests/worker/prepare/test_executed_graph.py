@@ -165,7 +165,7 @@ def test_graphs_of_one_copy_and_of_several_have_to_agree() -> None:
     assert elided.value.message == "the executed graph of 2 copies has 2 Switch instead of 4"
 
 
-def test_what_hangs_on_which_of_two_constants_a_branch_returns_is_on_data() -> None:
+def test_what_depends_on_a_choice_between_two_constants_depends_on_data() -> None:
     """As AutoGraph writes `continue`: TensorFlow lowers the condition, and only control edges lead to the constants."""
     node_graph.use_grappler(enabled=False)
 
