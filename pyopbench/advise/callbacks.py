@@ -212,6 +212,8 @@ class Callback:
             return "it reads values that the program changes while it runs"
         if not kept.call.dtypes or not kept.examples[0].outputs:
             return "it returns nothing, so it is called for its side effects"
+        if self.mode == "eager" and self.kind != "py_function":
+            return "no port replaces it in eager code: call the function itself, or put the call into a tf.function"
         return ""
 
 

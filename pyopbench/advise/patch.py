@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
+from pyopbench.advise.draws import GENERATOR
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
@@ -42,6 +43,7 @@ class Placement:
         port_dtypes: that the port returns.
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
+        is_converted: does the patch convert the port by AutoGraph? Keras calls losses and metrics without it.
     """
 
     line: int
@@ -56,6 +58,7 @@ class Placement:
     port_dtypes: Sequence[str]
     stops_gradient: bool
     takes_list: bool = False
+    is_converted: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,12 @@ def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement
     return text
 
 
+def needs_autograph(port: str) -> bool:
+    """Does a port to TensorFlow ops have branches or loops, which may depend on tensors?"""
+    functions = [one for one in ast.parse(port).body if isinstance(one, ast.FunctionDef) and one.name != GENERATOR]
+    return any(isinstance(node, ast.If | ast.While | ast.For) for one in functions for node in ast.walk(one))
+
+
 def _is_partial(source: ProgramSource, call: ast.Call) -> bool:
     """Is the called function a name bound to a `functools.partial`?"""
     source.partials.clear()
@@ -242,6 +251,7 @@ def _call(  # noqa: PLR0913 - each is known where it is called
 ) -> str:
     """Return the call of the port, with conversions to the inputs and outputs of the callback."""
     tf = _tensorflow(source, found.call, found.node) or "tf"
+    port = f"{tf}.autograph.to_graph({port})" if placement.is_converted else port
     if elements is None:
         plain = all(placement.are_tensors)
         inputs = f"*{given}" if plain else f"*[{tf}.convert_to_tensor(one) for one in {given}]"

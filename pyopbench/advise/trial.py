@@ -20,7 +20,7 @@ from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.notebook import edited, is_notebook
-from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
+from pyopbench.advise.patch import CannotPlace, Parallel, Placement, needs_autograph, patch_text, replaced
 from pyopbench.advise.program import Asked, Run
 from pyopbench.advise.turns import Difference, Realised
 from pyopbench.model import formatting
@@ -188,7 +188,9 @@ class Trial:
                 written = self.attempt.folder / "callbacks" / callback.name / answer.folder / name
                 files[path.as_posix()] = read_bytes(written, SOURCE)
             if answer.port:
-                by_file.setdefault(callback.file, ([], []))[0].append(_placement(callback, answer))
+                by_file.setdefault(callback.file, ([], []))[0].append(
+                    _placement(callback, answer, files[(folder / answer.port).as_posix()].decode())
+                )
             parallel = _parallel(callback, answer)
             if parallel is not None:
                 by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
@@ -305,7 +307,7 @@ class Trial:
         return patch_text(old, change).encode("utf-8", "surrogateescape")
 
 
-def _placement(callback: Callback, answer: Answer) -> Placement:
+def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
     kept = callback.kept
     assert kept is not None
     # A py_function has a gradient to keep if the program asks for one, or if `autograph` calls its body unchanged.
@@ -324,6 +326,7 @@ def _placement(callback: Callback, answer: Answer) -> Placement:
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
         takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
+        is_converted=callback.mode == "graph" and answer.variant == "traced" and needs_autograph(port),
     )
 
 

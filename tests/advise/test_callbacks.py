@@ -76,6 +76,13 @@ def test_what_is_elsewhere_or_takes_too_little_is_left(tmp_path: Path) -> None:
     assert not assess(callback_of(kept, seconds=0.001, flight_seconds=0.005), STEP, 0.01).why_not
 
 
+@pytest.mark.parametrize(("kind", "is_left"), [("numpy_function", True), ("py_func", True), ("py_function", False)])
+def test_in_eager_code_only_a_py_function_can_be_replaced(tmp_path: Path, kind: str, is_left: bool) -> None:
+    shown = assess(callback_of(kept_of(tmp_path, np.ones(3)), kind=kind, mode="eager"), STEP)
+    assert bool(shown.why_not) == is_left
+    assert not shown.is_small
+
+
 def test_a_line_that_was_traced_twice_is_one_callback(tmp_path: Path) -> None:
     def site(function: str, calls: int, flight: float | None) -> SiteUsage:
         shapes = [Shape([{"shape": [4], "dtype": "float32"}], calls, 0.1)]

@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from pyopbench.advise.callbacks import Stage
-from pyopbench.advise.patch import CannotPlace, Parallel, Placement, patch_text, replaced
+from pyopbench.advise.draws import GENERATOR
+from pyopbench.advise.patch import CannotPlace, Parallel, Placement, needs_autograph, patch_text, replaced
 
 ONE = Placement(
     line=5,
@@ -30,6 +31,24 @@ ONE = Placement(
 def source(call: str, *imports: str) -> str:
     lines = ['"""A program."""', "", "import tensorflow as tf", *imports, "", call, "# the end", ""]
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_needed"),
+    [
+        ("    return tf.where(x > 0, x, -x)\n", False),
+        ("    if x > 0:\n        return x\n    return -x\n", True),
+        ("    return inner(x)\n\n\ndef inner(x):\n    while x > 0:\n        x -= 1\n    return x\n", True),
+        ("    for one in tf.range(x):\n        x += one\n    return x\n", True),
+        (f"    return x\n\n\ndef {GENERATOR}():\n    if not GENERATORS:\n        pass\n", False),
+    ],
+)
+def test_a_port_with_branches_or_loops_is_converted_where_keras_calls_it(body: str, *, is_needed: bool) -> None:
+    port = f"import tensorflow as tf\n\n\ndef f(x):\n{body}"
+    assert needs_autograph(port) == is_needed
+    call = "tf.autograph.to_graph(f_port.f)" if is_needed else "f_port.f"
+    given = replace(ONE, are_tensors=(True,), is_converted=needs_autograph(port))
+    assert f"y = {call}(a)" in replaced(source("y = tf.numpy_function(f, [a], tf.float32)").encode(), [given]).decode()
 
 
 @pytest.mark.parametrize(("encoding", "ends"), [("latin-1", "\n"), ("utf-8-sig", "\r\n"), ("utf-8", "\r\n")])
@@ -55,6 +74,11 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
             "y = tf.numpy_function(f, [a, b], tf.float32)",
             replace(ONE, stops_gradient=True),
             "y = tf.stop_gradient(f_port.f(a, b))",
+        ),
+        (
+            "y = tf.numpy_function(f, [a, b], tf.float32)",
+            replace(ONE, is_converted=True, stops_gradient=True),
+            "y = tf.stop_gradient(tf.autograph.to_graph(f_port.f)(a, b))",
         ),
         (
             "y = tf.py_function(f, [a, b], tf.float32)",

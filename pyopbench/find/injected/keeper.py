@@ -171,6 +171,18 @@ class Keeper:
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
 
 
+class NotFound(LookupError):
+    """The original of a converted function cannot be told from others.
+
+    Attributes:
+        why: the reason.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 def as_written(function: Any, line: int) -> Any:
     """Return the original of a function that AutoGraph has converted, with the values that it captures.
 
@@ -182,7 +194,7 @@ def as_written(function: Any, line: int) -> Any:
         line: of the callback; if there are several lambdas, the next one is meant.
 
     Raises:
-        LookupError: it is not found in its file.
+        NotFound: it is not found in its file.
     """
     made = getattr(function, "__code__", None)
     if made is None or GENERATED not in made.co_filename:
@@ -194,17 +206,21 @@ def as_written(function: Any, line: int) -> Any:
     found: list[CodeType] = []
     for file in files:
         whole = compile(cell_text(file) or Path(file).read_bytes(), file, "exec", dont_inherit=True)
-        found = [one for one in _codes(whole) if (one.co_name, one.co_argcount) == (name, made.co_argcount)]
+        found = [one for one in _codes(whole) if (one.co_name, _parameters(one)) == (name, _parameters(made))]
         if found:
             break
     if name == "<lambda>":
         found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
         found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
     if len(found) != 1:
-        raise LookupError(f"{name} is not found in {files[0] if files else 'a cell'}, or there are several")
+        raise NotFound(f"{name} is not found in its file, or several are written alike: give the body a name with def")
     cells = dict(zip(made.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[one] for one in found[0].co_freevars)
     return FunctionType(found[0], function.__globals__, name, function.__defaults__, closure)
+
+
+def _parameters(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount]
 
 
 def cell_text(file: str) -> str:

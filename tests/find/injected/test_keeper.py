@@ -139,11 +139,13 @@ PROGRAM = """def outer(limit):
 
 table = [lambda x: x + 1, lambda x: x + 2]
 other = lambda x: x * 3
+both = lambda v: (lambda x: x * 7)
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "expected"), [("bounded", 1, 5), ("<lambda>", 7, 27), ("<lambda>", 6, None), ("nowhere", 1, None)]
+    ("name", "line", "expected"),
+    [("bounded", 1, 5), ("<lambda>", 7, 27), ("<lambda>", 8, 63), ("<lambda>", 6, None), ("nowhere", 1, None)],
 )
 def test_what_autograph_made_is_taken_as_the_program_has_it(
     tmp_path: Path, name: str, line: int, expected: int | None
