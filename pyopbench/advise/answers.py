@@ -203,6 +203,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         has_port = any(is_placeable(callback, key) for key in found.by_key)
         best = found.choice.label
         if best and found.action != "undecided" and best != CURRENT and not is_placeable(callback, best):
+            has_port = False
             reason = f"a patch cannot make the best change, `{best}`: {reason}"
     else:
         use = "training" if callback.gradient_calls else "inference"

@@ -9,6 +9,7 @@ draw cannot be moved, all of them stay in the body.
 from __future__ import annotations
 
 import ast
+import io
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +18,14 @@ from typing import Any
 from pyopbench.advise.draws import (
     CHOICE,
     DISTRIBUTIONS,
+    EXAMPLES,
     GENERATOR,
     OTHER_NAMES,
-    QUANTILES,
     Distribution,
     Draw,
     constant,
 )
-from pyopbench.advise.known_values import CannotMove, KnownValues, array_of, literal, plus
+from pyopbench.advise.known_values import CannotMove, KnownValues, array_of, literal, plus, whole
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.function_source import COMPREHENSIONS, SCOPES, defaults_of, local_names, unused_name
@@ -37,7 +38,10 @@ PATHS = (*RANDOM, "tensorflow.image.random_")
 """The paths of functions that draw begin with these."""
 
 RESTARTING = ("seed", "set_state", "setstate")
-"""Functions after which a generator draws the same numbers again."""
+"""Functions after which a generator draws the same numbers again, if they are called with a value."""
+
+GENERATORS = ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator", "random.Random")
+"""Functions that return a generator, whose methods draw."""
 
 SEEDS = {
     "numpy": "np.random.seed({seed})",
@@ -84,7 +88,7 @@ class BodyDraws:
         named = dict(zip(self.inputs, inputs, strict=True))
         return [
             (*inputs, *(draw.example(named, number, place) for place, draw in enumerate(self.moved)))
-            for number in range(len(QUANTILES) if self.moved else 1)
+            for number in range(EXAMPLES if self.moved else 1)
         ]
 
     def port_with_draws(self, port: str, function: str, *, takes_list: bool) -> str:
@@ -185,7 +189,8 @@ class _Mover:
         """Return the calls that draw, in the order of the source."""
         calls = [one for one in ast.walk(self.source.tree) if isinstance(one, ast.Call)]
         paths = {one: self.source.path(one.func) for one in calls}
-        if any(path.startswith(RANDOM) and path.rpartition(".")[2] in RESTARTING for path in paths.values()):
+        seeding = [one for one, path in paths.items() if path.startswith(RANDOM) and _restarts(path, one)]
+        if seeding:
             return []  # a body that seeds its generator draws the same numbers each time
         found = [one for one, path in paths.items() if path.startswith(PATHS)]
         return sorted(found, key=lambda one: (one.lineno, one.col_offset))
@@ -229,6 +234,8 @@ class _Mover:
             CannotMove: the source does not show what a function draws, or how often.
         """
         for call in calls:
+            if self.source.path(call.func) in GENERATORS:
+                raise CannotMove(f"`{ast.unparse(call.func)}` returns a generator, which is not supported", call)
             base: ast.expr = call.func
             while isinstance(base, ast.Attribute):
                 base = base.value
@@ -259,7 +266,10 @@ class _Mover:
             raise CannotMove(f"`{body.name}` is used by itself or by a function that it needs", body)
         if body.decorator_list:
             raise CannotMove("the body has a decorator", body)
-        return tuple(one.arg for one in positional[: self.inputs])
+        names = tuple(one.arg for one in positional[: self.inputs])
+        if {"tf", "np", "random", GENERATOR} & {*names}:
+            raise CannotMove("an input has the name of a module", body)
+        return names
 
     def _draw(self, call: ast.Call, name: str, body: ast.FunctionDef, names: Sequence[str]) -> tuple[Draw, str]:
         """Return a draw, and the expression that takes its place in the body."""
@@ -269,11 +279,21 @@ class _Mover:
         if path in CHOICE:
             draw, text = self._choice(call, path, name, element)
         elif path in DISTRIBUTIONS:
-            values = KnownValues(self.source, scope, frozenset(names if scope is body else ()), names[0])
+            values = self._known_values(call, scope, body, names)
             draw, text = self._of_distribution(call, DISTRIBUTIONS[path], values, name, element)
         else:
             raise CannotMove(f"`{ast.unparse(call.func)}` is not supported", call)
         return (draw.repeated(self._iterations(loops[0])) if loops else draw), text
+
+    def _known_values(
+        self, call: ast.Call, scope: ast.FunctionDef, body: ast.FunctionDef, names: Sequence[str]
+    ) -> KnownValues:
+        """Return what is known before the function that a call is in runs."""
+        if scope is body:
+            return KnownValues(self.source, scope, tuple(names))
+        used = self._only_call(scope, call)
+        home, _ = self._where(used, body)
+        return KnownValues(self.source, scope, tuple(names), used, self._known_values(used, home, body, names))
 
     def _of_distribution(
         self, call: ast.Call, distribution: Distribution, values: KnownValues, name: str, element: str
@@ -286,32 +306,18 @@ class _Mover:
             low, high = (constant(0), low) if high is None else (low, high)
             if low is None or high is None:
                 raise CannotMove(f"`{ast.unparse(call)}` has no bound", call)
-            high = plus(high, 1 if distribution.is_closed else 0)
+            low, high = whole(low, call), plus(whole(high, call), 1 if distribution.is_closed else 0)
         required = (low, high) if array_of(size) is not None else (low, high, shape)
-        if not all(one is None or one.is_constant for one in required) and self._is_conditional(call, values.scope):
+        if not all(one is None or one.is_constant for one in required) and self._is_conditional(call, values):
             raise CannotMove("a draw is under a condition, and its bounds or its shape depend on an input", call)
-        self._require_unwritten(call, values.scope)
         usual_low, usual_high = map(constant, distribution.defaults)
         draw = Draw(name, distribution.family, low or usual_low, high or usual_high, shape)
         if shape is not None:
-            how = f"reshape({element}, {shape_in_body})" if shape_in_body else f"asarray({element})"
-            return draw, f"{self._numpy(call)}.{how}"
+            # Copied, because the body may write to what it drew, and must not write to an input.
+            numpy = self._numpy(call)
+            array = f"{numpy}.reshape({element}, {shape_in_body})" if shape_in_body else element
+            return draw, f"{numpy}.copy({array})"
         return draw, f"{'int' if distribution.family == 'integers' else 'float'}({element})"
-
-    def _require_unwritten(self, call: ast.Call, scope: ast.FunctionDef) -> None:
-        """Check that the function does not write to what is drawn: it becomes an input, which must not change."""
-        above = self.source.parents.get(call)
-        targets = above.targets if isinstance(above, ast.Assign) else []
-        names = {one.id for one in targets if isinstance(one, ast.Name)}
-        for one in ast.walk(scope):
-            is_element = isinstance(one, ast.Subscript | ast.Attribute) and not isinstance(one.ctx, ast.Load)
-            if not is_element and not isinstance(one, ast.AugAssign):
-                continue
-            written = one.target if isinstance(one, ast.AugAssign) else one
-            while isinstance(written, ast.Subscript | ast.Attribute):
-                written = written.value
-            if isinstance(written, ast.Name) and written.id in names:
-                raise CannotMove(f"`{written.id}` is written to", one)
 
     def _element(self, call: ast.Call, name: str, scope: ast.FunctionDef) -> str:
         """Return what is drawn in this iteration, if a call is in a loop of the function."""
@@ -396,8 +402,11 @@ class _Mover:
             raise CannotMove(f"`{function.name}` is not called in exactly one place, or has a decorator", call)
         return above
 
-    def _is_conditional(self, call: ast.Call, scope: ast.FunctionDef) -> bool:
-        """May the function that a call is in return without making it?"""
+    def _is_conditional(self, call: ast.Call, values: KnownValues) -> bool:
+        """May the body return without making a call, or calling the function that it is in?"""
+        scope = values.scope
+        if values.call is not None and values.caller is not None and self._is_conditional(values.call, values.caller):
+            return True
         branches = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.Match)
         for above, _ in self.source.above(call):
             if above is scope:
@@ -445,7 +454,7 @@ class _Mover:
 
     def _bracket(self, after: int, function: ast.FunctionDef) -> int:
         """Return where the comma or the bracket behind a parameter is, in bytes."""
-        lines = self.file.data.decode().splitlines(keepends=True)
+        lines = io.StringIO(self.file.data.decode()).readlines()  # as Python counts lines
         depth, first = 0, self._opening(function) - 1
         for one in tokenize.generate_tokens(iter(lines).__next__):
             row, column = one.start
@@ -461,6 +470,12 @@ class _Mover:
         begin, end = self.file.span(function)
         text = self.file.data[begin:end]
         return begin + text.index(b"(", text.index(b"def ")) + 1
+
+
+def _restarts(path: str, call: ast.Call) -> bool:
+    """Does a generator draw the same numbers after a call? `seed()` and `seed(None)` make it draw others."""
+    values = [*call.args, *(one.value for one in call.keywords)]
+    return path.rpartition(".")[2] in RESTARTING and any(ast.unparse(one) != "None" for one in values)
 
 
 def _arguments(call: ast.Call, distribution: Distribution) -> dict[str, ast.expr]:

@@ -14,9 +14,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import stats
 
-QUANTILES = (0.03, 0.4, 0.97)
-"""Quantiles of a draw's distribution that serve as its examples, so that a rare condition is met as well as a usual
-one. The median is left out, because many bodies do nothing there: a turn by 0 degrees, a factor of 1."""
+EXTREMES = (0.002, 0.998)
+"""Quantiles of the first examples of all draws of a body, so that rare conditions are met, also several together."""
+
+EXAMPLES = 4
+"""Examples of the draws of a body: one for each of `EXTREMES`, and random ones, in which the draws differ."""
 
 GENERATOR = "generator_of_draws"
 """The function that returns TensorFlow's generator, in the port's file."""
@@ -129,10 +131,10 @@ class Draw:
         """
         low, high = self.low.value(inputs), self.high.value(inputs)
         dtype = np.int64 if self.family == "integers" else np.float64
-        if self.shape is None:
-            quantile: Any = QUANTILES[(number + place) % len(QUANTILES)]
-        else:
-            quantile = np.random.default_rng([number, place]).random(self.shape.value(inputs))
+        shape = () if self.shape is None else self.shape.value(inputs)
+        quantile = np.random.default_rng([number, place]).random(shape)
+        if number < len(EXTREMES):  # of an array, half of the elements
+            quantile = np.where((quantile < 0.5) | (self.shape is None), EXTREMES[number], quantile)
         if self.family == "normal":
             return np.asarray(low + high * stats.norm.ppf(quantile), dtype)
         value = low + quantile * (high - low)

@@ -25,6 +25,12 @@ OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = 
 SAME_SHAPE = ("numpy", "astype", "copy")
 """Methods whose result has the shape of what they are called on."""
 
+SAME_SHAPE_OF_NUMPY = tuple(f"numpy.{one}" for one in ("asarray", "array", "flip", "fliplr", "flipud", "abs"))
+"""Functions whose result has the shape of their first argument; `array` may be asked for another, by name."""
+
+OTHER_SHAPE = {"ndmin", "out"}
+"""Arguments by name with which they have not."""
+
 Position: TypeAlias = tuple[int, int]
 
 
@@ -61,14 +67,16 @@ class KnownValues:
     Attributes:
         source: the file with the function.
         scope: the function.
-        inputs: the names of its parameters that are inputs of the body.
-        first: the first input of the body.
+        inputs: the names of the inputs of the body.
+        call: the only call of the function; None for the body.
+        caller: what is known in the function that makes that call.
     """
 
     source: ProgramSource
     scope: ast.FunctionDef
-    inputs: frozenset[str]
-    first: str
+    inputs: tuple[str, ...]
+    call: ast.Call | None = None
+    caller: KnownValues | None = None
 
     def number(self, node: ast.expr) -> KnownValue:
         """Return the number that an expression stands for.
@@ -96,7 +104,7 @@ class KnownValues:
         if node is None:
             return None
         if (array := array_of(node)) is not None:
-            name = self._of_its_shape(array) or self.first
+            name = self._of_its_shape(array) or self._made_from(array)
             return KnownValue(f"tf.shape({name})", lambda inputs: list(np.shape(inputs[name])))
         lengths = [*map(self.number, node.elts if isinstance(node, ast.Tuple | ast.List) else [node])]
         text = f"[{', '.join(one.tensor for one in lengths)}]"
@@ -107,7 +115,8 @@ class KnownValues:
         """Return the shape that the body must give to an array that was drawn with another; empty if it need not.
 
         The shape of an array that the body computes is not known before it runs, so the array is drawn in the shape of
-        the first input. Independent numbers can be put into any shape that has as many; another number is an error.
+        the input from which that is computed. Independent numbers can be put into any shape that has as many; another
+        number is an error.
         """
         array = array_of(node)
         return f"{ast.unparse(array)}.shape" if array is not None and not self._of_its_shape(array) else ""
@@ -125,16 +134,86 @@ class KnownValues:
             return ""
         loops = [one for one, _ in self.source.above(node) if isinstance(one, ast.For | ast.While)]
         here = None if loops else self._statement(node)
-        inputs = {node.id} if node.id in self.inputs else set()
+        inputs = {self._shape_of_parameter(node.id)} if self._is_parameter(node.id) else set()
         for target in self._targets(node.id):
             if self._statement(target) is here or _begin(target) >= _end(loops[-1] if loops else node):
                 continue
             above = self.source.parents.get(target)
-            of = _of_same_shape(above.value) if isinstance(above, ast.Assign) and above.targets == [target] else None
+            of = None
+            if isinstance(above, ast.Assign) and above.targets == [target]:
+                of = self._of_same_shape(above.value)
+            elif isinstance(above, ast.AugAssign) and literal(above.value) is not None:
+                of = target
             if of is None:
                 return ""
             inputs.add(of.id if of.id == node.id else self._of_its_shape(of, seen | {node.id}))
-        return inputs.pop() if len(inputs) == 1 and inputs <= self.inputs else ""
+        return inputs.pop() if len(inputs) == 1 else ""
+
+    def _is_parameter(self, name: str) -> bool:
+        return any(isinstance(one, ast.arg) and one.arg == name for one in ast.walk(self.scope.args))
+
+    def _shape_of_parameter(self, name: str) -> str:
+        """Return the input whose shape a parameter has when the function is called; empty if none is known."""
+        if self.caller is None:
+            return name if name in self.inputs else ""
+        argument = self._argument(name)
+        of = None if argument is None else self.caller._of_same_shape(argument)
+        return "" if of is None else self.caller._of_its_shape(of)
+
+    def _argument(self, name: str) -> ast.expr | None:
+        """Return what is passed for a parameter in the only call of the function; None if that is not seen."""
+        assert self.call is not None
+        if any(isinstance(one, ast.Starred) for one in self.call.args) or any(
+            not one.arg for one in self.call.keywords
+        ):
+            return None
+        names = [one.arg for one in (*self.scope.args.posonlyargs, *self.scope.args.args)]
+        passed = dict(zip(names, self.call.args, strict=False)) | {one.arg: one.value for one in self.call.keywords}
+        return passed.get(name)
+
+    def _may_be_passed(self, name: str) -> bool:
+        """May a parameter be given a value by the call of the function, which is not seen in the source?"""
+        if self.call is None:
+            return name in self.inputs
+        return any(isinstance(one, ast.Starred) for one in self.call.args) or any(
+            not one.arg for one in self.call.keywords
+        )
+
+    def _of_same_shape(self, node: ast.expr) -> ast.Name | None:
+        """Return the name whose shape an expression has: `x`, `x.copy()`, `np.flip(x)`, `x[:, ::-1]`, `x / 255`."""
+        of: ast.expr = node
+        if isinstance(node, ast.Call) and not {one.arg for one in node.keywords} & OTHER_SHAPE:
+            is_of_numpy = node.args and self.source.path(node.func) in SAME_SHAPE_OF_NUMPY
+            is_method = isinstance(node.func, ast.Attribute) and node.func.attr in SAME_SHAPE
+            of = node.args[0] if is_of_numpy else node.func.value if is_method else node  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            of = node.value if all(map(_is_whole_axis, parts)) else node
+        elif isinstance(node, ast.BinOp) and type(literal(node.right)) in (int, float):
+            of = node.left
+        elif isinstance(node, ast.BinOp) and type(literal(node.left)) in (int, float):
+            of = node.right
+        if isinstance(of, ast.Name):
+            return of
+        return None if of is node else self._of_same_shape(of)
+
+    def _made_from(self, array: ast.expr) -> str:
+        """Return the input from which an array is computed; the first one if there are several, or none."""
+        found = self._inputs_in(array, frozenset())
+        return found.pop() if len(found) == 1 else self.inputs[0]
+
+    def _inputs_in(self, node: ast.AST, seen: frozenset[str]) -> set[str]:
+        """Return the inputs from which an expression is computed."""
+        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - seen
+        found = {*names} & {*self.inputs} if self.caller is None else set[str]()
+        for name in names:
+            statements = [self._statement(one) for one in self._targets(name)]
+            parts = [one.value for one in statements if isinstance(one, ast.Assign | ast.AugAssign)]
+            found = found.union(*(self._inputs_in(one, seen | names) for one in parts))
+            argument = self._argument(name) if self.caller is not None and self._is_parameter(name) else None
+            if argument is not None and self.caller is not None:
+                found |= self.caller._inputs_in(argument, frozenset())
+        return found
 
     def _may_change(self, name: str) -> bool:
         """Is the shape of a named array changed in place, or the name bound by `global`, `nonlocal` or `:=`?"""
@@ -163,14 +242,18 @@ class KnownValues:
     def _named(self, node: ast.Name) -> KnownValue:
         """Return a number by its name: of a local that is set once, a parameter's default or a constant of the file."""
         targets = self._targets(node.id)
-        is_parameter = any(isinstance(one, ast.arg) and one.arg == node.id for one in ast.walk(self.scope.args))
+        is_parameter = self._is_parameter(node.id)
         value: Any = None
         if self._may_change(node.id) or len(targets) > 1 or (targets and is_parameter):
             raise _unknown(node)
         if targets and _begin(targets[0]) < _begin(node):
             return self._assigned(targets[0], node)
-        if is_parameter and self.inputs and node.id not in self.inputs:  # of another function, it may be an argument
-            value = literal(defaults_of(self.scope.args).get(node.id))
+        if is_parameter:
+            argument = None if self.caller is None else self._argument(node.id)
+            if argument is not None and self.caller is not None:
+                return self.caller.number(argument)
+            if not self._may_be_passed(node.id):
+                value = literal(defaults_of(self.scope.args).get(node.id))
         elif not targets and not is_parameter:
             statement = self.source.only_binding(node.id)
             value = literal(statement.value) if isinstance(statement, ast.Assign) else None
@@ -210,15 +293,24 @@ def _end(node: ast.AST) -> Position:
     return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
 
 
-def _of_same_shape(node: ast.expr) -> ast.Name | None:
-    """Return the name whose shape an expression has: `x.numpy()`, `x.astype(dtype)`, `np.asarray(x)`."""
-    of = node
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in SAME_SHAPE:
-            of = node.func.value
-        elif node.func.attr in ("asarray", "array") and len(node.args) in (1, 2):
-            of = node.args[0] if {one.arg for one in node.keywords} <= {"dtype", "copy"} else node
-    return of if isinstance(of, ast.Name) else None
+def _is_whole_axis(part: ast.expr) -> bool:
+    """Does a part of an index take all of an axis, as `:`, `::-1` and `...` do?"""
+    if not isinstance(part, ast.Slice):
+        return literal(part) is ...
+    return part.lower is None and part.upper is None and (part.step is None or literal(part.step) == -1)
+
+
+def whole(value: KnownValue, node: ast.AST) -> KnownValue:
+    """Return a bound of whole numbers as one: NumPy takes `randint(0, 64 / 2)`, too.
+
+    Raises:
+        CannotMove: it is a fraction.
+    """
+    if not value.is_constant or type(value.value({})) is int:
+        return value
+    if not float(value.value({})).is_integer():
+        raise CannotMove("a bound of a whole number is a fraction", node)
+    return constant(int(value.value({})))
 
 
 def plus(value: KnownValue, number: int) -> KnownValue:

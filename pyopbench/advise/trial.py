@@ -253,9 +253,18 @@ class Trial:
         differing = {numbers[0]: found[0]} if len(numbers) == 1 else {}
         for number in numbers if len(numbers) > 1 else ():
             change = self._change([number])
-            shift = self.turns + 1 if self.is_random else 0
-            alone = self._turn(f"alone-{_mark(change)}", f"callback {number + 1} changed alone", change, shift)
-            mine = self._differences(before, [alone])
+            # One run shows what differs if runs are repeatable; with random numbers, as many as of the original.
+            runs = max(len(before), LEAST_TURNS) if self.is_random else 1
+            alone = [
+                self._turn(
+                    f"alone-{place}-{_mark(change)}",
+                    f"callback {number + 1} changed alone",
+                    change,
+                    self.turns + place if self.is_random else 0,
+                )
+                for place in range(1, runs + 1)
+            ]
+            mine = self._differences(before, alone)
             differing |= {number: mine[0]} if mine else {}
         for number in numbers:
             if number in differing:

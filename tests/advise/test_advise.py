@@ -48,6 +48,7 @@ class World:
         loss, code: likewise.
         variants: the candidates of each callback, the best first.
         elements: that the program takes from its input.
+        bodies: what each callback returns, in the words of the source; `a` is its input.
         ran, decided: what was done.
     """
 
@@ -61,6 +62,7 @@ class World:
         self.ran: list[frozenset[str]] = []
         self.decided: list[str] = []
         self.asked: list[Asked] = []
+        self.bodies = {"first": "a", "second": "a"}
         self.dies_after = 10**6
         self.now = 0.0
         self.elements = STEPS
@@ -111,12 +113,15 @@ class World:
             array = {"file": "x.npy"}
             kept.append(
                 {"key": key, "examples": [{"inputs": [array], "outputs": [array]}], "has_changed": False, "bodies": 1}
-                | {"source": {"text": f"def {name}(a):\n    return a\n", "name": name}, "refused": ""}
+                | {"source": {"text": self.text_of(name), "name": name}, "refused": ""}
                 | {"call": {"are_tensors": [True], "is_list": False, "dtypes": ["float32"], "package": ""}}
             )
         part = {"trouble": "", "sites": sites, "called": [0.0, 3.0]}
         (parts / "1.json").write_text(json.dumps(part))
         (parts / "1.kept" / "kept.json").write_text(json.dumps(kept))
+
+    def text_of(self, name: str) -> str:
+        return f"import numpy as np\n\n\ndef {name}(a):\n    return {self.bodies[name]}\n"
 
     def decide(self, callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
         self.decided.append(callback.name)
@@ -203,6 +208,36 @@ def test_before_and_after_take_turns_from_fresh_copies(world: World) -> None:
     first = frozenset({"first"})
     assert world.ran == [frozenset(), frozenset(), first, first, frozenset(), frozenset(), first]
     assert not (world.root / "out" / "copies").exists() or not any((world.root / "out" / "copies").iterdir())
+
+
+def test_runs_have_seeds_in_pairs_while_a_changed_callback_draws(world: World) -> None:
+    """The change that draws is withdrawn first; the other one does not draw, so its runs are repeatable."""
+    world.bodies["second"] = "a * np.random.rand()"
+    world.seconds = lambda ports: STEP_SECONDS * (2.0 if "second" in ports else 0.5 if ports else 1.0)
+    advice = world.advise(budget_seconds=2000.0)
+    assert answers(advice) == {"first": "port", "second": "leave"}
+    shifts = [asked.shift for asked in world.asked]
+    assert shifts[0] == 0, "the recording"
+    pairs = [tuple(shifts[place : place + 2]) for place in range(1, len(shifts) - 1, 2)]
+    assert all(one == other for one, other in pairs)
+    drawing = [pair[0] for pair, ran in zip(pairs, world.ran[1::2], strict=False) if pair[0]]
+    assert drawing == [*range(1, len(drawing) + 1)]
+    assert len(drawing) >= 3
+    assert {shift for shift, ports in zip(shifts, world.ran, strict=True) if ports == {"first"}} == {0}
+    data = {one["name"]: one["draws"] for one in as_data(advice)["callbacks"]}
+    assert (data["first"], len(data["second"])) == ([], 1)
+
+
+def test_the_change_among_several_that_breaks_the_program_is_found_among_random_numbers(world: World) -> None:
+    """Its runs alone are as many as those of the original program."""
+    world.bodies = {"first": "a * np.random.rand()", "second": "a + np.random.rand()"}
+    noise = iter(np.random.default_rng(0).normal(0, 0.01, 1000))
+    world.loss = lambda ports: (2.0 if "second" in ports else 0.5) * (1 + float(next(noise)))
+    advice = world.advise(budget_seconds=4000.0)
+    assert answers(advice) == {"first": "port", "second": "leave"}
+    assert [one.name for one in advice.withdrawn] == ["second"]
+    alone = [asked.shift for asked, ports in zip(world.asked, world.ran, strict=True) if ports == {"second"}]
+    assert alone == [1, 2, 3]
 
 
 def test_a_callback_that_takes_too_little_is_named_and_not_measured(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import tensorflow as tf
 from scipy import stats
 
 from pyopbench.advise.body_draws import BodyDraws, move_draws
-from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, GENERATOR, QUANTILES, Draw
+from pyopbench.advise.draws import CHOICE, DISTRIBUTIONS, EXAMPLES, GENERATOR, Draw
 
 IMAGE = np.arange(5 * 7 * 3, dtype=np.float32).reshape(5, 7, 3)
 
@@ -83,6 +84,8 @@ BODIES = [
     ("def f(x):\n    return x + np.random.randn(*x.shape)\n", [IMAGE]),
     ("def f(x):\n    h, w = x.shape[0], x.shape[1]\n    return x[np.random.randint(0, h - 3):]\n", [1]),
     ("def f(x):\n    if x.ndim == 3:\n        x = x * np.random.rand(3)\n    return x\n", [np.array([0.1, 0.2, 0.3])]),
+    ("def f(x):\n    noise = np.random.rand(3)\n    noise *= 2\n    return x + noise\n", [np.array([0.1, 0.2, 0.3])]),
+    ("def f(x):\n    n = np.random.rand(5, 7, 3)\n    n[0][1] = 2\n    n.sort()\n    return x + n\n", [IMAGE * 1.0]),
     ("LOW = -2\ndef f(x):\n    return x * np.random.uniform(\n        low=LOW,\n        high=2,\n    )\n", [-1.5]),
 ]
 
@@ -97,8 +100,10 @@ def test_a_body_with_its_draws_as_inputs_returns_the_same_values(
     )
     loops = len(found.moved) == 1 and len(values) == 2  # one input with an element for each iteration
     given = [np.asarray(values)] if loops else [np.asarray(one) for one in values]
+    kept = deepcopy(given)
     after = function(found.text)(IMAGE, *given)
-    replay(monkeypatch, values)
+    np.testing.assert_equal(given, kept, "an input is not written to")
+    replay(monkeypatch, deepcopy(values))
     before = function(f"import numpy as np\nimport random\n{body}")(IMAGE)
     np.testing.assert_array_equal(after, before, strict=True)
 
@@ -165,10 +170,70 @@ def test_one_of_several_numbers_is_chosen(call: str, values: set[float]) -> None
     assert type(chosen[0]) is type(eval(call))
 
 
+BOUNDS = [
+    (
+        (
+            "def f(x):\n    if np.random.rand() < 0.5:\n        x = x[:, ::-1]\n"
+            "    return np.random.randint(0, x.shape[1])\n"
+        ),
+        7,
+    ),
+    (
+        (
+            "def f(x):\n    x = np.flip(x, 0) / 255.0\n    x *= 2\n    h, w = x.shape[:2]\n"
+            "    return random.randint(0, h - 2)\n"
+        ),
+        4,
+    ),
+    ("def f(x):\n    x = x[..., ::-1][:]\n    return np.random.randint(0, len(x) // 2)\n", 2),
+    (
+        "def g(a, n, m=2):\n    return random.randint(n, a.shape[1] + m)\ndef f(x):\n    return g(x.copy(), len(x))\n",
+        10,
+    ),
+    ("def g(a, m=2):\n    return random.randint(0, m)\ndef f(x):\n    return g(x, m=x.shape[1] - 1)\n", 7),
+    ("def h(b):\n    return random.randint(0, len(b))\ndef g(a):\n    return h(a)\ndef f(x):\n    return g(x)\n", 6),
+    ("def f(x):\n    return np.random.randint(0, 64 / 2)\n", 32),
+]
+
+
+@pytest.mark.parametrize(("body", "high"), BOUNDS)
+def test_a_bound_is_known_before_the_body_runs(body: str, high: int) -> None:
+    draw = draws_of(body).moved[-1]
+    assert draw.high.value({"x": IMAGE}) == high
+    generator = tf.random.Generator.from_seed(1)
+    assert int(eval(draw.tensor, {"tf": tf, GENERATOR: lambda: generator, "x": tf.constant(IMAGE)})) < high
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("def f(label, x):\n    y = x[1:] / 255.0\n    return y + np.random.normal(0, 1, y.shape), label\n", "x"),
+        ("def g(b):\n    return np.random.rand(*b[1:].shape)\ndef f(label, x):\n    return g(x[1:]), label\n", "x"),
+        ("def f(x, y):\n    z = x * y\n    return z + np.random.normal(0, 1, z.shape)\n", "x"),
+    ],
+)
+def test_an_array_is_drawn_in_the_shape_of_the_input_that_the_other_one_is_computed_from(body: str, name: str) -> None:
+    (draw,) = draws_of(body, 2).moved
+    assert draw.shape is not None
+    shapes = {"x": np.ones((4, 2)), "y": np.ones(2), "label": np.ones(())}
+    assert draw.shape.value(shapes) == list(shapes[name].shape)
+
+
+def test_rare_conditions_occur_in_examples_also_together() -> None:
+    text = "def f(x):\n    return random.random(), random.randint(0, 100), np.random.normal(size=(2, 50))\n"
+    low, high, *others = draws_of(text).examples([IMAGE])
+    assert (low[1] < 0.01, low[2] == 0, high[1] > 0.99, high[2] == 100) == (True,) * 4
+    assert (low[3] < -2.5).any()
+    assert (high[3] > 2.5).any()
+    for one in others:
+        assert 0 < one[1] < 1
+        assert abs(one[1] - one[2] / 101) > 0.01, "two draws have quantiles of their own"
+
+
 def test_the_examples_of_a_draw_are_smaller_and_larger_than_one_half() -> None:
     found = draws_of("def f(x):\n    return (np.random.rand() < 0.5, np.random.rand() < 0.5, random.randint(0, 1))\n")
     examples = found.examples([IMAGE])
-    assert len(examples) == len(QUANTILES)
+    assert len(examples) == EXAMPLES
     for place in range(len(found.moved)):
         assert {bool(one[1 + place] < 0.5) for one in examples} == {False, True}
 
@@ -224,11 +289,16 @@ def test_the_examples_of_a_draw_are_smaller_and_larger_than_one_half() -> None:
             ),
             7,
         ),
-        ("def f(x):\n    noise = np.random.rand(3)\n    noise *= 2\n    return x + noise\n", 5),
         ("def f(x, p=np.random.rand()):\n    return x * p\n", 3),
         ("def len(x):\n    return 9\ndef f(x):\n    return np.random.randint(0, len(x))\n", 6),
         ("LOW = 1\nLOW += 1\ndef f(x):\n    return np.random.uniform(LOW, 3)\n", 6),
-        ("def f(x):\n    noise = np.random.rand(3, 2)\n    noise[0][1] = 2\n    return x + noise\n", 5),
+        ("def f(x):\n    return random.randrange(0, 5 / 2)\n", 4),
+        ("def f(x):\n    np.random.seed()\n    return np.random.rand()\n", 4),
+        ("rng = np.random.default_rng(0)\ndef f(x):\n    return x * rng.random() + np.random.rand()\n", 3),
+        ("def f(x):\n    x = x[:, 1:]\n    return np.random.randint(0, x.shape[1])\n", 5),
+        ("def f(x):\n    x = np.array(x, ndmin=4) / 2\n    return np.random.randint(0, x.shape[1])\n", 5),
+        ("def g(a, n):\n    return random.randint(0, n)\ndef f(x):\n    return g(x, n=x.size)\n", 6),
+        ("def g(a, n=3):\n    return random.randint(0, n)\ndef f(x):\n    return g(*[x, 2])\n", 4),
         (
             (
                 "def f(x):\n    for b in (1, 2):\n        a = b\n        b = a\n"
@@ -294,9 +364,10 @@ def epochs(body: str, seed: Any) -> list[list[float]]:
 )
 def test_epochs_have_different_numbers_and_the_seed_of_the_program_repeats_them(body: str, seed: Any) -> None:
     tf.random.set_seed(1)
-    found = epochs(body, seed)
+    found = epochs(body, lambda _: seed(3))
     assert len({number for epoch in found for number in epoch}) == 9
-    assert epochs(body, seed) == found
+    assert epochs(body, lambda _: seed(3)) == found
+    assert epochs(body, lambda _: seed(4)) != found
 
 
 def test_the_functions_of_tensorflow_repeat_their_numbers_in_each_epoch() -> None:

@@ -64,7 +64,7 @@ def np_flip(m: Any, axis: Any = None) -> Any:
     return tf.reverse(m, np_axes(axis, m.shape.rank))
 
 
-@of_numpy("np.rot90", m="own", k="own")
+@of_numpy("np.rot90", m="own", k="number")
 def np_rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """Return an array turned by right angles."""
     first, second = np_axes(list(axes), m.shape.rank)

@@ -29,8 +29,9 @@ SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 """Types whose value hangs on the shape of their input alone."""
 
 
-MERGES = frozenset({"Merge", "RefMerge"})
-"""Types that pass on whichever input arrives: one for each output of `tf.cond`. TensorFlow does not fold them."""
+BRANCHES = frozenset({"Merge", "RefMerge", "If", "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase"})
+"""Types of branches and loops, as they are built and as they are executed. TensorFlow does not fold their results, also
+where nothing but constants leads to them."""
 
 
 def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
@@ -52,7 +53,7 @@ def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
         for given in node.input:
             if not given.startswith("^"):
                 users[given.split(":")[0]].append(node.name)
-        if node.op in ARGUMENTS or node.op in MERGES or _is_stateful(node.op):
+        if node.op in ARGUMENTS or node.op in BRANCHES or _is_stateful(node.op):
             waiting.append(node.name)
     while waiting:
         name = waiting.pop()

@@ -178,6 +178,17 @@ def test_what_depends_on_a_choice_between_two_constants_depends_on_data() -> Non
     assert [copy["LogicalNot"] for copy in counts.executed] == [1, 1]
 
 
+def test_nodes_behind_a_loop_do_not_make_up_for_nodes_that_are_merged() -> None:
+    node_graph.use_grappler(enabled=True)
+
+    def body(x: Any) -> Any:
+        loop = tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.sin(a)), (0, tf.constant(1.0, tf.float64)))
+        return tf.square(x) + 2.0 * tf.square(x) + tf.square(loop[1])
+
+    with pytest.raises(Elided):
+        require_alive({1: counts_of(body, 1)})
+
+
 def kinds_on_data(body: Callable[[Any], Any]) -> set[str]:
     graph = tf.function(body, autograph=False).get_concrete_function(tf.TensorSpec([3])).graph
     on_data = names_on_data(graph.as_graph_def().node)
