@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.advise import program as program_module
-from pyopbench.advise.program import STATE, Asked, Program, run_program
+from pyopbench.advise.program import PROGRAM, STATE, Asked, Program, run_program
 from pyopbench.model.errors import BadInput
 
 
@@ -227,3 +227,11 @@ def test_a_command_that_is_not_there_is_refused(folder: Path, tmp_path: Path) ->
     program.copy_to(tmp_path / "copy")
     with pytest.raises(BadInput):
         run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
+
+
+def test_a_run_is_told_how_far_seeds_are_shifted(folder: Path, tmp_path: Path) -> None:
+    (folder / "train.py").write_text(f"import json, os; print(json.loads(os.environ[{PROGRAM!r}])['shift'])")
+    program = Program.here([sys.executable, "train.py"], folder)
+    program.copy_to(tmp_path / "copy")
+    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False, shift=3))
+    assert run.lines[0] == "3"

@@ -6,6 +6,8 @@ The end of the warm-up is where the rest is steady.
 from __future__ import annotations
 
 import math
+from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,11 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.errors import WrongResult
 from pyopbench.worker.pipeline import measure
 from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-from pyopbench.worker.pipeline.measure import RunningPipeline, warm_up_of
+from pyopbench.worker.pipeline.measure import RunningPipeline, require_draws_apart, warm_up_of
 
 
 class BusyClock:
@@ -181,3 +184,42 @@ def test_one_outlier_late_is_not_the_end_of_a_warm_up() -> None:
     found = series(0)
     found[-2] = 100.0
     assert (warm_up_of(found) or 0) <= 12
+
+
+class StandInProcess:
+    """A process of a pool that returns given numbers, one after another."""
+
+    def __init__(self, *numbers: float) -> None:
+        self.numbers = iter(numbers)
+
+    def call(self, values: Any) -> list[Any]:
+        """Return the next number."""
+        return [np.float64(next(self.numbers))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_right"),
+    [
+        ((0.1, 0.2), (0.3, 0.4), True),
+        ((0.1, 0.2), (0.1, 0.2), False),
+        ((5.0, 5.0), (5.0, 5.0), True),  # for these inputs the body draws nothing
+    ],
+)
+def test_processes_of_a_pool_that_draw_the_same_numbers_are_found(
+    first: tuple[float, ...], second: tuple[float, ...], is_right: bool
+) -> None:
+    workers = [StandInProcess(*first), StandInProcess(*second)]
+    idle = SimpleQueue[Any]()
+    for worker in workers:
+        idle.put(worker)
+    pool = SimpleNamespace(_workers=workers, _idle=idle)
+    op = SimpleNamespace(own=SimpleNamespace(is_random=True))
+    elements = SimpleNamespace(op=op, inputs=[(np.ones(2),)])
+    context: Any = SimpleNamespace(elements=elements, pool=lambda key: pool)
+    arrangement = Arrangement("processes", "processes", "ds.map(pool)", 2, 0)
+    if is_right:
+        require_draws_apart(context, arrangement)
+    else:
+        with pytest.raises(WrongResult):
+            require_draws_apart(context, arrangement)
+    assert idle.qsize() == len(workers), "they are back in the pool"
