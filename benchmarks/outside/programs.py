@@ -48,6 +48,7 @@ KEPT = (
     "most",
     "action",
     "variant",
+    "draws",
     "why",
     "promised",
     "gain",

@@ -22,7 +22,7 @@ from scipy import stats
 import simulated_states
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.advise import attempt, turns
+from pyopbench.advise import attempt, draws, turns
 from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.interim_analyses import WITHIN_RUN
@@ -133,7 +133,8 @@ def held() -> dict[str, dict[str, Holder]]:
             size(memory.LEAST_BYTES),
         ),
         "advise.md": _exact(
-            seconds(attempt.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)
+            *(seconds(attempt.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)),
+            *(f"{100 * one:g}%" for one in draws.EXTREMES),
         ),
         "find-and-watch.md": {
             "100%": WHOLE,
