@@ -80,12 +80,20 @@ class Stage(Struct, frozen=True):
 
 
 class KeptCall(Struct):
-    """How the program calls a callback; `cell` as of a `Stage`."""
+    """How the program calls a callback.
+
+    Attributes:
+        are_tensors, is_list, dtypes, package: as of a `Placement`.
+        is_converted: has AutoGraph converted the program's function around the call, so that it converts what is
+            called there too? Keras calls losses and metrics without it.
+        stage, cell: as of a `Stage`.
+    """
 
     are_tensors: list[bool] = []
     is_list: bool = False
     dtypes: list[str] = []
     package: str = ""
+    is_converted: bool = False
     stage: Stage | None = None
     cell: str = ""
 

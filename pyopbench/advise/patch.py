@@ -43,7 +43,7 @@ class Placement:
         port_dtypes: that the port returns.
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
-        is_converted: does the patch convert the port by AutoGraph? Keras calls losses and metrics without it.
+        converts_port: does the patch convert the port by AutoGraph?
     """
 
     line: int
@@ -58,7 +58,7 @@ class Placement:
     port_dtypes: Sequence[str]
     stops_gradient: bool
     takes_list: bool = False
-    is_converted: bool = False
+    converts_port: bool = False
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def _call(  # noqa: PLR0913 - each is known where it is called
 ) -> str:
     """Return the call of the port, with conversions to the inputs and outputs of the callback."""
     tf = _tensorflow(source, found.call, found.node) or "tf"
-    port = f"{tf}.autograph.to_graph({port})" if placement.is_converted else port
+    port = f"{tf}.autograph.to_graph({port})" if placement.converts_port else port
     if elements is None:
         plain = all(placement.are_tensors)
         inputs = f"*{given}" if plain else f"*[{tf}.convert_to_tensor(one) for one in {given}]"

@@ -335,7 +335,12 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
         takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
-        is_converted=callback.mode == "graph" and answer.variant == "traced" and needs_autograph(port),
+        converts_port=(
+            callback.mode == "graph"
+            and answer.variant == "traced"
+            and not kept.call.is_converted
+            and needs_autograph(port)
+        ),
     )
 
 

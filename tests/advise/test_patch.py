@@ -47,7 +47,7 @@ def test_a_port_with_branches_or_loops_is_converted_where_keras_calls_it(body: s
     port = f"import tensorflow as tf\n\n\ndef f(x):\n{body}"
     assert needs_autograph(port) == is_needed
     call = "tf.autograph.to_graph(f_port.f)" if is_needed else "f_port.f"
-    given = replace(ONE, are_tensors=(True,), is_converted=needs_autograph(port))
+    given = replace(ONE, are_tensors=(True,), converts_port=needs_autograph(port))
     assert f"y = {call}(a)" in replaced(source("y = tf.numpy_function(f, [a], tf.float32)").encode(), [given]).decode()
 
 
@@ -77,7 +77,7 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
         ),
         (
             "y = tf.numpy_function(f, [a, b], tf.float32)",
-            replace(ONE, is_converted=True, stops_gradient=True),
+            replace(ONE, converts_port=True, stops_gradient=True),
             "y = tf.stop_gradient(tf.autograph.to_graph(f_port.f)(a, b))",
         ),
         (

@@ -72,7 +72,8 @@ class Keeper:
         """Record a function that a site calls back, and how."""
         with self.lock:
             held = self.held.setdefault(site.key, Held(site))
-            held.call = held.call or call
+            before = held.call.get("is_converted", True)
+            held.call = (held.call or call) | {"is_converted": before and call.get("is_converted", False)}
             held.codes.setdefault(getattr(function, "__code__", None) or type(function), None)
             held.last = function
             if held.first is None:
@@ -236,8 +237,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(one)
 
 
-def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return how a callback is called: which inputs are tensors, the dtypes of its outputs, and its package."""
+def describe_call(
+    inputs: Any, output_types: Any, caller: CodeType, package: str, as_dtype: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Return how a callback is called: which inputs are tensors, the dtypes of its outputs, and from which code."""
     is_list = isinstance(output_types, (list, tuple))
     listed = list(output_types) if is_list else [output_types]
     given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
@@ -246,6 +249,7 @@ def describe_call(inputs: Any, output_types: Any, package: str, as_dtype: Callab
         "is_list": is_list,
         "dtypes": [_name_of_dtype(one, as_dtype) for one in listed],
         "package": package,
+        "is_converted": GENERATED in caller.co_filename,
     }
 
 

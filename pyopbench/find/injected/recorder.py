@@ -421,8 +421,8 @@ class Recorder:
         while caller.f_back is not None and _package_of(caller).partition(".")[0] in LIBRARIES:
             # AutoGraph's copy of TensorFlow's decorator is in a file of its own, outside of TensorFlow's folder.
             caller = self._caller(caller.f_back)
-        package = _package_of(caller)
-        return describe_call(given.get("inp"), given.get("Tout"), package, self.script_ops.dtypes.as_dtype)
+        package, as_dtype = _package_of(caller), self.script_ops.dtypes.as_dtype
+        return describe_call(given.get("inp"), given.get("Tout"), caller.f_code, package, as_dtype)
 
     def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:
         """Return the call of `Dataset.map` whose function makes a callback; None if the callback is made elsewhere.

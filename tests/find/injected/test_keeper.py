@@ -189,5 +189,24 @@ def test_what_autograph_made_of_a_cell_is_taken_from_the_last_cell_that_has_it(m
     [(np.dtype("float32"), False, ["float32"]), ([np.float64, np.dtype("int64")], True, ["float64", "int64"])],
 )
 def test_a_call_is_described(outputs: Any, is_list: bool, dtypes: list[str]) -> None:
-    found = describe_call([1, np.ones(2)], outputs, "pkg", np.dtype)
-    assert found == {"are_tensors": [False, False], "is_list": is_list, "dtypes": dtypes, "package": "pkg"}
+    code = compile("1", "train.py", "eval")
+    found = describe_call([1, np.ones(2)], outputs, code, "pkg", np.dtype)
+    are = {"are_tensors": [False, False], "is_list": is_list, "dtypes": dtypes}
+    assert found == {**are, "package": "pkg", "is_converted": False}
+
+
+def test_a_call_counts_as_converted_if_every_trace_made_it_from_converted_code() -> None:
+    keeper = Keeper(1000, str(ROOT))
+    codes = {name: compile("1", f"/tmp/{name}.py", "eval") for name in ("train", "__autograph_generated_file1")}
+
+    def kept(site: Site, *names: str) -> bool:
+        for name in names:
+            keeper.called_with(site, max, describe_call([], np.float32, codes[name], "", np.dtype))
+        return bool(keeper.held[site.key].call["is_converted"])
+
+    converted, plain = "__autograph_generated_file1", "train"
+    found = [
+        kept(Site(("train.py", number, "f", "numpy_function", "graph"), "f"), *names)
+        for number, names in enumerate([(converted, converted), (plain,), (converted, plain), (plain, converted)])
+    ]
+    assert found == [True, False, False, False]
