@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,12 +58,68 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
         file: the name of the file that its body is in.
     """
     examples = examples_of(op)
-    returned = [tuple(as_array(one) for one in as_tuple(op.numpy(*as_given(example)))) for example in examples]
+    returned = [outputs_of(op, example) for example in examples]
+    unequal = _with_unequal_axes(op, examples)
+    examples, returned = [*examples, *(one for one, _ in unequal)], [*returned, *(found for _, found in unequal)]
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
     outputs = tuple(
         (dtype_of(several[0]), _shape_of(several, examples, names)) for several in zip(*returned, strict=True)
     )
     return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
+
+
+def outputs_of(op: Op, example: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what the body of an op returns for some inputs, as arrays."""
+    return tuple(as_array(one) for one in as_tuple(op.numpy(*as_given(example))))
+
+
+def outputs_of_shorter(
+    op: Op, example: Sequence[Any], axes: Collection[tuple[int, int]]
+) -> tuple[tuple[Any, ...], Any] | None:
+    """Return an example in which inputs lack the last element along an axis, and what the body returns for it.
+
+    Example inputs are often square, or have other sizes in common by chance. None if there is no such element, if the
+    body takes no such inputs, or if its outputs have another number of axes.
+
+    Args:
+        op: whose body is called.
+        example: inputs.
+        axes: positions of inputs, each with an axis.
+    """
+    shorter = list(example)
+    for place, axis in axes:
+        if np.shape(shorter[place])[axis] < 2:
+            return None
+        shorter[place] = np.delete(shorter[place], -1, axis)
+    try:
+        found = outputs_of(op, shorter)
+    except Exception:  # noqa: BLE001 - whatever the body does with what it does not take
+        return None
+    expected = outputs_of(op, example)
+    return (tuple(shorter), found) if [one.ndim for one in found] == [one.ndim for one in expected] else None
+
+
+def axes_of(example: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return the positions of inputs, each with each of its axes."""
+    return [(place, axis) for place, one in enumerate(example) for axis in range(np.ndim(one))]
+
+
+def _with_unequal_axes(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[tuple[Any, ...], Any]]:
+    """Return examples, with outputs, in which an axis differs from those that have the same size in all examples.
+
+    If the body does not take an input that is shorter along one axis, all inputs are shorter along it, or it and one
+    other axis.
+    """
+    axes, found = axes_of(examples[0]), []
+    sizes = {at: tuple(np.shape(one[at[0]])[at[1]] for one in examples) for at in axes}
+    for at in axes:
+        equal = [other for other in axes if sizes[other] == sizes[at]]
+        if len(equal) == 1 or len(set(sizes[at])) == 1:
+            continue
+        along = [other for other in equal if other[1] == at[1]]
+        tried = ({at}, {*along}, *({at, other} for other in equal))
+        found.append(next((one for each in tried if (one := outputs_of_shorter(op, examples[0], each))), None))
+    return [one for one in found if one is not None]
 
 
 def _plain(name: str) -> str:

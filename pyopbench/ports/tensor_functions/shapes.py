@@ -11,8 +11,8 @@ import tensorflow as tf
 from pyopbench.ports.tensor_functions.basics import (
     np_along,
     np_axes,
+    np_checked,
     np_known_size,
-    np_known_sizes,
     np_moved,
     np_number,
     np_sizes,
@@ -281,7 +281,12 @@ def np_pad(
     if isinstance(pad_width, dict):
         both = [pad_width.get(axis, pad_width.get(axis - rank, (0, 0))) for axis in range(rank)]
         pad_width = [one if isinstance(one, (list, tuple)) else (one, one) for one in both]
-    widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
+    if any(map(tf.is_tensor, tf.nest.flatten(pad_width))):
+        every = tf.broadcast_to(tf.convert_to_tensor(pad_width), (rank, 2))
+        array = np_checked(array, tf.reduce_all(every >= 0), "index can't contain negative values")
+        widths = [tf.unstack(each) for each in tf.unstack(every)]
+    else:
+        widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
     if mode == "constant":
         if tf.is_tensor(constant_values) or np.ndim(constant_values) == 0:
             return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
@@ -293,10 +298,25 @@ def np_pad(
         return array
     if mode not in ("reflect", "symmetric", "edge", "wrap") or reflect_type != "even":
         raise NotImplementedError(f"is not supported for mode={mode!r}")
-    for axis, (size, each) in enumerate(zip(np_known_sizes(array), widths, strict=True)):
-        if each != [0, 0]:
-            array = tf.gather(array, np.pad(np.arange(size), each, mode), axis=axis)
+    for axis, (size, each) in enumerate(zip(np_sizes(array), widths, strict=True)):
+        if any(map(tf.is_tensor, each)) or each != [0, 0]:
+            array = tf.gather(array, np_padded_places(size, each, mode), axis=axis)
     return array
+
+
+def np_padded_places(size: Any, widths: Any, mode: Any) -> Any:
+    """Return which elements of an axis are in it and in its borders, int64."""
+    if not any(map(tf.is_tensor, [size, *widths])):
+        return np.pad(np.arange(size), widths, mode)
+    size, before, after = (tf.cast(one, tf.int64) for one in (size, *widths))
+    places = np_checked(tf.range(-before, size + after), (size > 0) | (before + after == 0), "can't extend empty axis")
+    if mode == "edge":
+        return tf.clip_by_value(places, 0, size - 1)
+    if mode == "wrap":
+        return places % size
+    period = 2 * size if mode == "symmetric" else tf.maximum(2 * size - 2, 1)
+    places = places % tf.maximum(period, 1)
+    return tf.minimum(places, period - places - 1 if mode == "symmetric" else period - places)
 
 
 @of_numpy("np.split", ary="own", indices_or_sections="number")

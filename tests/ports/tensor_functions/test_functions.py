@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 import runpy
@@ -281,3 +282,27 @@ def test_the_number_of_turns_of_rot90_may_be_known_only_in_the_graph(axes: tuple
         x = np.arange(math.prod(shape)).reshape(shape)
         for k in range(-1, 5):
             np.testing.assert_array_equal(turned(x, tf.constant(k)), np.rot90(x, k, axes))
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "wrap", "symmetric", "reflect"])
+def test_sizes_and_the_width_of_a_border_may_be_known_only_in_the_graph(mode: str) -> None:
+    signature = [tf.TensorSpec([None, None, 2], tf.float64), tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.int32)]
+    padded = tf.function(
+        lambda x, before, after: table.TABLE["np.pad"].function(x, ((before, after), (1, after), (0, 0)), mode),
+        input_signature=signature,
+    )
+
+    for shape in ((1, 2, 2), (3, 4, 2), (5, 1, 2)):
+        x = np.random.default_rng(3).normal(size=shape)
+        for before, after in itertools.product((0, 1, 4, 7), (0, 2, 5)):
+            expected = np.pad(x, ((before, after), (1, after), (0, 0)), mode)  # type: ignore[call-overload]
+            np.testing.assert_array_equal(padded(x, before, after), expected)
+    for given in ((np.zeros((2, 2, 2)), -1, 0), *([] if mode == "constant" else [(np.zeros((0, 2, 2)), 1, 0)])):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            padded(*given)
+    everywhere = tf.function(lambda x, width: table.TABLE["np.pad"].function(x, width, mode))
+    np.testing.assert_array_equal(everywhere(x, tf.constant(2)), np.pad(x, 2, mode))  # type: ignore[call-overload]
+    np.testing.assert_array_equal(
+        everywhere(x, tf.constant([1, 2])),
+        np.pad(x, (1, 2), mode),  # type: ignore[call-overload]
+    )
