@@ -155,11 +155,13 @@ def require_same(op: Op, extracted: Op) -> None:
     Raises:
         CannotPort: it does not.
     """
-    example = examples_of(op, 1, 1)[0]
-    is_on_tensors = op.is_written_for_tensors
+    example, outer = examples_of(op, 1, 1)[0], op.numpy
+    inputs = as_given(example)
+    if op.is_written_for_tensors and op.py_function is not None:
+        outer, inputs = op.py_function, tuple(map(tf.constant, example))
+    # What stands around the body may seed it.
     expected, found = (
-        as_outputs(body(*map(tf.constant, example)) if is_on_tensors else around(op.numpy, body)(*as_given(example)))
-        for body in (written(op.numpy), written(extracted.numpy))
+        as_outputs(around(outer, body)(*inputs)) for body in (written(op.numpy), written(extracted.numpy))
     )
     if len(found) != len(expected) or not all(map(is_same, found, expected)):
         raise CannotPort(

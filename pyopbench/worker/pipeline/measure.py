@@ -14,7 +14,7 @@ import math
 import multiprocessing
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +32,7 @@ from pyopbench.model.arrangement import (
     Arrangement,
     body_key,
     read_body_key,
+    read_key,
     thread_counts,
 )
 from pyopbench.model.case import GPU, PIPELINE, Case, Failure
@@ -44,7 +45,14 @@ from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.ports.arrays import as_given, byte_count
 from pyopbench.worker import environment
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, port_of_batch, usual_batch
+from pyopbench.worker.pipeline.form import (
+    Build,
+    PipelineContext,
+    PipelineSettings,
+    port_of_batch,
+    usual_batch,
+    written_module,
+)
 from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
 from pyopbench.worker.pipeline.training_step import SimulatedStep
@@ -634,7 +642,12 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
         raise
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {first.runner: error}
+    planned = [one.batch for key in by_key if (one := read_key(key)) is not None and one.form == "pydataset"]
+    if planned:  # the process that planned timed the body, and chose how many elements are delivered at a time
+        context.elements = replace(context.elements, step_elements=planned[0])
     arranged = {one.key: (one, build) for one, build in arrange_all(context)}
+    if context.elements.op.own is not None and context.elements.op.own.is_random:
+        _write_files([arranged[key][0] for key in by_key if key in arranged], context)
     known = {key: (elements, seconds) for key, (elements, seconds) in request["known"].items()}
     found: Made = {}
     warm: dict[str, tuple[float, float]] = {}
@@ -664,6 +677,16 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
         if isinstance(made, ElementsOfPipeline) and (key in (CURRENT, STEP) or made.warm_up.is_precise):
             warm[key] = (arranged[key][0].effort, made.warm_up.seconds_per_element)
     return found
+
+
+def _write_files(arrangements: Iterable[Arrangement], context: PipelineContext) -> None:
+    """Write the files of arrangements before any pipeline begins.
+
+    Writing compares calls of a body that is seeded, and a pipeline that fills its buffers would draw in between.
+    """
+    for one in arrangements:
+        with suppress(Exception):  # whoever takes it gets the error
+            written_module(one, context)
 
 
 def _source_of(

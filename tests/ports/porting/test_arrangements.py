@@ -18,6 +18,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
+from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.refusal import CannotPort
 
 SOURCE = """
@@ -196,3 +197,18 @@ def test_as_many_calls_as_tensorflow_chooses() -> None:
     found = read_key("map parallel=AUTOTUNE")
     assert found is not None
     assert found.parallel == AUTOTUNE
+
+
+@pytest.mark.parametrize("kind", ["numpy", "py_function"])
+def test_a_body_that_is_seeded_is_compared_with_its_copy_under_the_same_seed(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "noisy.py"
+    path.write_text(
+        "import numpy as np\nfrom pyopbench import OwnOp\n"
+        f"def noisy(x):\n    return np.asarray(x) + np.random.random(len(x))\n"
+        f"OP = OwnOp({kind}=noisy, inputs=lambda size, rng: (rng.random(size),), sizes=(4,), differentiable=(),\n"
+        "    seed_with='np.random.seed({seed})')\n",
+        encoding="utf-8",
+    )
+    op = load_own(read_target(str(path), [], []))
+    text = write_arrangement(op, "processes", "numpy_function" if kind == "numpy" else "py_function").text
+    assert "def outputs_of" in text

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,13 +13,17 @@ import pytest
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, body_key, read_body_key, thread_counts
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import Unsupported
+from pyopbench.model.own_target import read_target
+from pyopbench.ops.own.load import load_own
 from pyopbench.worker.measure import WarmGroups
 from pyopbench.worker.pipeline import measure
+from pyopbench.worker.pipeline.elements import make_elements
 from pyopbench.worker.pipeline.measure import WarmUp, describe_pipelines, prepare_pipelines
 
 CURRENT = Arrangement("map", "keep", "ds.map(f)")
 BATCH = Arrangement("batch_body", "batch", "ds.batch(32).map(f)", batch=32)
 PORT = Arrangement("port", "port", "ds.map(native)", AUTOTUNE, 0, "native", 4.0)
+POOL = Arrangement("processes", "processes", "outputs_of", 2)
 TRIED = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 2.0, is_attempt=True)
 ALL = (TRIED, BATCH, PORT, CURRENT)
 ON_CPU: dict[str, Any] = {"placement": "cpu", "step_seconds": 0.0, "step_elements": 32}
@@ -49,7 +55,9 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
                 raise ValueError("no")
             return FakeSource(WarmUp(True, 64, 0.1, seconds[key]))
 
-        monkeypatch.setattr(measure, "_context_of", lambda asked: None)
+        op = SimpleNamespace(own=None)
+        context = SimpleNamespace(elements=SimpleNamespace(op=op))
+        monkeypatch.setattr(measure, "_context_of", lambda asked: context)
         monkeypatch.setattr(measure, "arrange_all", lambda context: [(one, lambda context: None) for one in ALL])
         monkeypatch.setattr(measure, "_source_of", source)
         monkeypatch.setattr(measure, "ElementsOfPipeline", FakeSource)
@@ -198,3 +206,51 @@ def test_no_port_is_left_out_because_of_what_is_known_badly(
     monkeypatch.setitem(globals(), "WarmUp", lambda steady, *rest: warm_up(is_steady, *rest, spread=spread))
     found, _ = prepared({**ALIKE, CURRENT.key: 1e-2})
     assert (not isinstance(found[TRIED.key], Unsupported)) == is_tried
+
+
+RANDOM = """
+import numpy as np
+from pyopbench import OwnOp
+def noisy(x):
+    return x + np.random.random(len(x))
+OP = OwnOp(numpy=noisy, inputs=lambda size, rng: (rng.random(size),), sizes=(4,), seed_with="np.random.seed({seed})")
+"""
+
+
+def test_the_file_of_a_pool_is_written_while_no_other_pipeline_draws_random_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "noisy.py"
+    path.write_text(RANDOM, encoding="utf-8")
+    op = load_own(read_target(str(path), [], []))
+    written: list[tuple[str, int]] = []
+    running: list[str] = []
+    cases = [replace(case_of(one), op=op.name, size=4, dtype="float64") for one in (CURRENT, POOL)]
+    elements = SimpleNamespace(op=op)
+    context = SimpleNamespace(elements=elements)
+
+    def source(key: str, *_: Any) -> FakeSource:
+        running.append(key)
+        return FakeSource(WarmUp(True, 64, 0.1, 1e-3))
+
+    monkeypatch.setattr(measure, "_context_of", lambda asked: context)
+    monkeypatch.setattr(
+        measure, "arrange_all", lambda context: [(one, lambda context: None) for one in (CURRENT, POOL)]
+    )
+    monkeypatch.setattr(measure, "written_module", lambda one, context: written.append((one.key, len(running))))
+    monkeypatch.setattr(measure, "_source_of", source)
+    monkeypatch.setattr(measure, "ElementsOfPipeline", FakeSource)
+    prepare_pipelines(cases, {"plan_request": ASKED, "known": {}}, lambda case: None)
+    assert sorted(written) == [(CURRENT.key, 0), (POOL.key, 0)]
+    assert sorted(running) == [CURRENT.key, POOL.key]
+
+
+def test_the_worker_delivers_as_many_elements_as_were_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process times the body itself, and would choose another number."""
+    elements = make_elements("cube", "numpy_function", 10, "float32", 8)
+    context = SimpleNamespace(elements=elements)
+    planned = Arrangement("pydataset", "outside", "fit", 2, 4 if elements.delivered != 4 else 8)
+    monkeypatch.setattr(measure, "_context_of", lambda asked: context)
+    monkeypatch.setattr(measure, "arrange_all", lambda context: [])
+    prepare_pipelines([case_of(planned)], {"plan_request": ASKED, "known": {}}, lambda case: None)
+    assert context.elements.delivered == planned.batch
