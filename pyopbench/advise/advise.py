@@ -16,7 +16,7 @@ from pyopbench.advise import turns
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Answer, leave
 from pyopbench.advise.attempt import RECORDING_FOLDER, Attempt, Options, Tools, read_stored
-from pyopbench.advise.callbacks import Step, assess, callbacks_of, read_kept
+from pyopbench.advise.callbacks import Step, Unit, assess, callbacks_of, read_kept
 from pyopbench.advise.notebook import Cells, is_notebook, locate
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import Trial
@@ -144,7 +144,8 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
     original = {file: path for file in files if (path := attempt.program.original(file, copy))}
     steps = run.elements if run.elements >= turns.LEAST_ELEMENTS else 1.0
     waited = usage.input_share.waited if usage.input_share is not None else 0.0
-    step = Step(turns.seconds_of(run, run.elements), steps, waited)
+    unit: Unit = "step" if run.elements >= turns.LEAST_ELEMENTS else "run"
+    step = Step(turns.seconds_of(run, run.elements), steps, waited, unit)
     rows = []
     for callback in callbacks_of(usage, kept, original):
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
@@ -180,7 +181,7 @@ def _answer(attempt: Attempt, advice: Advice) -> None:
             share = attempt.left_seconds() * 0.5 / (len(waiting) - done)
             budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
             attempt.listener.say(
-                f"{row.callback.title}: measuring for {formatting.duration(budget)}; "
+                f"{row.callback.title}: measuring for at most {formatting.duration(budget)}; "
                 f"{formatting.duration(max(attempt.left_seconds(), 0))} of the budget left"
             )
             answer = attempt.tools.decide(row.callback, advice.step, place, budget, attempt.options.minimum_effect)

@@ -100,7 +100,7 @@ if __name__ == "__main__":
     print("passed: test_values")
 '''
 
-Obstacle: TypeAlias = Literal["", "not_measured", "no_port", "no_gain", "withdrawn"]
+Obstacle: TypeAlias = Literal["", "not_measured", "no_port", "no_gain", "withdrawn", "differs"]
 
 
 @dataclass(frozen=True)
@@ -357,8 +357,10 @@ def _why_kept(callback: Callback, judgement: Judgement, decision: Decision) -> s
         mine = failed[failed["variant"] == variant]
         if len(mine):
             said.append(f"{variant}: {_last(mine['reason'].iloc[0])}")
-    nothing = isinstance(decision.reason, NoCandidate)
-    return ". ".join(["no port could be measured" if nothing else decision.reason.text(), *said])
+    reason = decision.reason.text()
+    if isinstance(decision.reason, NoCandidate):
+        reason = "no port could be measured" if ports_of(callback) else "no port is tried for it"
+    return ". ".join([reason, *said])
 
 
 def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tuple[str, str, str] | str:

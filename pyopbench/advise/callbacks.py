@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -61,6 +61,10 @@ class KeptSource(Struct):
     fix: str = ""
 
 
+Unit: TypeAlias = Literal["step", "run"]
+"""What is timed: an element that the program takes from its input, or the whole run after TensorFlow's import."""
+
+
 class Stage(Struct, frozen=True):
     """The call of `Dataset.map` in whose function a callback is made.
 
@@ -104,7 +108,7 @@ class KeptSite(Struct):
     key: list[Any]
     examples: list[KeptExample]
     source: KeptSource
-    has_changed: bool
+    changed: list[str]
     bodies: int
     call: KeptCall
     refused: str
@@ -215,9 +219,11 @@ class Callback:
         if kept.bodies > 1:
             return f"the line calls {kept.bodies} different functions"
         if not kept.source.text:
-            return f"its source cannot be extracted: {kept.source.refused}"
-        if kept.has_changed:
-            return "it reads values that the program changes while it runs"
+            fix = f" ({kept.source.fix})" if kept.source.fix else ""
+            return f"its source cannot be extracted: {kept.source.refused}{fix}"
+        if kept.changed:
+            names = ", ".join(f"`{one}`" for one in kept.changed)
+            return f"the program changes {names} while it runs, which it reads (take it as an argument)"
         if not kept.call.dtypes or not kept.examples[0].outputs:
             return "it returns nothing, so it is called for its side effects"
         if self.mode == "eager" and self.kind != "py_function":
@@ -324,11 +330,13 @@ class Step:
         seconds: that it takes.
         steps: how many were recorded.
         waited: share of the time that the program waited for its input.
+        unit: `step`, or `run` if the program takes too few elements, so that it is timed as a whole.
     """
 
     seconds: float
     steps: float
     waited: float
+    unit: Unit = "step"
 
 
 def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:

@@ -35,12 +35,20 @@ OBSTACLES: Mapping[Obstacle, str] = {
     "no_port": "{} cannot be replaced as the program is written: change what the reasons name, and run advise again.",
     "not_measured": "{} could not be measured: mend what the reasons name, and run advise again.",
     "withdrawn": (
-        "For {}, changes were tried and withdrawn, see the reasons: if the runs vary or no time was left, run "
-        "advise again with a larger --budget on an idle machine."
+        "For {}, changes were tried and withdrawn, because the program was not shown to be faster: if the runs vary or "
+        "no time was left, run advise again with a larger --budget on an idle machine."
     ),
-    "no_gain": "For {}, no change is worth it: there is nothing to do.",
+    "differs": "For {}, changes were withdrawn, because the program failed or gave other results: see the reasons.",
+    "no_gain": "For {}, no change that advise can make is worth it.",
 }
 """Obstacle -> what to do about callbacks that are left alone because of it; the reasons have the details."""
+
+
+def title(advice: Advice) -> str:
+    """Return the title of the table, which says what the shares are of."""
+    if advice.step.unit == "run":
+        return "Callbacks, as shares of the whole run, from the import of TensorFlow"
+    return "Callbacks, as shares of a step of the program"
 
 
 def rows(advice: Advice) -> list[tuple[str, ...]]:
@@ -200,7 +208,7 @@ def write(advice: Advice) -> Path:
     html = template.render(
         program=shlex.join(advice.program.command),
         answer=headline(advice),
-        table=Table(COLUMNS, tuple(rows(advice)), "Callbacks, the costliest first"),
+        table=Table(COLUMNS, tuple(rows(advice)), f"{title(advice)}; the costliest first"),
         blocks=blocks,
         policy="",
         style=Markup(page.source("page.css")),

@@ -14,7 +14,7 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, Advice, Withdrawn
-from pyopbench.advise.answers import OUTPUTS, Answer, output_dtypes
+from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
 from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
@@ -118,7 +118,7 @@ class Trial:
                 if not reason:
                     left.append(number)
                     break
-                self._withdraw(number, reason)
+                self._withdraw(number, reason, obstacle="no_port")
         return left
 
     def _why_not_placed(self, number: int) -> str:
@@ -137,14 +137,16 @@ class Trial:
     def _are_compiled(self, numbers: Sequence[int]) -> bool:
         return any("njit" in self.advice.rows[number].answer.variant for number in numbers)
 
-    def _withdraw(self, number: int, why: str, realised: Realised | None = None) -> None:
+    def _withdraw(
+        self, number: int, why: str, realised: Realised | None = None, obstacle: Obstacle = "withdrawn"
+    ) -> None:
         """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
         row = self.advice.rows[number]
         callback, answer = row.callback, row.answer
         self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised))
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
         why = f"{answer.text}: withdrawn: {why}"
-        left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle="withdrawn")
+        left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle=obstacle)
         if answer.rest and self.attempt.left_seconds() < self._turns_seconds:
             others = formatting.listing([variant_text(one.variant) for one in answer.rest])
             left = replace(left, why=f"{left.why}. No time was left to try {others}")
@@ -268,9 +270,10 @@ class Trial:
             differing |= {number: mine[0]} if mine else {}
         for number in numbers:
             if number in differing:
-                self._withdraw(number, differing[number].text())
+                self._withdraw(number, differing[number].text(), obstacle="differs")
             elif not differing:  # none alone does, all together do
-                self._withdraw(number, f"together with the other changes: {found[0].text()}")
+                why = f"together with the other changes: {found[0].text()}"
+                self._withdraw(number, why, obstacle="differs")
         return self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
 
     def _accept(self, numbers: list[int], before: list[Run], after: list[Run]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from pyopbench.advise.callbacks import Unit
 from pyopbench.advise.program import Run
 from pyopbench.stats.estimate import Floats
 
@@ -52,7 +53,7 @@ class Realised:
     """How a change affects the time that a program takes.
 
     Attributes:
-        unit: what is timed: `step`, an element of its input, or `run`, the whole program after TensorFlow's import.
+        unit: what is timed.
         before_seconds, after_seconds: of a step, the mean over the runs.
         saved: share of the time that is saved; nan where nothing could be timed.
         low, high: its interval.
@@ -61,7 +62,7 @@ class Realised:
             larger graph; nan if the whole run is the step.
     """
 
-    unit: str
+    unit: Unit
     before_seconds: float
     after_seconds: float
     saved: float
@@ -87,7 +88,7 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
     Each run gives one number. The interval is over runs: Welch's, for the difference of the logs.
     """
     most = min((run.elements for run in (*before, *after)), default=0)
-    unit = "step" if most >= LEAST_ELEMENTS else "run"
+    unit: Unit = "step" if most >= LEAST_ELEMENTS else "run"
     sides = [np.array([seconds_of(run, most) for run in side], np.float64) for side in (before, after)]
     means = [float(side.mean()) if side.size else math.nan for side in sides]
     runs = min(side.size for side in sides)

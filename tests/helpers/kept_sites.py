@@ -21,7 +21,7 @@ def kept_of(folder: Path, *arrays: Any, **changes: Any) -> KeptSite:
         ["train.py", 3, "f", "numpy_function", "graph"],
         examples,
         KeptSource("def scale(x):\n    return 2 * x\n", "scale"),
-        False,
+        [],
         1,
         KeptCall([True], False, ["float32"], ""),
         "",

@@ -6,6 +6,7 @@ without it a program is recorded without sources.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import linecache
@@ -140,7 +141,7 @@ class Keeper:
                         "key": list(held.site.key),
                         "examples": examples,
                         "source": held.source,
-                        "has_changed": self._has_changed(held),
+                        "changed": self._changed(held),
                         "bodies": len(held.codes),
                         "call": held.call,
                         "refused": held.refused,
@@ -149,12 +150,16 @@ class Keeper:
         (scratch / "kept.json").write_text(json.dumps(sites), encoding="utf-8")
         scratch.replace(folder)
 
-    def _has_changed(self, held: Held) -> bool:
-        """Does the function read values that have changed, so that its source is now different?"""
+    def _changed(self, held: Held) -> list[str]:
+        """Return what the function reads that has changed since, as the code spells it."""
         if "text" not in held.source or not held.examples:
-            return False
+            return []
         again = self._source(held, held.last, len(held.examples[0][0]))
-        return "text" in again and again["text"] != held.source["text"]
+        if "text" not in again or again["text"] == held.source["text"]:
+            return []
+        before, after = (_constants(one["text"]) for one in (held.source, again))
+        names = [name for name, value in before.items() if after.get(name) != value]
+        return [_spelled(name, held.last) for name in names] or [held.source["name"]]
 
     def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
         """Return the source of a function with all it needs (`text`, `name`), or why it has none (`refused`).
@@ -170,6 +175,29 @@ class Keeper:
         except Exception as error:  # noqa: BLE001 - it cannot be extracted, or pyopbench cannot be imported
             why, place = getattr(error, "why", None) or repr(error), getattr(error, "place", None)
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
+
+
+def _constants(text: str) -> dict[str, str]:
+    """Return the values that a module assigns at its top level, as source, by name."""
+    statements = [one for one in ast.parse(text).body if isinstance(one, ast.Assign)]
+    return {ast.unparse(one.targets[0]): ast.unparse(one.value) for one in statements}
+
+
+def _spelled(name: str, function: Any) -> str:
+    """Return an attribute as the file of a function reads it, by the name of the constant that it is extracted to."""
+    constant_name = importlib.import_module(EXTRACTOR).constant_name
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    try:
+        tree = ast.parse(cell_text(file) or Path(file).read_bytes())
+    except (OSError, SyntaxError):
+        return name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            path = text.split(".")
+            if constant_name(path[1:] if path[0] in ("self", "cls") else path) == name:
+                return text
+    return name
 
 
 class NotFound(LookupError):

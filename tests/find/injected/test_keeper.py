@@ -6,6 +6,7 @@ import json
 import linecache
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,24 @@ def test_a_body_that_reads_what_changes_is_noticed(
     keeper: Keeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call(keeper, scale, np.ones(2))
-    assert not kept(keeper, tmp_path / "a")["has_changed"]
+    assert not kept(keeper, tmp_path / "a")["changed"]
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
-    assert kept(keeper, tmp_path / "b")["has_changed"]
+    assert kept(keeper, tmp_path / "b")["changed"] == ["FACTOR"]
+
+
+class Scaler:
+    def __init__(self) -> None:
+        self.limits = SimpleNamespace(upper=1.0)
+
+    def scaled(self, x: Any) -> Any:
+        return x * self.limits.upper
+
+
+def test_an_attribute_that_changes_is_named_as_the_code_spells_it(keeper: Keeper, tmp_path: Path) -> None:
+    scaler = Scaler()
+    call(keeper, scaler.scaled, np.ones(2))
+    scaler.limits.upper = 2.0
+    assert kept(keeper, tmp_path)["changed"] == ["self.limits.upper"]
 
 
 def test_what_has_no_source_is_kept_with_the_reason(keeper: Keeper, tmp_path: Path) -> None:
