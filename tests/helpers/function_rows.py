@@ -142,6 +142,7 @@ v: np.atleast_1d(x); np.atleast_2d(x); np.atleast_3d(x); np.broadcast_to(x, (2, 
 o m c: np.atleast_1d(x); np.atleast_2d(x); np.atleast_3d(x); np.copy(x); np.ndim(x) * x; np.array(x); np.asarray(x)
 m i: np.concatenate([x, x * 2]); np.concatenate([x, x], axis=1); np.concatenate([x, x], axis=None); np.stack([x, x + 1]); np.stack([x, x], axis=-1)
 v m i c: np.vstack([x, x]); np.row_stack([x, x]); np.hstack([x, x]); np.dstack([x, x]); np.column_stack([x, x]); np.append(x, x); np.append(x, 1); np.append(x, x, axis=0)
+m i v: np.concatenate([x, x], dtype=np.float32); np.concatenate([x, x * 0.5], axis=None, dtype=float)
 m i: np.block([[x, x], [x * 2, x]]); np.block([x, x]); np.concatenate([x, np.ones((1, 4))])
 v i l: np.insert(x, 1, 9); np.insert(x, [0, 2], [5, 6]); np.insert(x, 0, x[:2]); np.delete(x, 1); np.delete(x, [0, -1])
 m i: np.insert(x, 1, 9, axis=0); np.insert(x, 1, x[:, 0], axis=1); np.insert(x, 1, x[:, :1], axis=1); np.insert(x, [1], x[:, :2], axis=1); np.delete(x, 0, axis=1); np.delete(x, [0, 2], axis=0); np.insert(x, -1, 0, axis=-1)

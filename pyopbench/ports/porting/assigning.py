@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.source_text import NUMBER, number_of
-from pyopbench.ports.porting.control_flow import dtype_of_name, is_sequence_where_ways_meet
+from pyopbench.ports.porting.control_flow import carried, dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
 from pyopbench.ports.porting.indexing import (
     IndexEntry,
@@ -137,7 +137,7 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
         return _in_lines(node, [_with_shape(code, one, node.value) for one in node.targets])
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
-        if any(_is_changed(code, one, value) for one in node.targets):
+        if any(_is_changed(code, one, value) for one in node.targets) or _casts(code, node):
             return _one_by_one(code, node)
         if len(node.targets) == 1 and code.is_tensor(value):
             names = code.source.text(*code.source.span(target))
@@ -198,6 +198,20 @@ def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
     return isinstance(target, ast.Name) and (assign_name(code, target, value) or "").startswith(f"{target.id} = tf.con")
 
 
+def _casts(code: TypedCode, node: ast.Assign) -> list[str]:
+    """Return the statements behind an unpacked result that make tensors of numbers which meet a tensor elsewhere."""
+    target = node.targets[0]
+    if len(node.targets) > 1 or isinstance(node.value, ast.Tuple | ast.List):
+        return []
+    names = [one.id for one in getattr(target, "elts", []) if isinstance(one, ast.Name)]
+    found = {name: dtype_of_name(code, name) for name in names}
+    return [
+        f"{name} = tf.cast({name}, tf.{dtype})"
+        for name, dtype in found.items()
+        if dtype and any(one.kind == NUMBER_KIND for one in carried(code, name))
+    ]
+
+
 def _in_lines(node: ast.stmt, several: list[str]) -> str:
     return ("\n" + " " * node.col_offset).join(several)
 
@@ -241,7 +255,7 @@ def _one_by_one(code: Any, node: ast.Assign) -> str:
         made.append(code.fresh("item"))
         lines += _to(code, one, made[-1], max(code.one(value).rank - 1, 0), node)
     text = f"tf.unstack({code.write(value)})" if code.is_tensor(value) else code.write(value)
-    return _in_lines(node, [f"{', '.join(made)} = {text}", *lines])
+    return _in_lines(node, [f"{', '.join(made)} = {text}", *lines, *_casts(code, node)])
 
 
 def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:

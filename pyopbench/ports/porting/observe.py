@@ -199,7 +199,7 @@ def observe(
         turned = runs.not_taken()
         if turned is None:
             break
-        runs.run_all(dict([turned]), may_fail=True)
+        runs.run_all(turned, may_fail=True)
     return observed
 
 
@@ -221,6 +221,7 @@ class _Runs:
         self.observed = observed
         self.most_unrolled = most_unrolled
         self.answers: dict[Place, set[bool]] = {}
+        self.reached: dict[Place, dict[Place, bool]] = {}  # with which decisions turned around
         self.turned: set[Place] = set()
         self.outside: dict[int, tuple[Any, Origin]] = {}
         self.shapes: dict[tuple[Any, ...], tuple[int, ...]] = {}
@@ -262,12 +263,17 @@ class _Runs:
             }
         return self.names[path, function]
 
-    def not_taken(self) -> tuple[Place, bool] | None:
-        """Return a decision of which only one answer was seen, with the other one."""
+    def answered(self, place: Place, *, answer: bool) -> None:
+        """Note the answer of a decision."""
+        self.answers.setdefault(place, set()).add(answer)
+        self.reached.setdefault(place, dict(self.forced))
+
+    def not_taken(self) -> dict[Place, bool] | None:
+        """Return a decision of which only one answer was seen, with the other one, and those that lead to it."""
         for place, answers in self.answers.items():
             if len(answers) == 1 and place in self.observed.decided and place not in self.turned:
                 self.turned.add(place)
-                return place, not next(iter(answers))
+                return {**self.reached[place], place: not next(iter(answers))}
         return None
 
     def run_all(self, forced: dict[Place, bool], *, may_fail: bool = False) -> None:
@@ -489,7 +495,7 @@ class _Watcher:
             self.frames[-1] = True
         place = (self.path, number)
         self.runs.observed.decided.add(place)
-        self.runs.answers.setdefault(place, set()).add(bool(value))
+        self.runs.answered(place, answer=bool(value))
         if place in self.runs.forced:
             self.runs.is_off_course = True
             return self.runs.forced[place]
@@ -572,7 +578,7 @@ class _Watcher:
             runs.operations += CONDITION
             if loop >= 0:
                 runs.observed.joining.add((self.path, loop))
-            runs.answers.setdefault(place, set()).add(answer)
+            runs.answered(place, answer=answer)
             if place in runs.forced:
                 runs.is_off_course = runs.is_off_course or runs.forced[place] != answer
                 return runs.forced[place]
@@ -610,7 +616,7 @@ class _Watcher:
         answer = bool(value)
         if depends(value) or length_depends(value):
             runs.observed.decided.add(loop.place)
-            runs.answers.setdefault(loop.place, set()).add(answer)
+            runs.answered(loop.place, answer=answer)
             if not answer and not loop.rounds and runs.forced.get(loop.place):
                 runs.is_off_course = True
                 return True

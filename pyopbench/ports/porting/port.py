@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -156,12 +156,12 @@ def require_same(op: Op, extracted: Op) -> None:
         CannotPort: it does not.
     """
     example, outer = examples_of(op, 1, 1)[0], op.numpy
-    inputs = as_given(example)
+    given: Callable[[Sequence[Any]], tuple[Any, ...]] = as_given  # a copy for each call: a body may write to it
     if op.is_written_for_tensors and op.py_function is not None:
-        outer, inputs = op.py_function, tuple(map(tf.constant, example))
+        outer, given = op.py_function, lambda arrays: tuple(map(tf.constant, arrays))
     # What stands around the body may seed it.
     expected, found = (
-        as_outputs(around(outer, body)(*inputs)) for body in (written(op.numpy), written(extracted.numpy))
+        as_outputs(around(outer, body)(*given(example))) for body in (written(op.numpy), written(extracted.numpy))
     )
     if len(found) != len(expected) or not all(map(is_same, found, expected)):
         raise CannotPort(

@@ -56,7 +56,7 @@ def squeeze(given: Given) -> str:
     return f"tf.squeeze({joined([given.code.tensor(given['a']), given.option('axis')])})"
 
 
-@written("np.concatenate", "arrays axis")
+@written("np.concatenate", "arrays axis | dtype")
 def concatenate(given: Given) -> str:
     """Return arrays one behind the other."""
     if given.get("axis") is None and "axis" in given.by_name:

@@ -71,6 +71,15 @@ BODIES = {
         "ok = bool(x[0] > 0.5)\n    for i in range(3):\n        if ok:\n            x = x + 1\n"
         "        ok = np.any(x > 2)\n    return x * 1.0"
     ),
+    "a way behind two decisions that no example takes": (
+        "a = x.astype(np.float32)\n    if a.sum() < 90:\n        y = a * 2\n    elif a.sum() < 99:\n        y = a * 3\n"
+        "    else:\n        y = (np.linspace(0, 1, 6) - a).astype(np.float32)\n    return y"
+    ),
+    "a number that one of two functions returns": (
+        "def low(v):\n        return v * 2, 7\n\n    def high(v):\n        if v[0] > 0.5:\n            kind = 1\n"
+        "        else:\n            kind = 2\n        return v * 3, kind\n\n    if x.sum() < 3:\n"
+        "        y, kind = low(x)\n    else:\n        y, kind = high(x)\n    return y, np.int64(kind)"
+    ),
     "a raise that guards": "if x.sum() < 0:\n        raise ValueError('negative')\n    return x * 2",
     "an assertion": "assert x.min() >= 0, 'negative'\n    return x * 2",
     "a tuple that is carried": (
