@@ -520,15 +520,19 @@ class CallsOfBody:
         """Nobody asks how long a single call takes."""
 
 
-def call_twice_in_each(pool: Any, values: Sequence[Any]) -> list[list[Any]]:
-    """Call the body with arrays, twice in each process of a pool, and return both results of each process.
+LEAST_CALLS, MOST_CALLS, SECONDS_OF_CALLS = 4, 32, 0.5
+"""Calls in each process by which it is seen whether they draw apart: two processes may toss the same side of a coin."""
+
+
+def call_in_each(pool: Any, values: Sequence[Any], calls: int) -> list[list[Any]]:
+    """Call the body with arrays so many times in each process of a pool, and return the results of each process.
 
     The pool may be computing elements ahead, and an answer goes to whoever waits for one. So all processes are taken
     out of the pool first.
     """
     held = [pool._idle.get() for _ in pool._workers]
     try:
-        return [[worker.call(values), worker.call(values)] for worker in held]
+        return [[worker.call(values) for _ in range(calls)] for worker in held]
     finally:
         for worker in held:
             pool._idle.put(worker)
@@ -545,15 +549,20 @@ def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> N
         return
     inputs = context.elements.inputs[0]
     given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
-    drawn = call_twice_in_each(context.pool(arrangement.key), given)
-    if any(all(map(np.array_equal, one, other)) for one, other in drawn):
+    calls = int(np.clip(SECONDS_OF_CALLS / max(context.elements.body_seconds, 1e-9), LEAST_CALLS, MOST_CALLS))
+    drawn = call_in_each(context.pool(arrangement.key), given, calls)
+    if any(all(_are_equal(one, mine[0]) for one in mine) for mine in drawn):
         return  # for these inputs it draws nothing
-    for (one, _), (other, _) in itertools.combinations(drawn, 2):
-        if all(map(np.array_equal, one, other)):
+    for mine, others in itertools.combinations(drawn, 2):
+        if all(map(_are_equal, mine, others)):
             raise WrongResult(
                 "two processes of the pool draw the same random numbers: importing the file creates a generator with "
                 "a fixed seed; draw from np.random, or create the generator from a seed that is an input"
             )
+
+
+def _are_equal(outputs: Sequence[Any], others: Sequence[Any]) -> bool:
+    return all(map(np.array_equal, outputs, others))
 
 
 class ElementsOfPipeline:

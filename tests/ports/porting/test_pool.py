@@ -19,7 +19,7 @@ import pytest
 
 from pyopbench.model.modules import load_file
 from pyopbench.ports.porting import pool
-from pyopbench.worker.pipeline.measure import call_twice_in_each
+from pyopbench.worker.pipeline.measure import call_in_each
 
 WAIT_MILLISECONDS = 20_000
 BODY = '''
@@ -155,16 +155,17 @@ def test_processes_draw_apart_and_the_same_again_with_the_same_seed(module: Modu
     assert len({*map(tuple, draws)}) == len(draws)
 
 
-def test_each_process_of_a_pool_is_called_twice_while_other_threads_call(module: ModuleType, stack: ExitStack) -> None:
+def test_each_process_of_a_pool_is_called_while_other_threads_call(module: ModuleType, stack: ExitStack) -> None:
     made = stack.enter_context(module.Pool(2))
     with ThreadPoolExecutor(4) as threads:
         others = threads.map(lambda number: made.call(GOOD * number)[0], range(10, 210))
-        found = [call_twice_in_each(made, [GOOD]) for _ in range(20)]
+        found = [call_in_each(made, [GOOD], 3) for _ in range(20)]
         for number, one in zip(range(10, 210), others, strict=True):
             np.testing.assert_array_equal(one, 2 * number * GOOD)
     for each in found:
         assert len(each) == 2
-        for answer in (one for twice in each for one in twice):
+        assert [len(answers) for answers in each] == [3, 3]
+        for answer in (one for answers in each for one in answers):
             np.testing.assert_array_equal(answer[0], 2 * GOOD)
 
 

@@ -200,9 +200,11 @@ class StandInProcess:
 @pytest.mark.parametrize(
     ("first", "second", "is_right"),
     [
-        ((0.1, 0.2), (0.3, 0.4), True),
-        ((0.1, 0.2), (0.1, 0.2), False),
-        ((5.0, 5.0), (5.0, 5.0), True),  # for these inputs the body draws nothing
+        ((0.1, 0.2, 0.3, 0.4), (0.5, 0.6, 0.7, 0.8), True),
+        ((0.1, 0.2, 0.3, 0.4), (0.1, 0.2, 0.3, 0.4), False),
+        ((1.0, 0.0, 0.0, 1.0), (1.0, 0.0, 1.0, 1.0), True),  # coins that begin alike
+        ((1.0, 1.0, 0.0, 1.0), (1.0, 1.0, 0.0, 1.0), False),
+        ((5.0, 5.0, 5.0, 5.0), (5.0, 5.0, 5.0, 5.0), True),  # for these inputs the body draws nothing
     ],
 )
 def test_processes_of_a_pool_that_draw_the_same_numbers_are_found(
@@ -214,7 +216,7 @@ def test_processes_of_a_pool_that_draw_the_same_numbers_are_found(
         idle.put(worker)
     pool = SimpleNamespace(_workers=workers, _idle=idle)
     op = SimpleNamespace(own=SimpleNamespace(is_random=True))
-    elements = SimpleNamespace(op=op, inputs=[(np.ones(2),)])
+    elements = SimpleNamespace(op=op, inputs=[(np.ones(2),)], body_seconds=1.0)
     context: Any = SimpleNamespace(elements=elements, pool=lambda key: pool)
     arrangement = Arrangement("processes", "processes", "ds.map(pool)", 2, 0)
     if is_right:
