@@ -16,7 +16,7 @@ from pyopbench.advise import turns
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Answer, leave
 from pyopbench.advise.attempt import RECORDING_FOLDER, Attempt, Options, Tools, read_stored
-from pyopbench.advise.callbacks import Step, Unit, assess, callbacks_of, read_kept
+from pyopbench.advise.callbacks import Step, assess, callbacks_of, read_kept
 from pyopbench.advise.notebook import Cells, is_notebook, locate
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import Trial
@@ -142,10 +142,9 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
     files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
     files |= {place[0] for one in kept for place in one.source.places if place}
     original = {file: path for file in files if (path := attempt.program.original(file, copy))}
-    steps = run.elements if run.elements >= turns.LEAST_ELEMENTS else 1.0
+    unit = turns.unit_of(run.elements)
     waited = usage.input_share.waited if usage.input_share is not None else 0.0
-    unit: Unit = "step" if run.elements >= turns.LEAST_ELEMENTS else "run"
-    step = Step(turns.seconds_of(run, run.elements), steps, waited, unit)
+    step = Step(turns.seconds_of(run, run.elements), run.elements if unit == "step" else 1.0, waited, unit)
     rows = []
     for callback in callbacks_of(usage, kept, original):
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901

@@ -178,7 +178,7 @@ class Attempt:
                 raise
         stored = read_stored(place / RECORDED)
         run = msgspec.convert(stored["run"], Run, str_keys=True)
-        if run.ended == "seconds" and run.elements >= turns.LEAST_ELEMENTS:
+        if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
             self.recorded_steps = int(run.elements)
         usage = merge(read_parts(place / "parts"), run.seconds)
         return usage, run, Path(stored["copy"])

@@ -82,13 +82,18 @@ class Realised:
         return self.high < 0
 
 
+def unit_of(elements: float) -> Unit:
+    """Return what is timed of a program that takes so many elements from its input."""
+    return "step" if elements >= LEAST_ELEMENTS else "run"
+
+
 def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
     """Return how much time a change saves, from runs that alternated.
 
     Each run gives one number. The interval is over runs: Welch's, for the difference of the logs.
     """
     most = min((run.elements for run in (*before, *after)), default=0)
-    unit: Unit = "step" if most >= LEAST_ELEMENTS else "run"
+    unit = unit_of(most)
     sides = [np.array([seconds_of(run, most) for run in side], np.float64) for side in (before, after)]
     means = [float(side.mean()) if side.size else math.nan for side in sides]
     runs = min(side.size for side in sides)
@@ -144,7 +149,7 @@ def _interval(
 
 def seconds_of(run: Run, elements: float) -> float:
     """Return the seconds of a step of a run, over the same elements of its input as in all runs."""
-    if elements < LEAST_ELEMENTS:
+    if unit_of(elements) == "run":
         begun = run.samples[0][0] if run.samples else 0.0
         return run.seconds - begun if run.samples else run.seconds
     first = max(1.0, WARM_UP * elements)
