@@ -162,7 +162,7 @@ def _say_named(listener: Listener, rows: Sequence[Row], *, ended: str) -> None:
     elif not rows:
         listener.say("the program called no callback")
     for row in rows:
-        share = f"can save at most {formatting.percent(row.shown.most)} of a step"
+        share = f"can save at most {formatting.percent(row.shown.most)} of the time"
         why = f"; left alone: {row.shown.why_not}" if row.shown.why_not else ""
         listener.say(f"{row.callback.title} in {row.callback.where}: {share}{why}")
 

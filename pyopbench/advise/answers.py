@@ -221,7 +221,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
     promising = least_work_first(promising, minimum_effect)
     if promising[0].variant != candidates[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
-        why = f"{saves}, and no other change saves noticeably more of a step. {why}"
+        why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
     return _first_written(callback, folder, Answer("leave", why, promising, seconds=today), promising, minimum_effect)
 
 
@@ -266,7 +266,7 @@ def _first_written(
         if promised.value < minimum_effect:
             if number:
                 continue
-            saves = f"is predicted to save {formatting.percent(max(promised.value, 0.0))} of a step"
+            saves = f"is predicted to save {formatting.percent(max(promised.value, 0.0))} of the program's time"
             why = f"the best change, {variant_text(candidate.variant)}, {saves}"
             return replace(left, why=why, promised=promised, obstacle="no_gain")
         place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
@@ -277,7 +277,7 @@ def _first_written(
         chosen = replace(answer, action=candidate.action, variant=candidate.variant, promised=promised, folder=place)
         port, test, function = written
         return replace(chosen, port=port, test=test, function=function)
-    why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of a step"
+    why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of the program's time"
     return replace(left, why=why, obstacle="no_port" if refused else "no_gain")
 
 
@@ -359,7 +359,7 @@ def _why_kept(callback: Callback, judgement: Judgement, decision: Decision) -> s
             said.append(f"{variant}: {_last(mine['reason'].iloc[0])}")
     reason = decision.reason.text()
     if isinstance(decision.reason, NoCandidate):
-        reason = "no port could be measured" if ports_of(callback) else "no port is tried for it"
+        reason = "no port could be measured" if ports_of(callback) else "not tried: there is no port for this callback"
     return ". ".join([reason, *said])
 
 

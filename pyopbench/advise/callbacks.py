@@ -52,11 +52,13 @@ class KeptSource(Struct):
 
     Attributes:
         places: for each line of the text, the file and line that it is from, or None.
+        spellings: as of `Extracted`.
     """
 
     text: str = ""
     name: str = ""
     places: list[tuple[str, int] | None] = []
+    spellings: dict[str, str] = {}
     refused: str = ""
     fix: str = ""
 
@@ -88,8 +90,8 @@ class KeptCall(Struct):
 
     Attributes:
         are_tensors, is_list, dtypes, package: as of a `Placement`.
-        is_converted: has AutoGraph converted the program's function around the call, so that it converts what is
-            called there too? Keras calls losses and metrics without it.
+        is_converted: has AutoGraph converted the program's function around the call, in every trace? It then converts
+            the port, too. Keras calls losses and metrics without it.
         stage, cell: as of a `Stage`.
     """
 
@@ -108,7 +110,7 @@ class KeptSite(Struct):
     key: list[Any]
     examples: list[KeptExample]
     source: KeptSource
-    changed: list[str]
+    changed_values: list[str]
     bodies: int
     call: KeptCall
     refused: str
@@ -221,9 +223,9 @@ class Callback:
         if not kept.source.text:
             fix = f" ({kept.source.fix})" if kept.source.fix else ""
             return f"its source cannot be extracted: {kept.source.refused}{fix}"
-        if kept.changed:
-            names = ", ".join(f"`{one}`" for one in kept.changed)
-            return f"the program changes {names} while it runs, which it reads (take it as an argument)"
+        if kept.changed_values:
+            names = ", ".join(f"`{one}`" for one in kept.changed_values if one) or "a value that the callback reads"
+            return f"the program changes {names} while it runs: pass the current value to the callback as an argument"
         if not kept.call.dtypes or not kept.examples[0].outputs:
             return "it returns nothing, so it is called for its side effects"
         if self.mode == "eager" and self.kind != "py_function":

@@ -44,10 +44,10 @@ OBSTACLES: Mapping[Obstacle, str] = {
 """Obstacle -> what to do about callbacks that are left alone because of it; the reasons have the details."""
 
 
-def title(advice: Advice) -> str:
+def table_title(advice: Advice) -> str:
     """Return the title of the table, which says what the shares are of."""
     if advice.step.unit == "run":
-        return "Callbacks, as shares of the whole run, from the import of TensorFlow"
+        return "Callbacks, as shares of the run after the import of TensorFlow"
     return "Callbacks, as shares of a step of the program"
 
 
@@ -171,7 +171,7 @@ def commands(advice: Advice) -> list[str]:
 def explanation() -> str:
     """Return what the columns mean."""
     return (
-        "At most: the share of a step that would be saved if the callback took no time. In a graph this is the time "
+        "At most: the share that would be saved if the callback took no time. In a graph this is the time "
         "from when its inputs are ready to when its outputs are; an allowance for the threads around it is added. "
         "Promised: predicted by measuring the op alone on recorded inputs. Realised: measured in the program, which "
         "ran with and without the change alternately; if several changes stay, with all of them and without each. In "
@@ -208,7 +208,7 @@ def write(advice: Advice) -> Path:
     html = template.render(
         program=shlex.join(advice.program.command),
         answer=headline(advice),
-        table=Table(COLUMNS, tuple(rows(advice)), f"{title(advice)}; the costliest first"),
+        table=Table(COLUMNS, tuple(rows(advice)), f"{table_title(advice)}; the costliest first"),
         blocks=blocks,
         policy="",
         style=Markup(page.source("page.css")),

@@ -71,7 +71,7 @@ def _show(advice: Advice) -> None:
     page = report.write(advice)
     out.print()
     if advice.rows:
-        print_table(report.title(advice), report.COLUMNS, report.rows(advice), folds=True)
+        print_table(report.table_title(advice), report.COLUMNS, report.rows(advice), folds=True)
         for one in (*report.reasons(advice), report.explanation()):
             say(escape(one))
         out.print()

@@ -568,7 +568,7 @@ class Extraction:
         if isinstance(value, type) and self._is_class_of_user(value):
             return node, self._class(value, spelled, place)
         is_plain = len(path) == 1 and node is name
-        wanted = name.id if is_plain else constant_name(path[1:] if path[0] in ("self", "cls") else path)
+        wanted = name.id if is_plain else _constant_name(path[1:] if path[0] in ("self", "cls") else path)
         if not is_plain and callable(value):
             wanted = path[-1] if path else getattr(value, "__name__", "body")
         return node, self._value(value, wanted, place, spelled)
@@ -624,11 +624,11 @@ class Extraction:
         is_shared = isinstance(value, _CONTAINERS)
         key = ("value", id(value)) if is_shared else ("value", wanted, *map(str, parts))
         if key not in self._items:
-            self._remember(key, Written(wanted, parts), value)
+            self._remember(key, Written(wanted, parts, spelled=spelled), value)
         return self._items[key]
 
     def _literal(self, value: Any, wanted: str, place: Place | None) -> Parts:
-        found = self._value(value, constant_name([wanted]), place)
+        found = self._value(value, _constant_name([wanted]), place)
         if isinstance(found, Written) and not found.is_function and len(str(found.parts)) <= 80:
             return found.parts
         return found if isinstance(found, list) else [found]
@@ -794,8 +794,7 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-def constant_name(path: Sequence[str]) -> str:
-    """Return the name of the constant that a value is extracted to; the path is how the user's code reads it."""
+def _constant_name(path: Sequence[str]) -> str:
     words = [re.sub(r"\W", "_", one).strip("_") for one in path]
     name = "_".join(one for one in words if one).upper()
     return name if name.isidentifier() else f"VALUE_{name}".rstrip("_")

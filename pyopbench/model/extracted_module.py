@@ -31,12 +31,14 @@ class Extracted:
         names: the names in it of the functions that were asked for, in their order.
         places: for each line, the user's file and line that it is from, or None.
         copies: names of functions that are copies of others, with the names of the originals.
+        spellings: names of constants, each with the expression in the user's code that it is the value of.
     """
 
     text: str
     names: tuple[str, ...]
     places: tuple[Place | None, ...]
     copies: tuple[tuple[str, str], ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
 
     @property
     def path(self) -> str:
@@ -67,11 +69,19 @@ class Import:
 
 @dataclass(eq=False)
 class Written:
-    """A constant or a function that is not a statement of the user: `parts` are text and other items."""
+    """A constant or a function that is not a statement of the user.
+
+    Attributes:
+        wanted: the name that it gets, unless it is taken.
+        parts: text and other items.
+        is_function: is it one?
+        spelled: the expression in the user's code that a constant is the value of; empty if there is none.
+    """
 
     wanted: str
     parts: Parts = field(default_factory=list)
     is_function: bool = False
+    spelled: str = ""
 
 
 @dataclass(eq=False)
@@ -169,7 +179,8 @@ class ModuleText:
             text += "\n" * gap + block.text
             places += [None] * max(0, gap - 1) + block.places
         wanted = tuple(self.names[one] for one in self.roots if one.wanted)
-        return Extracted(f"{text}\n", wanted, tuple(places))
+        spellings = tuple((self.names[one], one.spelled) for one in items if isinstance(one, Written) and one.spelled)
+        return Extracted(f"{text}\n", wanted, tuple(places), spellings=spellings)
 
     def _reached(self, known: Iterable[Item]) -> list[Item]:
         """Return the items that the roots need, in the order in which they were found."""

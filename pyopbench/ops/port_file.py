@@ -21,7 +21,7 @@ from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
-from pyopbench.ports.arrays import as_array, as_given, as_tuple, is_rounded, relative_errors
+from pyopbench.ports.arrays import as_array, as_tuple, body_outputs, is_rounded, relative_errors
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.facts import examples_of
 from pyopbench.ports.porting.module_text import import_text
@@ -131,7 +131,7 @@ class PortFiles:
         several = examples_of(op, 1, 2)
         rows = several if len(several) > 1 and _stack(several) is not None else several[:1] * 2
         columns = _stack(rows) or []
-        outputs = [[as_array(one) for one in as_tuple(op.numpy(*as_given(row)))] for row in rows]
+        outputs = [body_outputs(op.numpy, row) for row in rows]
         try:
             found = as_tuple(port_call(op, whole, dtype)(*map(tf.constant, columns)))
             pairs = zip(found, _stack(outputs) or [], strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,11 @@ def is_same(found: Any, expected: Any) -> bool:
 def one_or_tuple(outputs: Sequence[Any]) -> Any:
     """Return the only output itself, or all of them as a tuple: what an op with these outputs returns."""
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def body_outputs(body: Callable[..., Any], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what a body returns for copies of arrays, given as a callback in a graph gets them, as arrays."""
+    return tuple(as_array(one) for one in as_tuple(body(*as_given(arrays))))
 
 
 def as_tuple(outputs: Any) -> tuple[Any, ...]:

@@ -112,7 +112,7 @@ class World:
             )
             array = {"file": "x.npy"}
             kept.append(
-                {"key": key, "examples": [{"inputs": [array], "outputs": [array]}], "changed": [], "bodies": 1}
+                {"key": key, "examples": [{"inputs": [array], "outputs": [array]}], "changed_values": [], "bodies": 1}
                 | {"source": {"text": self.text_of(name), "name": name}, "refused": ""}
                 | {"call": {"are_tensors": [True], "is_list": False, "dtypes": ["float32"], "package": ""}}
             )

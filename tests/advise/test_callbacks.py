@@ -64,7 +64,7 @@ def test_what_a_callback_can_save_at_the_most(tmp_path: Path, changes: dict[str,
         {"refused": "an input is ragged"},
         {"bodies": 2},
         {"source": KeptSource(refused="no file")},
-        {"changed": ["scale"]},
+        {"changed_values": ["scale"]},
         {"call": KeptCall([True], False, [], "")},
     ],
 )

@@ -90,7 +90,7 @@ def test_what_the_kernel_names_is_located_in_the_notebook() -> None:
     usage = Usage(1.0, 1, [SiteUsage(*key, "g"), SiteUsage("/lib/other.py", 3, "f", "numpy_function", "graph", "g")])  # type: ignore[arg-type]
     stage = {"file": kernel[1], "cell": "".join(THIRD), "line": 1, "parallel": 1, "function": "f", "function_line": 0}
     kept = convert(
-        {"key": key, "examples": [], "source": {}, "changed": [], "bodies": 1, "refused": ""}
+        {"key": key, "examples": [], "source": {}, "changed_values": [], "bodies": 1, "refused": ""}
         | {"call": {"cell": "".join(SECOND), "stage": stage}},
         "",
     )

@@ -141,7 +141,7 @@ class Keeper:
                         "key": list(held.site.key),
                         "examples": examples,
                         "source": held.source,
-                        "changed": self._changed(held),
+                        "changed_values": self._changed_values(held),
                         "bodies": len(held.codes),
                         "call": held.call,
                         "refused": held.refused,
@@ -150,8 +150,8 @@ class Keeper:
         (scratch / "kept.json").write_text(json.dumps(sites), encoding="utf-8")
         scratch.replace(folder)
 
-    def _changed(self, held: Held) -> list[str]:
-        """Return what the function reads that has changed since, as the code spells it."""
+    def _changed_values(self, held: Held) -> list[str]:
+        """Return what the function reads that has changed since, as the code spells it; an empty text if unknown."""
         if "text" not in held.source or not held.examples:
             return []
         again = self._source(held, held.last, len(held.examples[0][0]))
@@ -159,19 +159,20 @@ class Keeper:
             return []
         before, after = (_constants(one["text"]) for one in (held.source, again))
         names = [name for name, value in before.items() if after.get(name) != value]
-        return [_spelled(name, held.last) for name in names] or [held.source["name"]]
+        return [held.source["spellings"].get(name, name) for name in names] or [""]
 
     def _source(self, held: Held, function: Any, arguments: int) -> dict[str, Any]:
         """Return the source of a function with all it needs (`text`, `name`), or why it has none (`refused`).
 
-        `places` has the user's file and line for each line of the text, or None.
+        `places` has the user's file and line for each line of the text, or None; `spellings` are as of `Extracted`.
         """
         try:
             with _unchanged_random_numbers(), _on_path(self.package):
                 extract = importlib.import_module(EXTRACTOR)
                 body = as_written(function, held.site.key[1])
                 found, _, _ = extract.extract(lambda one: one.add(body, arguments=arguments))
-                return {"text": found.text, "name": found.names[0], "places": found.places}
+                spellings = dict(found.spellings)
+                return {"text": found.text, "name": found.names[0], "places": found.places, "spellings": spellings}
         except Exception as error:  # noqa: BLE001 - it cannot be extracted, or pyopbench cannot be imported
             why, place = getattr(error, "why", None) or repr(error), getattr(error, "place", None)
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
@@ -183,29 +184,15 @@ def _constants(text: str) -> dict[str, str]:
     return {ast.unparse(one.targets[0]): ast.unparse(one.value) for one in statements}
 
 
-def _spelled(name: str, function: Any) -> str:
-    """Return an attribute as the file of a function reads it, by the name of the constant that it is extracted to."""
-    constant_name = importlib.import_module(EXTRACTOR).constant_name
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    try:
-        tree = ast.parse(cell_text(file) or Path(file).read_bytes())
-    except (OSError, SyntaxError):
-        return name
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            text = ast.unparse(node)
-            path = text.split(".")
-            if constant_name(path[1:] if path[0] in ("self", "cls") else path) == name:
-                return text
-    return name
-
-
 class NotFound(LookupError):
-    """The original of a converted function cannot be told from others.
+    """The original of a converted function is not in its file, or cannot be distinguished from others there.
 
     Attributes:
         why: the reason.
+        fix: what the user can do.
     """
+
+    fix = "give the body a name with def"
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -242,7 +229,7 @@ def as_written(function: Any, line: int) -> Any:
         found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
         found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
     if len(found) != 1:
-        raise NotFound(f"{name} is not found in its file, or several are written alike: give the body a name with def")
+        raise NotFound(f"{name} is not found in its file, or several functions there look alike")
     cells = dict(zip(made.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[one] for one in found[0].co_freevars)
     return FunctionType(found[0], function.__globals__, name, function.__defaults__, closure)
@@ -268,7 +255,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 def describe_call(
     inputs: Any, output_types: Any, caller: CodeType, package: str, as_dtype: Callable[[Any], Any]
 ) -> dict[str, Any]:
-    """Return how a callback is called: which inputs are tensors, the dtypes of its outputs, and from which code."""
+    """Return how a callback is called.
+
+    That is which inputs are tensors, the dtypes of its outputs, the package of the caller, and whether AutoGraph has
+    converted the caller.
+    """
     is_list = isinstance(output_types, (list, tuple))
     listed = list(output_types) if is_list else [output_types]
     given = inputs if isinstance(inputs, (list, tuple)) else [inputs]

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
-from pyopbench.ports.arrays import as_array, as_given, as_tuple, dtype_of
+from pyopbench.ports.arrays import body_outputs, dtype_of
 
 Example: TypeAlias = tuple[Any, ...]
 
@@ -124,7 +124,7 @@ def _takes(op: Op, examples: Sequence[Example]) -> bool:
     kinds = []
     for example in examples:
         try:
-            outputs = [as_array(one) for one in as_tuple(op.numpy(*as_given(example)))]
+            outputs = body_outputs(op.numpy, example)
         except Exception:  # noqa: BLE001 - the body is the user's own
             return False
         kinds.append([(one.ndim, one.dtype.kind, _is_finite(one)) for one in outputs])

@@ -19,11 +19,11 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import PORTABLE, format_text
 from pyopbench.model.source_text import read_source
-from pyopbench.ports.arrays import STRING, as_array
+from pyopbench.ports.arrays import STRING, as_array, body_outputs
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
-from pyopbench.ports.porting.facts import Facts, axes_of, examples_of, facts_of, outputs_of, outputs_of_shorter
+from pyopbench.ports.porting.facts import Facts, axes_of, examples_of, facts_of, shorten_example
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.port import (
@@ -213,10 +213,11 @@ def _same_shapes(op: Op) -> dict[int, int]:
     tried that are shorter along an axis.
     """
     examples = examples_of(op)
-    pairs = [(one, outputs_of(op, one)) for one in examples]
-    shorter = (outputs_of_shorter(op, examples[0], {one}) for one in axes_of(examples[0]))
+    pairs = [(tuple(one), body_outputs(op.numpy, one)) for one in examples]
+    shorter = [shorten_example(op, examples[0], pairs[0][1], {one}) for one in axes_of(examples[0])]
     pairs += [one for one in shorter if one is not None]
-    given, returned = ([[as_array(one).shape for one in pair[which]] for pair in pairs] for which in (0, 1))
+    given = [[as_array(one).shape for one in inputs] for inputs, _ in pairs]
+    returned = [[one.shape for one in outputs] for _, outputs in pairs]
     return {
         place: same[0]
         for place, shapes in enumerate(zip(*returned, strict=True))

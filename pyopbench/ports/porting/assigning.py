@@ -20,7 +20,7 @@ from pyopbench.ports.porting.indexing import (
     pick,
 )
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
@@ -199,16 +199,16 @@ def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
 
 
 def _casts(code: TypedCode, node: ast.Assign) -> list[str]:
-    """Return the statements behind an unpacked result that make tensors of numbers which meet a tensor elsewhere."""
+    """Return statements that turn unpacked numbers into tensors, where a branch or loop gives the name a tensor."""
     target = node.targets[0]
     if len(node.targets) > 1 or isinstance(node.value, ast.Tuple | ast.List):
         return []
     names = [one.id for one in getattr(target, "elts", []) if isinstance(one, ast.Name)]
-    found = {name: dtype_of_name(code, name) for name in names}
+    seen = {name: carried(code, name) for name in names}
     return [
         f"{name} = tf.cast({name}, tf.{dtype})"
-        for name, dtype in found.items()
-        if dtype and any(one.kind == NUMBER_KIND for one in carried(code, name))
+        for name, several in seen.items()
+        if (dtype := dtype_of(several)) and any(one.kind == NUMBER_KIND for one in several)
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.ports.arrays import STRING, as_array, as_given, as_tuple, dtype_of
+from pyopbench.ports.arrays import STRING, as_array, body_outputs, dtype_of
 
 WIDTH = 88
 SEEDS = 3
@@ -58,8 +58,8 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
         file: the name of the file that its body is in.
     """
     examples = examples_of(op)
-    returned = [outputs_of(op, example) for example in examples]
-    unequal = _with_unequal_axes(op, examples)
+    returned = [body_outputs(op.numpy, example) for example in examples]
+    unequal = _unequal_examples(op, examples, returned[0])
     examples, returned = [*examples, *(one for one, _ in unequal)], [*returned, *(found for _, found in unequal)]
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
     outputs = tuple(
@@ -68,14 +68,9 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
 
 
-def outputs_of(op: Op, example: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what the body of an op returns for some inputs, as arrays."""
-    return tuple(as_array(one) for one in as_tuple(op.numpy(*as_given(example))))
-
-
-def outputs_of_shorter(
-    op: Op, example: Sequence[Any], axes: Collection[tuple[int, int]]
-) -> tuple[tuple[Any, ...], Any] | None:
+def shorten_example(
+    op: Op, example: Sequence[Any], outputs: Sequence[Any], axes: Collection[tuple[int, int]]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """Return an example in which inputs lack the last element along an axis, and what the body returns for it.
 
     Example inputs are often square, or have other sizes in common by chance. None if there is no such element, if the
@@ -84,6 +79,7 @@ def outputs_of_shorter(
     Args:
         op: whose body is called.
         example: inputs.
+        outputs: of the body for the example.
         axes: positions of inputs, each with an axis.
     """
     shorter = list(example)
@@ -92,11 +88,10 @@ def outputs_of_shorter(
             return None
         shorter[place] = np.delete(shorter[place], -1, axis)
     try:
-        found = outputs_of(op, shorter)
+        found = body_outputs(op.numpy, shorter)
     except Exception:  # noqa: BLE001 - whatever the body does with what it does not take
         return None
-    expected = outputs_of(op, example)
-    return (tuple(shorter), found) if [one.ndim for one in found] == [one.ndim for one in expected] else None
+    return (tuple(shorter), found) if [one.ndim for one in found] == [one.ndim for one in outputs] else None
 
 
 def axes_of(example: Sequence[Any]) -> list[tuple[int, int]]:
@@ -104,11 +99,13 @@ def axes_of(example: Sequence[Any]) -> list[tuple[int, int]]:
     return [(place, axis) for place, one in enumerate(example) for axis in range(np.ndim(one))]
 
 
-def _with_unequal_axes(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[tuple[Any, ...], Any]]:
-    """Return examples, with outputs, in which an axis differs from those that have the same size in all examples.
+def _unequal_examples(
+    op: Op, examples: Sequence[Sequence[Any]], outputs: Sequence[Any]
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Return more examples, with outputs, that distinguish axes which have the same size in every example.
 
-    If the body does not take an input that is shorter along one axis, all inputs are shorter along it, or it and one
-    other axis.
+    For each such axis, the input becomes shorter along it. If the body refuses that, all inputs become shorter along
+    that axis, and then the axis together with one other.
     """
     axes, found = axes_of(examples[0]), []
     sizes = {at: tuple(np.shape(one[at[0]])[at[1]] for one in examples) for at in axes}
@@ -118,7 +115,8 @@ def _with_unequal_axes(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[
             continue
         along = [other for other in equal if other[1] == at[1]]
         tried = ({at}, {*along}, *({at, other} for other in equal))
-        found.append(next((one for each in tried if (one := outputs_of_shorter(op, examples[0], each))), None))
+        shorter = (shorten_example(op, examples[0], outputs, each) for each in tried)
+        found.append(next((one for one in shorter if one is not None), None))
     return [one for one in found if one is not None]
 
 

@@ -173,10 +173,13 @@ def adapter(facts: Facts, copied: Sequence[int]) -> str:
     body = f"{body_name(facts.function)}(*arrays)"
     several = f"[np.asarray(one, dtype) for one, dtype in zip({body}, [{', '.join(dtypes)}])]"
     found = f"    return {several if len(dtypes) > 1 else f'np.asarray({body}, {dtypes[0]})'}"
-    has_numbers = any(rank == 0 for _, _, rank in facts.inputs)
-    number = "    arrays = [one[()] if isinstance(one, np.ndarray) else one for one in arrays]"
-    numbers = [f"    # {NUMBERS}", number] if has_numbers else []
-    lines = [f"def {adapter_name(facts.function)}(*arrays):", f"    {ADAPTER}", *copies(copied), *numbers, found]
+    to_numbers = [
+        f"    # {NUMBERS}",
+        "    arrays = [one[()] if isinstance(one, np.ndarray) else one for one in arrays]",
+    ]
+    if all(rank for _, _, rank in facts.inputs):
+        to_numbers = []
+    lines = [f"def {adapter_name(facts.function)}(*arrays):", f"    {ADAPTER}", *copies(copied), *to_numbers, found]
     return "\n".join(lines)
 
 

@@ -221,7 +221,8 @@ class _Runs:
         self.observed = observed
         self.most_unrolled = most_unrolled
         self.answers: dict[Place, set[bool]] = {}
-        self.reached: dict[Place, dict[Place, bool]] = {}  # with which decisions turned around
+        # By decision: the answers that were forced when it was first reached.
+        self.reached: dict[Place, dict[Place, bool]] = {}
         self.turned: set[Place] = set()
         self.outside: dict[int, tuple[Any, Origin]] = {}
         self.shapes: dict[tuple[Any, ...], tuple[int, ...]] = {}
@@ -263,13 +264,13 @@ class _Runs:
             }
         return self.names[path, function]
 
-    def answered(self, place: Place, *, answer: bool) -> None:
+    def note_answer(self, place: Place, *, answer: bool) -> None:
         """Note the answer of a decision."""
         self.answers.setdefault(place, set()).add(answer)
         self.reached.setdefault(place, dict(self.forced))
 
     def not_taken(self) -> dict[Place, bool] | None:
-        """Return a decision of which only one answer was seen, with the other one, and those that lead to it."""
+        """Return a decision with one answer so far, mapped to the other one, and the forced answers that lead to it."""
         for place, answers in self.answers.items():
             if len(answers) == 1 and place in self.observed.decided and place not in self.turned:
                 self.turned.add(place)
@@ -495,7 +496,7 @@ class _Watcher:
             self.frames[-1] = True
         place = (self.path, number)
         self.runs.observed.decided.add(place)
-        self.runs.answered(place, answer=bool(value))
+        self.runs.note_answer(place, answer=bool(value))
         if place in self.runs.forced:
             self.runs.is_off_course = True
             return self.runs.forced[place]
@@ -578,7 +579,7 @@ class _Watcher:
             runs.operations += CONDITION
             if loop >= 0:
                 runs.observed.joining.add((self.path, loop))
-            runs.answered(place, answer=answer)
+            runs.note_answer(place, answer=answer)
             if place in runs.forced:
                 runs.is_off_course = runs.is_off_course or runs.forced[place] != answer
                 return runs.forced[place]
@@ -616,7 +617,7 @@ class _Watcher:
         answer = bool(value)
         if depends(value) or length_depends(value):
             runs.observed.decided.add(loop.place)
-            runs.answered(loop.place, answer=answer)
+            runs.note_answer(loop.place, answer=answer)
             if not answer and not loop.rounds and runs.forced.get(loop.place):
                 runs.is_off_course = True
                 return True

@@ -155,14 +155,15 @@ def require_same(op: Op, extracted: Op) -> None:
     Raises:
         CannotPort: it does not.
     """
-    example, outer = examples_of(op, 1, 1)[0], op.numpy
-    given: Callable[[Sequence[Any]], tuple[Any, ...]] = as_given  # a copy for each call: a body may write to it
-    if op.is_written_for_tensors and op.py_function is not None:
-        outer, given = op.py_function, lambda arrays: tuple(map(tf.constant, arrays))
-    # What stands around the body may seed it.
-    expected, found = (
-        as_outputs(around(outer, body)(*given(example))) for body in (written(op.numpy), written(extracted.numpy))
-    )
+    example = examples_of(op, 1, 1)[0]
+
+    def outputs_of(body: Callable[..., Any]) -> tuple[Any, ...]:
+        # The functions around the body may seed it. Each call gets copies, because a body may write to its inputs.
+        if op.is_written_for_tensors and op.py_function is not None:
+            return as_outputs(around(op.py_function, body)(*map(tf.constant, example)))
+        return as_outputs(around(op.numpy, body)(*as_given(example)))
+
+    expected, found = outputs_of(written(op.numpy)), outputs_of(written(extracted.numpy))
     if len(found) != len(expected) or not all(map(is_same, found, expected)):
         raise CannotPort(
             "outside its file, the body computes something else",

@@ -305,7 +305,7 @@ def np_pad(
 
 
 def np_padded_places(size: Any, widths: Any, mode: Any) -> Any:
-    """Return which elements of an axis are in it and in its borders, int64."""
+    """Return the position along an axis of each element of the padded axis, int64."""
     if not any(map(tf.is_tensor, [size, *widths])):
         return np.pad(np.arange(size), widths, mode)
     size, before, after = (tf.cast(one, tf.int64) for one in (size, *widths))

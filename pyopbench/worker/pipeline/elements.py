@@ -44,7 +44,7 @@ class Elements:
         inputs: for each element the arrays of its inputs, all elements of the same shapes.
         outputs: for each element the arrays that the body returns.
         body_seconds: what the body takes for an element, called alone from Python: the median.
-        step_elements: elements of a training step, if the pipelines are measured in front of one; otherwise 0.
+        step_elements: elements that are delivered at a time, if a training step or the plan sets that; otherwise 0.
     """
 
     case: Case

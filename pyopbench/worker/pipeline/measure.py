@@ -520,8 +520,9 @@ class CallsOfBody:
         """Nobody asks how long a single call takes."""
 
 
-LEAST_CALLS, MOST_CALLS, SECONDS_OF_CALLS = 4, 32, 0.5
-"""Calls in each process by which it is seen whether they draw apart: two processes may toss the same side of a coin."""
+LEAST_CALLS, MOST_CALLS, CALL_SECONDS = 12, 32, 0.5
+"""Calls in each process that are compared, and about how many seconds they may take. One call is not enough: two
+processes may toss the same side of a coin."""
 
 
 def call_in_each(pool: Any, values: Sequence[Any], calls: int) -> list[list[Any]]:
@@ -549,7 +550,7 @@ def require_draws_apart(context: PipelineContext, arrangement: Arrangement) -> N
         return
     inputs = context.elements.inputs[0]
     given = [np.stack([one]) for one in inputs] if arrangement.batch else list(inputs)
-    calls = int(np.clip(SECONDS_OF_CALLS / max(context.elements.body_seconds, 1e-9), LEAST_CALLS, MOST_CALLS))
+    calls = int(np.clip(CALL_SECONDS / max(context.elements.body_seconds, 1e-9), LEAST_CALLS, MOST_CALLS))
     drawn = call_in_each(context.pool(arrangement.key), given, calls)
     if any(all(_are_equal(one, mine[0]) for one in mine) for mine in drawn):
         return  # for these inputs it draws nothing
@@ -651,9 +652,9 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
         raise
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {first.runner: error}
-    planned = [one.batch for key in by_key if (one := read_key(key)) is not None and one.form == "pydataset"]
-    if planned:  # the process that planned timed the body, and chose how many elements are delivered at a time
-        context.elements = replace(context.elements, step_elements=planned[0])
+    batches = [one.batch for key in by_key if (one := read_key(key)) is not None and one.form == "pydataset"]
+    if batches:  # the planning process timed the body to choose this; another process may choose otherwise
+        context.elements = replace(context.elements, step_elements=batches[0])
     arranged = {one.key: (one, build) for one, build in arrange_all(context)}
     if context.elements.op.own is not None and context.elements.op.own.is_random:
         _write_files([arranged[key][0] for key in by_key if key in arranged], context)
@@ -689,13 +690,17 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
 
 
 def _write_files(arrangements: Iterable[Arrangement], context: PipelineContext) -> None:
-    """Write the files of arrangements before any pipeline begins.
+    """Write the files of arrangements before any pipeline starts.
 
-    Writing compares calls of a body that is seeded, and a pipeline that fills its buffers would draw in between.
+    Writing a file compares two seeded calls of the body, and a pipeline that fills its buffers would draw between them.
     """
     for one in arrangements:
-        with suppress(Exception):  # whoever takes it gets the error
+        try:
             written_module(one, context)
+        except OUT_OF_MEMORY:  # noqa: PERF203 - each file may fail by itself
+            raise
+        except Exception:  # noqa: BLE001 - raised again where the arrangement is built
+            continue
 
 
 def _source_of(
