@@ -23,12 +23,11 @@ from pyopbench.advise.draws import (
     OTHER_NAMES,
     Distribution,
     Draw,
-    constant,
 )
-from pyopbench.advise.known_values import CannotMove, KnownValues, array_of, literal, plus, whole
+from pyopbench.advise.known_values import CannotMove, KnownValues, array_of, constant, literal, plus, whole
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
-from pyopbench.model.function_source import COMPREHENSIONS, SCOPES, defaults_of, local_names, unused_name
+from pyopbench.model.function_source import COMPREHENSIONS, SCOPES, defaults_of, has_unpacked, local_names, unused_name
 from pyopbench.model.source_text import Replacement, Source
 
 WITH_DRAWS = "with_draws"
@@ -482,7 +481,7 @@ def _arguments(call: ast.Call, distribution: Distribution) -> dict[str, ast.expr
     """Return the arguments of a call by the names of the parameters."""
     if distribution.has_sizes and len(call.args) == 1 and isinstance(call.args[0], ast.Starred) and not call.keywords:
         return {"size": call.args[0].value}
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if has_unpacked(call):
         raise CannotMove("a draw has unpacked arguments", call)
     if distribution.has_sizes:
         if call.keywords:

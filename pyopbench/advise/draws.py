@@ -7,12 +7,14 @@ numbers in each epoch once `tf.random.set_seed` was called, because each iterato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import stats
+
+from pyopbench.advise.known_values import KnownValue
 
 EXTREMES = (0.002, 0.998)
 """Quantiles of the first examples of all draws of a body, so that rare conditions are met, also several together."""
@@ -70,26 +72,6 @@ OTHER_NAMES = {"loc": "low", "scale": "high", "a": "low", "b": "high", "mu": "lo
 """Other names of these parameters, for arguments that are given by name."""
 
 CHOICE = ("numpy.random.choice", "random.choice")
-
-
-@dataclass(frozen=True)
-class KnownValue:
-    """A number or a shape that is known before the body runs, from constants and the shapes of its inputs.
-
-    Attributes:
-        tensor: the TensorFlow expression for it.
-        value: a function that returns it for inputs by name.
-        is_constant: is it the same for all inputs?
-    """
-
-    tensor: str
-    value: Callable[[Mapping[str, Any]], Any]
-    is_constant: bool = False
-
-
-def constant(value: float) -> KnownValue:
-    """Return a number that is the same for all inputs."""
-    return KnownValue(repr(value), lambda _: value, is_constant=True)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.advise.draws import KnownValue, constant
 from pyopbench.find.source import ProgramSource
-from pyopbench.model.function_source import defaults_of, own_nodes
+from pyopbench.model.function_source import defaults_of, has_unpacked, own_nodes
 
 OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -58,6 +57,26 @@ def literal(node: ast.expr | None) -> Any:
 def array_of(shape: ast.expr | None) -> ast.expr | None:
     """Return the `x` of `x.shape`; None for anything else."""
     return shape.value if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+
+
+@dataclass(frozen=True)
+class KnownValue:
+    """A number or a shape that is known before the body runs, from constants and the shapes of its inputs.
+
+    Attributes:
+        tensor: the TensorFlow expression for it.
+        value: a function that returns it for inputs by name.
+        is_constant: is it the same for all inputs?
+    """
+
+    tensor: str
+    value: Callable[[Mapping[str, Any]], Any]
+    is_constant: bool = False
+
+
+def constant(value: float) -> KnownValue:
+    """Return a number that is the same for all inputs."""
+    return KnownValue(repr(value), lambda _: value, is_constant=True)
 
 
 @dataclass
@@ -163,9 +182,7 @@ class KnownValues:
     def _argument(self, name: str) -> ast.expr | None:
         """Return what is passed for a parameter in the only call of the function; None if that is not seen."""
         assert self.call is not None
-        if any(isinstance(one, ast.Starred) for one in self.call.args) or any(
-            not one.arg for one in self.call.keywords
-        ):
+        if has_unpacked(self.call):
             return None
         names = [one.arg for one in (*self.scope.args.posonlyargs, *self.scope.args.args)]
         passed = dict(zip(names, self.call.args, strict=False)) | {one.arg: one.value for one in self.call.keywords}
@@ -175,9 +192,7 @@ class KnownValues:
         """May a parameter be given a value by the call of the function, which is not seen in the source?"""
         if self.call is None:
             return name in self.inputs
-        return any(isinstance(one, ast.Starred) for one in self.call.args) or any(
-            not one.arg for one in self.call.keywords
-        )
+        return has_unpacked(self.call)
 
     def _of_same_shape(self, node: ast.expr) -> ast.Name | None:
         """Return the name whose shape an expression has: `x`, `x.copy()`, `np.flip(x)`, `x[:, ::-1]`, `x / 255`."""

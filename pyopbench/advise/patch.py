@@ -16,6 +16,7 @@ from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, par
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.function_source import has_unpacked
 from pyopbench.model.own_target import decode_source
 from pyopbench.model.source_text import Replacement, Source
 
@@ -175,7 +176,7 @@ def _maps(call: ast.Call, stage: Stage) -> bool:
 
 def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
     """Return the edit that sets `num_parallel_calls` of a map."""
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if has_unpacked(call):
         raise CannotPlace("its `Dataset.map` is called with unpacked arguments")
     given = [one.value for one in call.keywords if one.arg == "num_parallel_calls"] + call.args[1:2]
     if given:
@@ -209,7 +210,7 @@ def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: P
 def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement, port: str) -> str:
     call = found.call
     assert call is not None
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if has_unpacked(call):
         raise CannotPlace("it is called with unpacked arguments")
     named = {one.arg: one.value for one in call.keywords}
     place = 0 if _is_partial(source, call) else 1

@@ -213,3 +213,8 @@ def with_needs(first: T, needs: Callable[[T], Iterable[T]]) -> list[T]:
 
     visit(first)
     return list(found)
+
+
+def has_unpacked(call: ast.Call) -> bool:
+    """Does a call unpack arguments, with `*` or `**`?"""
+    return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from pyopbench.model.function_source import has_unpacked
 from pyopbench.ports.porting.assigning import write_item
 from pyopbench.ports.porting.control_flow import decided_around
 from pyopbench.ports.porting.names import name_of
@@ -104,7 +105,7 @@ def unit_of(code: Any, unit: Unit, function: ast.expr) -> Unit | None:
 
 
 def _given(code: Any, called: Unit, call: ast.Call) -> dict[str, ast.expr]:
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+    if has_unpacked(call):
         raise code.refusal(call, f"`{called.name}` writes to its arguments, and is called with `*`", "write them out")
     return dict(arguments_of(called.node, call))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyopbench.model.function_source import has_unpacked
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.grown_lists import REDUCED
@@ -307,7 +308,7 @@ def _reduced(code: TextCode, node: ast.Call, name: str, items: ast.expr) -> str 
 def _own_function(code: TextCode, node: ast.Call, called: Unit) -> str:
     """Return a call of a function of the user's, which gets lists as it takes them elsewhere."""
     names = parameters_of(called.node)
-    if any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords):
+    if has_unpacked(node):
         raise code.refusal(node, f"`{ast.unparse(node)}` takes any number of arguments", "name each")
     named = [*zip(names, node.args, strict=False), *((one.arg or "", one.value) for one in node.keywords)]
     given = {id(value): _argument(code, called, name, value) for name, value in named}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pyopbench.model.function_source import has_unpacked
 from pyopbench.model.source_text import parts_of
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting import grown_lists
@@ -175,7 +176,7 @@ class TextCode(TensorCode):
         return isinstance(node, ast.Name) and node.id == name
 
     def _given_name(self, call: ast.Call, parameters: Sequence[str], name: str) -> str:
-        if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        if has_unpacked(call):
             return ""
         given = dict(zip(parameters, call.args, strict=False)) | {one.arg or "": one.value for one in call.keywords}
         value = given.get(name)
