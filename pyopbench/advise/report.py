@@ -187,6 +187,8 @@ def write(advice: Advice) -> Path:
         "",
         f"**{escape(headline(advice))}**",
         "",
+        f"{table_title(advice)}:",
+        "",
         f"| {' | '.join(COLUMNS)} |",
         f"|{'---|' * len(COLUMNS)}",
         *(f"| {' | '.join(map(escape, one))} |" for one in rows(advice)),

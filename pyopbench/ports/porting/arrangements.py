@@ -23,7 +23,7 @@ from pyopbench.ports.arrays import STRING, as_array, body_outputs
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
-from pyopbench.ports.porting.facts import Facts, axes_of, examples_of, facts_of, shorten_example
+from pyopbench.ports.porting.facts import Facts, examples_of, facts_of, probed_examples
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.port import (
@@ -209,13 +209,12 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
 def _same_shapes(op: Op) -> dict[int, int]:
     """Return the position of an input that always has the same shape as an output, by the position of the output.
 
-    The examples may all have one shape, which is also that of an output of fixed size, or may be square: so inputs are
-    tried that are shorter along an axis.
+    The examples may be square, or may all have the shape of an output that is always the same. So inputs of other sizes
+    are tried, too.
     """
     examples = examples_of(op)
     pairs = [(tuple(one), body_outputs(op.numpy, one)) for one in examples]
-    shorter = [shorten_example(op, examples[0], pairs[0][1], {one}) for one in axes_of(examples[0])]
-    pairs += [one for one in shorter if one is not None]
+    pairs += probed_examples(op, examples, pairs[0][1])
     given = [[as_array(one).shape for one in inputs] for inputs, _ in pairs]
     returned = [[one.shape for one in outputs] for _, outputs in pairs]
     return {

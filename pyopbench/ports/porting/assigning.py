@@ -206,7 +206,7 @@ def _casts(code: TypedCode, node: ast.Assign) -> list[str]:
     names = [one.id for one in getattr(target, "elts", []) if isinstance(one, ast.Name)]
     seen = {name: carried(code, name) for name in names}
     return [
-        f"{name} = tf.cast({name}, tf.{dtype})"
+        f"{name} = {code.use('np_number')}({name}, tf.{dtype})"
         for name, several in seen.items()
         if (dtype := dtype_of(several)) and any(one.kind == NUMBER_KIND for one in several)
     ]

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
+import signal
 import textwrap
+import threading
+import time
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,65 +66,93 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     """
     examples = examples_of(op)
     returned = [body_outputs(op.numpy, example) for example in examples]
-    unequal = _unequal_examples(op, examples, returned[0])
-    examples, returned = [*examples, *(one for one, _ in unequal)], [*returned, *(found for _, found in unequal)]
+    probed = probed_examples(op, examples, returned[0])
+    known = len(examples)
+    examples, returned = [*examples, *(one for one, _ in probed)], [*returned, *(found for _, found in probed)]
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
     outputs = tuple(
-        (dtype_of(several[0]), _shape_of(several, examples, names)) for several in zip(*returned, strict=True)
+        (dtype_of(several[0]), _shape_of(several, examples, names, known)) for several in zip(*returned, strict=True)
     )
     return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
 
 
-def shorten_example(
-    op: Op, example: Sequence[Any], outputs: Sequence[Any], axes: Collection[tuple[int, int]]
-) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """Return an example in which inputs lack the last element along an axis, and what the body returns for it.
+PROBE_SECONDS, PROBES_SECONDS = 2.0, 5.0
+"""How long one call of a body with inputs of other sizes may take, and all of them together."""
 
-    Example inputs are often square, or have other sizes in common by chance. None if there is no such element, if the
-    body takes no such inputs, or if its outputs have another number of axes.
+
+def probed_examples(
+    op: Op, examples: Sequence[Sequence[Any]], outputs: Sequence[Any]
+) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Return further examples, with outputs, in which inputs have one element less or more along an axis.
+
+    Example inputs are often square, or have other sizes in common by chance. If the body does not take an input that
+    differs along one axis, all inputs that have its size there differ along it, or it and one other axis. A body that
+    takes none of these, or takes too long, is not probed further.
 
     Args:
         op: whose body is called.
-        example: inputs.
-        outputs: of the body for the example.
-        axes: positions of inputs, each with an axis.
+        examples: inputs.
+        outputs: of the body for the first example.
     """
-    shorter = list(example)
-    for place, axis in axes:
-        if np.shape(shorter[place])[axis] < 2:
-            return None
-        shorter[place] = np.delete(shorter[place], -1, axis)
-    try:
-        found = body_outputs(op.numpy, shorter)
-    except Exception:  # noqa: BLE001 - whatever the body does with what it does not take
-        return None
-    return (tuple(shorter), found) if [one.ndim for one in found] == [one.ndim for one in outputs] else None
-
-
-def axes_of(example: Sequence[Any]) -> list[tuple[int, int]]:
-    """Return the positions of inputs, each with each of its axes."""
-    return [(place, axis) for place, one in enumerate(example) for axis in range(np.ndim(one))]
-
-
-def _unequal_examples(
-    op: Op, examples: Sequence[Sequence[Any]], outputs: Sequence[Any]
-) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Return more examples, with outputs, that distinguish axes which have the same size in every example.
-
-    For each such axis, the input becomes shorter along it. If the body refuses that, all inputs become shorter along
-    that axis, and then the axis together with one other.
-    """
-    axes, found = axes_of(examples[0]), []
+    axes = [(place, axis) for place, one in enumerate(examples[0]) for axis in range(np.ndim(one))]
     sizes = {at: tuple(np.shape(one[at[0]])[at[1]] for one in examples) for at in axes}
-    for at in axes:
+    found: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
+    end = time.monotonic() + PROBES_SECONDS
+    for at, change in itertools.product(axes, (-1, 1)):
         equal = [other for other in axes if sizes[other] == sizes[at]]
-        if len(equal) == 1 or len(set(sizes[at])) == 1:
-            continue
-        along = [other for other in equal if other[1] == at[1]]
-        tried = ({at}, {*along}, *({at, other} for other in equal))
-        shorter = (shorten_example(op, examples[0], outputs, each) for each in tried)
-        found.append(next((one for one in shorter if one is not None), None))
-    return [one for one in found if one is not None]
+        tried = [{at}, {other for other in equal if other[1] == at[1]}, *({at, other} for other in equal)]
+        for each in dict.fromkeys(map(frozenset, tried)):
+            if time.monotonic() > end:
+                return found
+            inputs = _resized(examples[0], each, change)
+            returned = None if inputs is None else _outputs_within(op, inputs, PROBE_SECONDS)
+            if inputs is not None and returned is not None:
+                if [one.ndim for one in returned] == [one.ndim for one in outputs]:
+                    found.append((inputs, returned))
+                break
+    return found
+
+
+def _resized(example: Sequence[Any], axes: Collection[tuple[int, int]], change: int) -> tuple[Any, ...] | None:
+    """Return inputs without the last element along some axes, or with it twice; None if there are too few."""
+    inputs = list(example)
+    for place, axis in axes:
+        array = np.asarray(inputs[place])
+        if array.shape[axis] < (2 if change < 0 else 1):
+            return None
+        kept = [*range(array.shape[axis] + min(change, 0)), *([-1] if change > 0 else [])]
+        inputs[place] = np.take(array, kept, axis)
+    return tuple(inputs)
+
+
+class _TooLong(BaseException):
+    """A call takes too long; no `Exception`, which the body may catch."""
+
+
+def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any, ...] | None:
+    """Return what a body returns for inputs; None if it raises, exits, or takes too long, as if it had not been called.
+
+    Only the main thread can be interrupted; in any other one, the body is not called.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return None
+
+    def end(*_: Any) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            return body_outputs(op.numpy, inputs)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - whatever the body does with what it does not take: it may also exit
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _plain(name: str) -> str:
@@ -126,16 +161,18 @@ def _plain(name: str) -> str:
 
 
 def _shape_of(
-    outputs: Sequence[Any], examples: Sequence[Sequence[Any]], names: Sequence[str]
+    outputs: Sequence[Any], examples: Sequence[Sequence[Any]], names: Sequence[str], known: int
 ) -> tuple[str | None, ...]:
     if len({one.ndim for one in outputs}) > 1:
         return ()
-    return tuple(_size_of([one.shape[axis] for one in outputs], examples, names) for axis in range(outputs[0].ndim))
+    return tuple(
+        _size_of([one.shape[axis] for one in outputs], examples, names, known) for axis in range(outputs[0].ndim)
+    )
 
 
-def _size_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], names: Sequence[str]) -> str | None:
-    """Return what a size of an output always is, where examples of several sizes show it."""
-    if len(set(sizes)) < 2:
+def _size_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], names: Sequence[str], known: int) -> str | None:
+    """Return what a size of an output always is, where examples of several sizes, the first `known`, show it."""
+    if len(set(sizes[:known])) < 2:
         return None  # it may be that by chance
     for place, name in enumerate(names):
         for axis in range(np.ndim(examples[0][place])):

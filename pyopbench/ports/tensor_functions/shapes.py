@@ -272,7 +272,7 @@ def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return tf.roll(a, shifts * len(axes) if len(shifts) == 1 else shifts, axes * (len(shifts) if len(axes) == 1 else 1))
 
 
-@of_numpy("np.pad", array="own", constant_values="number")
+@of_numpy("np.pad", array="own", pad_width="number", constant_values="number")
 def np_pad(
     array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, reflect_type: str = "even"
 ) -> Any:
@@ -282,6 +282,7 @@ def np_pad(
         both = [pad_width.get(axis, pad_width.get(axis - rank, (0, 0))) for axis in range(rank)]
         pad_width = [one if isinstance(one, (list, tuple)) else (one, one) for one in both]
     if any(map(tf.is_tensor, tf.nest.flatten(pad_width))):
+        pad_width = tf.nest.map_structure(lambda one: tf.cast(one, tf.int64), pad_width)
         every = tf.broadcast_to(tf.convert_to_tensor(pad_width), (rank, 2))
         array = np_checked(array, tf.reduce_all(every >= 0), "index can't contain negative values")
         widths = [tf.unstack(each) for each in tf.unstack(every)]

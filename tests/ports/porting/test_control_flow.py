@@ -76,10 +76,11 @@ BODIES = {
         "    else:\n        y = (np.linspace(0, 1, 6) - a).astype(np.float32)\n    return y"
     ),
     "a number that one of two functions returns": (
-        "def low(v):\n        return v * 2, 7\n\n    def high(v):\n        if v[0] > 0.5:\n            kind = 1\n"
-        "        else:\n            kind = 2\n        return v * 3, kind\n\n    if x.sum() < 3:\n"
-        "        y, kind = low(x)\n    else:\n        y, kind = high(x)\n    return y, np.int64(kind)"
+        "def low(v):\n        return v * 2, 0.1\n\n    def high(v):\n        if v[0] > 0.5:\n            kind = 0.3\n"
+        "        else:\n            kind = 0.7\n        return v * 3, kind\n\n    if x.sum() < 3:\n"
+        "        y, kind = low(x)\n    else:\n        y, kind = high(x)\n    return y * kind"
     ),
+    "a border of a width that values decide": "return np.pad(x, (np.sum(x > 0.5), 2), mode='edge')",
     "a raise that guards": "if x.sum() < 0:\n        raise ValueError('negative')\n    return x * 2",
     "an assertion": "assert x.min() >= 0, 'negative'\n    return x * 2",
     "a tuple that is carried": (

@@ -11,7 +11,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
-from pyopbench.ports.porting.facts import facts_of
+from pyopbench.ports.porting import facts
 
 
 def op_of(body: str, inputs: str, sizes: str, folder: Path) -> Op:
@@ -38,13 +38,16 @@ SQUARE = "rng.random((size, size)), rng.random((size, size))"
         ("x @ y.T", ("x.shape[0]", "y.shape[0]")),
         ("x[:, 0] + y[0, 0]", ("x.shape[0]",)),
         ("np.sort(y, axis=None)[: len(x)]", ("x.shape[0]",)),
+        ("x @ y", ("x.shape[0]", "y.shape[1]")),
+        ("np.add(x, y)[: min(4, len(x))]", (None, "x.shape[1]")),
+        ("x[: 2 * (len(x) // 2)] + y[: 2 * (len(y) // 2)]", (None, "x.shape[1]")),
     ],
 )
 def test_axes_of_the_same_size_in_all_examples_are_told_apart(
-    body: str, shape: tuple[str, ...], tmp_path: Path
+    body: str, shape: tuple[str | None, ...], tmp_path: Path
 ) -> None:
     op = op_of(body, SQUARE, "(3, 5)", tmp_path)
-    assert facts_of(op, "body", ["x", "y"], "shapes.py").outputs == (("float64", shape),)
+    assert facts.facts_of(op, "body", ["x", "y"], "shapes.py").outputs == (("float64", shape),)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,7 @@ def test_axes_of_the_same_size_in_all_examples_are_told_apart(
         ("x * y[0]", True),
         ("np.rot90(x) * y[0]", False),
         ("np.resize(x, (4, 4)) * y[0]", False),
+        ("x[: min(4, len(x))] * y[0]", False),
     ],
 )
 def test_an_output_has_the_shape_of_an_input_only_if_it_follows_it(body: str, *, is_same: bool, tmp_path: Path) -> None:
@@ -72,3 +76,28 @@ def test_a_callback_gets_numbers_in_eager_code_as_it_does_in_a_graph(variant: st
     found = port(tf.constant(4), tf.constant(0.5))
     assert found.numpy().tolist() == tf.function(port)(tf.constant(4), tf.constant(0.5)).numpy().tolist()
     assert found.numpy().tolist() == [0.0, 0.5, 1.0, 1.5]
+
+
+FOR_ONE_SIZE = {
+    "a loop that never ends for other sizes": "k = 0\n    while (1 << k) != len(x):\n        k += 1\n    return x * k",
+    "an exit": "if len(x) != 4:\n        sys.exit('bad shape')\n    return x * 2",
+    "a warning": "if len(x) != 4:\n        warnings.warn('odd')\n        print('odd')\n    return x * 2",
+}
+
+
+@pytest.mark.parametrize("kind", FOR_ONE_SIZE)
+def test_a_body_that_does_not_take_other_sizes_is_not_disturbed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(facts, "PROBE_SECONDS", 0.2)
+    path = tmp_path / "one_size.py"
+    path.write_text(
+        "import sys\nimport warnings\nfrom pyopbench import OwnOp\n"
+        f"def body(x):\n    {FOR_ONE_SIZE[kind]}\n"
+        "OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.random(4),), sizes=(4,))\n",
+        encoding="utf-8",
+    )
+    op = load_own(read_target(str(path), [], []))
+    found = facts.facts_of(op, "body", ["x"], "one_size.py")
+    assert found.outputs == (("float64", (None,)),)
+    assert capsys.readouterr().out == ""
