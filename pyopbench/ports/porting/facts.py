@@ -143,15 +143,17 @@ def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any,
     before = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            return body_outputs(op.numpy, inputs)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                return body_outputs(op.numpy, inputs)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever the body does with what it does not take: it may also exit
         return None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
