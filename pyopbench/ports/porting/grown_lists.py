@@ -134,11 +134,18 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
             f"`{target.id}` grows under a condition on values, and something else is assigned to it",
             "start with []",
         )
+    _refuse_compiled(code, value)
     dtype, shape = _element(code, target.id)
     text = _array_of(dtype, shape, len(value.elts))
     if value.elts:
         text += f".unstack({code.tensor(value, dtype)})"
     return f"{target.id} = {text}"
+
+
+def _refuse_compiled(code: Any, node: ast.expr) -> None:
+    """Refuse a list that grows where XLA compiles it: in TensorFlow 2.21 it stays empty there."""
+    if code.is_compiled:
+        raise code.refusal(node, "XLA cannot compile a list that grows in a loop of the graph", "port it to traced")
 
 
 def _array_of(dtype: str, shape: list[int | None], size: int) -> str:
@@ -159,6 +166,7 @@ def _loop_of(code: Any, node: ast.ListComp | ast.GeneratorExp, name: str, place:
     bound = set().union(*(_names_of(one.target) for one in node.generators))
     if isinstance(statement, ast.While) or bound & _bound_outside(code):
         raise code.refusal(node, "a comprehension whose length depends on values", "write it as a loop")
+    _refuse_compiled(code, node)
     dtype, shape = _of_values(code, name, [node.elt] if code.seen(node.elt) else [])
     lines = [f"{name} = {_array_of(dtype, shape, 0)}"]
     around, code.hoisted = code.hoisted, []

@@ -160,6 +160,9 @@ class Step:
 
 
 def _is_numeric(value: Any) -> bool:
+    """Is it of numbers, and nothing else? A masked array also has a mask, and a matrix its own `*`."""
+    if isinstance(value, np.ma.MaskedArray | np.matrix):
+        return False
     is_of_numbers = getattr(value, "dtype", np.dtype(float)).kind in "biufc"
     return isinstance(value, np.ndarray | np.generic | bool | int | float | complex) and is_of_numbers
 

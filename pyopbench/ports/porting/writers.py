@@ -6,10 +6,10 @@ import ast
 import itertools
 import re
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -39,6 +39,8 @@ from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inp
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.tensor_functions.sources import source_of
 from pyopbench.ports.text.code import TextCode
+
+Node = TypeVar("Node", bound=ast.AST)
 
 WIDE = {"float64", "int64", "bool", "complex128"}
 """Dtypes in which Numba computes with numbers of Python's as NumPy does."""
@@ -114,7 +116,9 @@ def _of_tensors(
         steps = ", ".join(f"`{one}`" for one in code.step_functions)
         says.append(f"Called on arrays, on the CPU and with the GIL held, and without a gradient: {steps}.")
     with_xla = ", compiled by XLA" if is_compiled else ""
-    reruns = is_compiled and bool(facts.differentiable) and _has_loop(code)
+    reruns = is_compiled and bool(facts.differentiable) and _has_control_flow(code)
+    if reruns:
+        _refuse_lost_gradients(code)
     gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
@@ -127,15 +131,43 @@ def _of_tensors(
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
 
 
-def _has_loop(code: TensorCode) -> bool:
-    """Does the graph of a port have a loop?"""
-    if any(one in text for text in source_of(sorted(code.snippets)) for one in ("tf.scan(", "tf.map_fn(")):
+def _has_control_flow(code: TensorCode) -> bool:
+    """Does the graph of a port have a loop or a condition?"""
+    functions = ("tf.scan(", "tf.map_fn(", "tf.while_loop(", "tf.cond(")
+    if any(one in text for text in source_of(sorted(code.snippets)) for one in functions):
         return True
-    return any(
-        isinstance(node, ast.For | ast.While) and code.observed.decides(unit.source, node)
-        for unit in code.units.in_order()
-        for node in ast.walk(unit.node)
-    )
+    return any(True for _ in _decided(code, ast.For, ast.While, ast.If, ast.IfExp))
+
+
+def _decided(code: TensorCode, *kinds: type[Node]) -> Iterator[tuple[Source, Node]]:
+    """Yield the statements and expressions of these kinds whose course values decide, and their files."""
+    for unit in code.units.in_order():
+        for node in ast.walk(unit.node):
+            if isinstance(node, kinds) and code.observed.decides(unit.source, node):
+                yield unit.source, node
+
+
+def _refuse_lost_gradients(code: TensorCode) -> None:
+    """Refuse elements that a condition selects in a loop: compiled by XLA of TensorFlow 2.21, their gradient is 0.
+
+    Raises:
+        CannotPort: there are some.
+    """
+    seen = code.observed.of
+    for source, loop in _decided(code, ast.For, ast.While):
+        for node in (one for statement in loop.body for one in ast.walk(statement)):
+            if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+                continue
+            keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            is_selected = any(
+                one.rank and (one.dtype == "bool" or None in one.shape) for key in keys for one in seen(source, key)
+            )
+            if is_selected and any(None in one.shape and "float" in one.dtype for one in seen(source, node)):
+                raise CannotPort(
+                    f"in a loop, XLA loses the gradient of `{ast.unparse(node)}`, which a condition selects",
+                    place=(source.path, node.lineno),
+                    fix="port it to traced",
+                )
 
 
 def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:

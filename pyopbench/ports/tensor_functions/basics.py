@@ -255,7 +255,8 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
 def np_compiled(function: Any) -> Any:
     """Return a function compiled by XLA, with a gradient that XLA compiles too, and that runs the function again.
 
-    Otherwise TensorFlow cannot compute the gradient of a loop in it: the values of each iteration stay inside XLA.
+    Otherwise TensorFlow cannot compute the gradient of a loop or a condition in it: values that it needs stay inside
+    XLA.
     A gradient of the gradient is compiled in the same way, and runs both again.
     """
     compiled = tf.function(function, jit_compile=True)

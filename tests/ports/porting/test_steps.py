@@ -187,6 +187,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("rng.random((5, 2))",),
         "tree = KDTree(x)",
     ),
+    "import numpy as np\n\ndef body(x):\n    rest = np.ma.masked_less(x * 2.0, 1.0)\n"
+    "    return np.ma.filled(rest - rest.min(), 0)\n": (
+        ("rng.random(9)",),
+        "rest = np.ma.masked_less(x * 2.0, 1.0)",
+    ),
 }
 
 

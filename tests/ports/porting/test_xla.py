@@ -25,7 +25,7 @@ READS = [
     "x[..., 1:3, i]", "x[1:, i:]", "x[i, ..., 1:]", "x[i, :-1]", "x[i, j]", "x[:j, i]", "x[i, j:]",
     "x[i, -3:]", "x[-4:-1, i]", "x[i, -4::2]", "x[i, -2:1:-1]", "x[i, 5:1:-2]", "x[-j, 1:3]", "x[i - 2 :, -3:]",
     "x[i, 1:5][::2]", "x[i][1:4]", "x.T[1:4, i]", "x[1:, 2:][i - 2, 1:3]", "row(x, i)", "np.take(x, i, axis=1)[1:4]",
-    "np.take(x[i, 1:], j - 1)", "x[1:, i][x[i, 1:] > 0.5]", "x[i, 1:][[0, 2]]", "x[[0, 2], 1:][:, i]",
+    "np.take(x[i, 1:], j - 1)", "x[i, 1:][[0, 2]]", "x[[0, 2], 1:][:, i]",
     "x[i, 1:4] @ x[1:4, j]", "[x[i, 1:3], x[1:3, i]][0]", "(x[i, 2:] if x[i, 0] > 1 else x[2:, i])",
 ]  # fmt: skip
 WRITES = [
@@ -99,13 +99,17 @@ LOOPS = [
     "for t in range(1, len(x)):\n        y[t] = max(y[t - 1], x[t] * y[t - 1])\n    return y[-1], len(y)",
     "s = x[0]\n    for t in range(len(x)):\n        if x[t] > s:\n            s = s + x[t] ** 2\n    return s",
     "return signal.lfilter([0.3], [1, -0.7], x * y)",
+    "if x[0] > 0.5:\n        y = np.sin(x) * x\n    return y / (1 + x)",
+    "return (np.sin(x) if x[0] > 0.5 else np.cos(x) * y) * x",
 ]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gradient_of_a_loop_or_a_condition_runs_it_again(
+    loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The test of the port compares the gradient with finite differences; here, it is compared with `traced`."""
-    source = f"from scipy import signal\n\n\ndef body(x):\n    y = x.copy()\n    {loop}\n"
+    source = f"import numpy as np\nfrom scipy import signal\n\n\ndef body(x):\n    y = x.copy()\n    {loop}\n"
     made = write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
     run_its_test(made, tmp_path, monkeypatch)
     usual = import_text("looping", write_source(tmp_path, source, "rng.random(9)").port).body
@@ -122,6 +126,50 @@ def test_the_gradient_of_a_loop_runs_it_again(loop: str, tmp_path: Path, monkeyp
     assert np.any(expected)
     for call in (gradient, tf.function(gradient), tf.function(gradient, jit_compile=True)):
         np.testing.assert_allclose(call(compiled, x), expected, rtol=1e-9)
+
+
+GROWN = "if x[i] > 0.5:\n            kept.append(x[i])"
+REFUSED = {
+    "y[i] += x[x > x[i]].sum()": "for i in range(2, len(x)):\n        {}\n    return y",
+    "y[i] += x[np.where(x > x[i])[0]].sum()": "for i in range(2, len(x)):\n        {}\n    return y",
+    "kept = []": f"{{}}\n    for i in range(len(x)):\n        {GROWN}\n    return np.array(kept)",
+    "return np.array([one for one in x if one > 0.5])": "{}",
+}
+"""Bodies by the line that is refused."""
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_xla_computes_wrong_in_silence_is_refused(line: str, tmp_path: Path) -> None:
+    source = f"import numpy as np\n\n\ndef body(x):\n    y = x * 0\n    {REFUSED[line].format(line)}\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
+    assert line_of(refused.value) == line
+
+
+@pytest.mark.skipif(
+    not tf.__version__.startswith(SEEN_WRONG), reason="XLA was not tried with such loops in this TensorFlow"
+)
+def test_xla_drops_what_a_list_is_grown_by_and_gradients_of_what_a_loop_selects() -> None:
+    def grown(x: tf.Tensor) -> tf.Tensor:
+        items = tf.TensorArray(x.dtype, size=0, dynamic_size=True, element_shape=[])
+        for i in tf.range(3):
+            items = items.write(items.size(), x[i])
+        return items.stack()
+
+    def gradient(x: tf.Tensor) -> tf.Tensor:
+        total = tf.zeros([], x.dtype)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            for i in tf.range(3):
+                total += tf.reduce_sum(tf.boolean_mask(x, x > x[i]))
+        return tape.gradient(total, x)
+
+    x = tf.constant([1.0, 2.0, 3.0])
+    wanted = ((grown, [1.0, 2.0, 3.0]), (gradient, [0.0, 1.0, 2.0]))
+    for function, right in wanted:
+        np.testing.assert_array_equal(tf.function(function)(x), right)
+        found = tf.function(function, jit_compile=True)(x)
+        assert not np.array_equal(found, right), "ports need not be refused for this TensorFlow"
 
 
 @pytest.mark.parametrize("how", ["eager", "graph", "compiled"])
