@@ -192,15 +192,24 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
     if "error" in answer:
         raise BadInput.from_plain(answer["error"])
     if "refused" in answer:
-        refused = answer["refused"]
-        place = refused["place"]
-        others = ", ".join(one for one in WRITABLE if one != variant)
+        first, *others = answer["refused"]
+        also = f", and {len(others)} more that cannot be written" if others else ""
         raise BadInput(
-            f"cannot write a port to {variant}: {refused['why']}",
-            received=f"{place[0]}:{place[1]}" if place else target.text,
+            f"cannot write a port to {variant}: {first['why']}{also}",
+            received="; ".join([_place_text(first) or target.text, *map(_other_text, others)]),
             legal="bodies and functions that docs/port.md lists",
-            hint=refused["fix"] or f"try another variant: {others}",
+            hint=first["fix"] or f"`pyopbench verify {target.text}` shows which variants are correct",
         )
+
+
+def _place_text(refused: dict[str, Any]) -> str:
+    place = refused["place"]
+    return f"{place[0]}:{place[1]}" if place else ""
+
+
+def _other_text(refused: dict[str, Any]) -> str:
+    fix = f" ({refused['fix']})" if refused["fix"] else ""
+    return f"{_place_text(refused)}: {refused['why']}{fix}".removeprefix(": ")
 
 
 def _require_passed(result: dict[str, Any], variant: str, target: Target) -> None:

@@ -43,10 +43,18 @@ def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
 
 
 def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
-    refused = {"refused": {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}}
+    first = {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer=refused))
+        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer={"refused": [first]}))
     assert (caught.value.received, caught.value.hint) == ("/a/mine.py:3", "use np.bar")
+
+
+def test_all_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    one, other = ({"why": "w", "fix": fix, "place": ["a.py", line]} for fix, line in (("f", 3), ("", 5)))
+    nowhere = {"why": "n", "fix": "", "place": None}
+    with pytest.raises(BadInput) as caught:
+        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer={"refused": [other, one, nowhere]}))
+    assert caught.value.received == "a.py:5; a.py:3: w (f); n"
 
 
 def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import tensorflow.experimental.numpy as tnp
 
+from pyopbench.model import formatting
 from pyopbench.model.case import SourceChange
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
@@ -91,6 +92,8 @@ def explain(error: BaseException, op: Op) -> str:
     where = "" if place is None else f", {_told(place)}"
     if isinstance(error, CannotPort) and error.fix:
         where += f" ({error.fix})"
+    if isinstance(error, CannotPort):
+        where += _other_lines(error)
     said = SCOPE.sub("", _said(error, place))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
@@ -98,6 +101,14 @@ def explain(error: BaseException, op: Op) -> str:
 def place_of(error: BaseException, op: Op) -> tuple[str, int] | None:
     """Return file and line of the user's that an error of a port of theirs came through; None for nowhere."""
     return error.place if isinstance(error, CannotPort) else place_in(error, _files_of(op))
+
+
+def _other_lines(error: CannotPort) -> str:
+    """Return on which lines other things cannot be written; empty if there are none."""
+    lines = sorted({place[1] for one in error.others for place in [place_of_user(one.place)] if place is not None})
+    return (
+        f"; also line{'s' if len(lines) > 1 else ''} {formatting.listing([str(one) for one in lines])}" if lines else ""
+    )
 
 
 def _told(place: tuple[str, int]) -> str:

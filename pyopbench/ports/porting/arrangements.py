@@ -241,7 +241,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         dtypes=", ".join(f"np.{dtype}" if is_plain else "None" for dtype in dtypes),
     )
     code = Code(units)
-    yours = [code.write_unit(unit) for unit in units.in_order()]
+    yours = list(code.write_units(units).values())
     also = ["import numpy as np", *([] if is_pool and not on_tensors else ["import tensorflow as tf"])]
     statements = [*yours, as_arrays, body]
     summary = f"`{facts.function}` of {facts.file} {_how(key)}"
@@ -249,7 +249,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     if is_pool:
         copied = Units.of_all(read_source(pool.__file__))
         writer = Code(copied)
-        statements += [writer.write_unit(unit) for unit in copied.in_order()]
+        statements += writer.write_units(copied).values()
         statements += [USUAL_POOL, _arrange(arranged, call, summary)]
         if key.form == "pydataset":
             statements.append(BATCHES.format(batch=key.batch, count=len(facts.inputs)))

@@ -159,7 +159,7 @@ def check_file(  # noqa: PLR0913 - what a test is made of
     others = {one: _other_name(one, taken | own) for one in own & taken}
     yours = {EXPRESSION: inputs.expression, OLD: old.function, OLD_GRADIENT: old.gradient, MODULE: module}
     statements = [_with_names(one, {**others, **yours}) for one in statements]
-    statements = [*(code.write_unit(unit) for unit in units.in_order()), *statements, _run_by_itself(functions)]
+    statements = [*code.write_units(units).values(), *statements, _run_by_itself(functions)]
     each = " for each example" if old.is_of_one else ""
     says = f"""Checks a port against the body that it replaces.
 

@@ -117,7 +117,8 @@ def refusals_of_user() -> Iterator[None]:
     except CannotExtract as error:
         raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     except CannotPort as error:
-        error.place = place_of_user(error.place)
+        for one in (error, *error.others):
+            one.place = place_of_user(one.place)
         raise
 
 

@@ -15,6 +15,7 @@ class CannotPort(PyopbenchError):
         obstacle: its kind, where a change of the line is known to get past it; else empty.
         step: file and number of the call that is refused, where it can stay in NumPy.
         function: the name of the function that may be called with several dtypes, or numbers of axes; else empty.
+        others: what else in the body cannot be written, in its order.
     """
 
     exit_code = 1
@@ -26,4 +27,5 @@ class CannotPort(PyopbenchError):
         self.obstacle = obstacle
         self.step: tuple[str, int] | None = None
         self.function = ""
+        self.others: tuple[CannotPort, ...] = ()
         super().__init__(why)

@@ -22,12 +22,27 @@ class Code:
         units: where the statements are from.
         source: the file of the statement that is being written.
         unit: that statement.
+        refused: the statements in functions that cannot be written, so far.
     """
 
     def __init__(self, units: Units) -> None:
         self.units = units
         self.source: Source = read_source(__file__)
         self.unit: Unit | None = None
+        self.refused: list[CannotPort] = []
+
+    def write_units(self, units: Units) -> dict[str, str]:
+        """Return all statements by what they define.
+
+        Raises:
+            CannotPort: something cannot be written; the first of it, with all others.
+        """
+        texts = {unit.name: self.write_unit(unit) for unit in units.in_order()}
+        if self.refused:
+            first, *others = {(one.place, one.why): one for one in self.refused}.values()
+            first.others = tuple(others)
+            raise first
+        return texts
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement with the comment above it."""
@@ -37,7 +52,19 @@ class Code:
         return textwrap.dedent(self.source.replaced(begin, end, [(first, last, self.write(unit.node))]))
 
     def write(self, node: ast.AST) -> str:
-        """Return the text of a node."""
+        """Return the text of a node; if it is a statement that cannot be written, what follows is looked at too."""
+        if not isinstance(node, SIMPLE):
+            return self._written(node)
+        try:
+            return self._written(node)
+        except CannotPort as refusal:
+            self.refused.append(refusal)
+        except Exception:
+            if not self.refused:  # else this may only follow from what was left out
+                raise
+        return "pass"
+
+    def _written(self, node: ast.AST) -> str:
         found = self.rewrite(node)
         text = self.as_it_stands(node) if found is None else found
         return self._with_lost_comments(node, text) if found is not None and isinstance(node, ast.stmt) else text
@@ -89,6 +116,9 @@ class Code:
         indent = " " * node.col_offset
         return "".join(f"{one}\n{indent}" for one in lost) + text
 
+
+SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Assert, ast.Delete)
+"""Statements without statements in them."""
 
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""

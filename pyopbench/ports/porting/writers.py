@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -39,8 +39,6 @@ from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inp
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.tensor_functions.sources import source_of
 from pyopbench.ports.text.code import TextCode
-
-Node = TypeVar("Node", bound=ast.AST)
 
 WIDE = {"float64", "int64", "bool", "complex128"}
 """Dtypes in which Numba computes with numbers of Python's as NumPy does."""
@@ -105,7 +103,7 @@ def _of_tensors(
     units.add(body.source, name)
     code = writer(units, observed)
     code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
-    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    statements = code.write_units(units)
     notes = ["fixed shapes"] if code.fixed_shapes else []
     says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
     if multiplies_integers(observed):
@@ -139,7 +137,7 @@ def _has_control_flow(code: TensorCode) -> bool:
     return any(True for _ in _decided(code, ast.For, ast.While, ast.If, ast.IfExp))
 
 
-def _decided(code: TensorCode, *kinds: type[Node]) -> Iterator[tuple[Source, Node]]:
+def _decided(code: TensorCode, *kinds: type[ast.AST]) -> Iterator[tuple[Source, Any]]:
     """Yield the statements and expressions of these kinds whose course values decide, and their files."""
     for unit in code.units.in_order():
         for node in ast.walk(unit.node):
@@ -309,7 +307,7 @@ def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     code = TnpCode(units)
-    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    statements = code.write_units(units)
     with_xla = ", compiled by XLA" if is_compiled else ""
     to = f"`tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
     how = f"Port of `{facts.function}` in {facts.file} to {to}"
@@ -385,7 +383,7 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
         NARROW.search(unit.source.text(*unit.source.span(unit.node))) for unit in units.in_order()
     )
     code = numba_code.CallbackCode(units, name, compiled, callback.decorator, is_wide=is_wide)
-    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    statements = code.write_units(units)
     if gradient and callback.is_of_batch:
         adapters.append(numba_loop.gradient(gradient, is_array=picked is None))
         gradient, picked = numba_loop.gradient_name(gradient), picked or [0]
@@ -440,7 +438,7 @@ def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     code = KerasCode(units, observe(op.numpy, examples))
-    statements = {unit.name: code.write_unit(unit) for unit in units.in_order()}
+    statements = code.write_units(units)
     taken = [unit.name for unit in units.in_order() if "ops" in _bound_in(unit.node)]
     if taken:
         raise CannotPort("`ops` is a name that the port needs", fix="give yours another name")

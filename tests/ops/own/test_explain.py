@@ -38,6 +38,22 @@ def line_of(text: str) -> int:
     return lines.index(text) + 1
 
 
+def several(x: Any) -> Any:
+    y = np.ma.masked_less(x, 0.5)
+    z = np.ma.masked_less(x, 0.7)
+    return y + np.ma.masked_less(z, 0.9)
+
+
+def test_a_port_that_cannot_be_written_names_all_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = complete(OwnOp(inputs=(np.ones(3),), numpy=several), "made", HERE.parent)
+    put_in_place(monkeypatch, op)
+    with pytest.raises(Unsupported) as refused:
+        prepare(replace(case_of("traced"), size=op.sizes[0]))
+    lines = [line_of(f"    {one}") for one in ("y = np.ma.masked_less(x, 0.5)", "z = np.ma.masked_less(x, 0.7)")]
+    last = line_of("    return y + np.ma.masked_less(z, 0.9)")
+    assert str(refused.value).endswith(f", {HERE.name} line {lines[0]}; also lines {lines[1]} and {last}")
+
+
 @pytest.mark.parametrize(
     ("body", "variant", "says", "line"),
     [

@@ -17,7 +17,7 @@ from pyopbench.model.portable import BATCHED, BRIDGE, PORTABLE, SKELETON, WRITAB
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.writers import WRITERS
-from written_ports import CORPUS, body_of, lines_of, run_its_test, write, write_source
+from written_ports import CORPUS, body_of, line_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
 GRADED = ("np.exp(x)", "np.exp(x) / np.exp(x).sum()", "np.sin(20 * x) + np.exp(x)")
@@ -462,6 +462,37 @@ def test_a_constant_that_is_changed_after_it_is_made_is_written_as_it_is_by_now(
     made = "[2.0, 2.0]" if "+=" in statement else "np.arange(2.0)"
     source = f"FACTORS = {made}\n{statement}\n\n\ndef body(x):\n    return x * np.sum(FACTORS)\n"
     run_its_test(write_source(tmp_path, source, VECTOR), tmp_path, monkeypatch)
+
+
+SEVERAL = """import numpy as np
+from scipy import ndimage
+
+def helper(x):
+    return np.ma.masked_less(x, 0.5)
+
+def body(x):
+    y = x * 2.0
+    z = ndimage.generic_filter(y, np.mean, size=3)
+    if y[0] > 0.5:
+        z = z * np.ma.masked_less(y, 1.0)
+    else:
+        y = y + 1.0
+    for row in (1, 2):
+        y = y + row * np.fft.hfft(z)[0]
+    return y + helper(y)
+"""
+
+
+def test_a_refusal_has_everything_else_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, SEVERAL, VECTOR)
+    refusals = [caught.value, *caught.value.others]
+    assert [line_of(one) for one in refusals] == [
+        "return np.ma.masked_less(x, 0.5)",
+        "z = ndimage.generic_filter(y, np.mean, size=3)",
+        "z = z * np.ma.masked_less(y, 1.0)",
+        "y = y + row * np.fft.hfft(z)[0]",
+    ]
 
 
 def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:
