@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,16 @@ def test_a_port_that_cannot_be_written_names_all_lines(monkeypatch: pytest.Monke
     put_in_place(monkeypatch, op)
     with pytest.raises(Unsupported) as refused:
         prepare(replace(case_of("traced"), size=op.sizes[0]))
-    lines = [line_of(f"    {one}") for one in ("y = np.ma.masked_less(x, 0.5)", "z = np.ma.masked_less(x, 0.7)")]
-    last = line_of("    return y + np.ma.masked_less(z, 0.9)")
-    assert str(refused.value).endswith(f", {HERE.name} line {lines[0]}; also lines {lines[1]} and {last}")
+    lines = [
+        line_of(f"    {one}")
+        for one in (
+            "y = np.ma.masked_less(x, 0.5)",
+            "z = np.ma.masked_less(x, 0.7)",
+            "return y + np.ma.masked_less(z, 0.9)",
+        )
+    ]
+    numbers = [int(one) for one in re.findall(r"\b\d+\b", str(refused.value))]
+    assert [one for one in numbers if one in lines] == lines
 
 
 @pytest.mark.parametrize(
