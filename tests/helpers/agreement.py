@@ -28,7 +28,7 @@ def compiled(body: Any) -> Any:
     units.add(read_source(extracted.path), name)
     functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     code = CallbackCode(units, name, functions, DECORATOR)
-    statements = [code.write_unit(unit) for unit in units.in_order()]
+    statements = code.write_units(units).values()
     parts = [f"{CACHED} = False", *helper_source(needed_helpers(code.helpers)), *statements]
     text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:

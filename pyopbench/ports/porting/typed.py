@@ -143,7 +143,15 @@ class TypedCode(Code):
         numbers = seen and all(one.kind == NUMBER_KIND for one in seen)
         if numbers and any(one.weak is float for one in seen) and "int" in dtype:
             return f"tf.constant({self._whole(node)}, tf.{dtype})"
+        if seen and all(one.kind == SEQUENCE and one.common for one in seen):
+            return self._of_known_items(node, dtype, np.result_type(*(one.common for one in seen)).name)
         return f"tf.{'constant' if numbers else 'cast'}({self.write(node)}, tf.{dtype})"
+
+    def _of_known_items(self, node: ast.expr, dtype: str, own: str) -> str:
+        """Return a list or tuple without tensors as a tensor; `tf.cast` would first round its numbers to float32."""
+        if own != "bool" and np.can_cast(own, dtype):
+            return f"tf.constant({self.write(node)}, tf.{dtype})"
+        return f"tf.cast(tf.constant({self.write(node)}, tf.{own}), tf.{dtype})"
 
     def _whole(self, node: ast.expr) -> str:
         """Return a number as a whole one, as NumPy makes it where it is written into an array of whole numbers."""

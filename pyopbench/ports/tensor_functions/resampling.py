@@ -62,17 +62,6 @@ def scipy_resample_poly(
     return np_moved(tf.reduce_sum(products, -1), -1, axis)
 
 
-@of_numpy("scipy.signal.decimate", x="own", needs_shapes=True)
-def scipy_decimate(x: Any, q: int, n: Any = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True) -> Any:
-    """Return every q-th sample of a signal, through a filter of finite length."""
-    if ftype != "fir" or not zero_phase:
-        raise NotImplementedError("is supported only for ftype='fir' and zero_phase=True")
-    order = 20 * q if n is None else n
-    x = x if x.dtype in (tf.float32, tf.complex64, tf.complex128) else tf.cast(x, tf.float64)
-    taps = scipy_lowpass(order + 1, 1 / q, np.hamming(order + 1)).astype(x.dtype.real_dtype.as_numpy_dtype)
-    return scipy_resample_poly(x, 1, q, axis, taps)
-
-
 @of_numpy("scipy.interpolate.interp1d", x="own", y="float", needs_shapes=True)
 def scipy_interp1d(
     x: Any, y: Any, kind: str = "linear", axis: int = -1, copy: bool = True, bounds_error: Any = None,

@@ -343,30 +343,6 @@ def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
     return np_moved(moved, 0, axis)
 
 
-@of_numpy("scipy.signal.lfilter", b="common float", a="common float", x="common float", needs_shapes=True)
-def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
-    """Return a signal through a digital filter, in its transposed direct form, one element after the other."""
-    count = max(np_known_size(b, 0), np_known_size(a, 0))
-    ahead = tf.pad(b / a[0], [[0, count - b.shape[0]]])
-    back = tf.pad(a / a[0], [[0, count - a.shape[0]]])
-    moved = np_moved(x, axis, 0)
-    if count == 1:
-        return np_moved(moved * ahead[0], 0, axis)
-    rest = [-1, *[1] * (moved.shape.rank - 1)]
-    weights, feedback = tf.reshape(ahead[1:], rest), tf.reshape(back[1:], rest)
-
-    def step(carried: Any, value: Any) -> Any:
-        state = carried[0]
-        found = state[0] + ahead[0] * value
-        shifted = tf.concat([state[1:], tf.zeros_like(state[:1])], 0)
-        return shifted + weights * value - feedback * found, found
-
-    shape = tf.concat([[count - 1], tf.shape(moved)[1:]], 0)
-    begin = (tf.zeros(shape, x.dtype), tf.zeros(tf.shape(moved)[1:], x.dtype))
-    found = tf.scan(step, moved, begin)[1]
-    return np_moved(tf.ensure_shape(found, moved.shape), 0, axis)
-
-
 @of_numpy("scipy.signal.hilbert", x="float", needs_shapes=True)
 def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
     """Return the analytic signal along an axis."""

@@ -13,6 +13,7 @@ from pyopbench.model.source_text import Replacement, Source, read_source
 from pyopbench.ports.tensor_functions import (
     basics,
     elementwise,
+    filters,
     images,
     indices,
     linear,
@@ -28,7 +29,7 @@ from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
     basics, elementwise, order, statistics, linear, signals, shapes, indices, images, ranks, resampling,
-    text,
+    filters, text,
 )  # fmt: skip
 """In the order of their definitions in the file of a port."""
 

@@ -568,3 +568,12 @@ def test_parts_that_are_split_at_values_have_any_length(
     )
     made = write_source(tmp_path, source, "rng.random(6)", "np.sort(rng.integers(0, 6, 2))")
     assert run_its_test(made, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("added", ["[0.1, 0.2, 0.3]", "(1, 2, 0.1)", "[True, False, True]", "[16777217, 1, 2]"])
+def test_numbers_of_a_list_keep_all_their_digits(added: str, tmp_path: Path) -> None:
+    source = f"def body(x):\n    return x + {added}\n"
+    names: dict[str, Any] = {}
+    exec(source, names)
+    port = import_text("listed", write_source(tmp_path, source, "np.arange(3.0)").port).body
+    np.testing.assert_array_equal(port(tf.constant(np.arange(3.0))), names["body"](np.arange(3.0)))

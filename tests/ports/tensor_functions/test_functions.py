@@ -95,7 +95,7 @@ def written(body: Any, arrays: tuple[Any, ...]) -> str:
     units = Units()
     units.add(source, definition.name)
     code = TensorCode(units, observe(body, [arrays]))
-    statements = [code.write_unit(unit) for unit in units.in_order()]
+    statements = code.write_units(units).values()
     return module_text("A port.", [*source_of(sorted(code.snippets)), *statements], units)
 
 
