@@ -31,6 +31,7 @@ from pyopbench.advise.candidates import (
     is_placeable,
     least_work_first,
     ports_of,
+    ports_that_may_save,
     ports_that_save,
     promised_share,
     variant_text,
@@ -188,6 +189,7 @@ def decide(
 
 def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: float, minimum_effect: float) -> Answer:
     folder = op_file.parent
+    others: tuple[Candidate, ...] = ()
     try:
         judgement = _judged(callback, op_file, budget_seconds)
     except PyopbenchError as error:
@@ -214,12 +216,17 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         reason = _why_kept(callback, judgement, made[0])
         if isinstance(made[0].reason, BaselineFailed):
             return Answer("leave", reason, obstacle="not_measured")
+        others = ports_that_may_save(made[0], judgement)
         has_port = not isinstance(made[0].reason, NoCandidate)
-    if not candidates:
+    known = tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in candidates)
+    tried = [replace(one, promised=promised_share(callback, step, one, today)) for one in others]
+    tried = [one for one in tried if one.promised is not None and one.promised.value >= minimum_effect]
+    promising = least_work_first((*known, *tried), minimum_effect)
+    if not promising:
         return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
-    promising = tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in candidates)
-    promising = least_work_first(promising, minimum_effect)
-    if promising[0].variant != candidates[0].variant:
+    if not known:
+        why = f"alone, no change saves time, but in the program the callback takes longer than alone: {why}"
+    elif promising[0].variant != known[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
     return _first_written(callback, folder, Answer("leave", why, promising, seconds=today), promising, minimum_effect)

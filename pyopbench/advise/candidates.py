@@ -24,6 +24,9 @@ PORTS = ("traced", "njit", "autograph")
 """What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
 
+IN_GRAPH = ("traced", "autograph")
+"""Of these, the ones that are no callback any more."""
+
 MOST_ARRANGEMENTS = 3
 """How many arrangements of a callback may be tried in the program, one after another."""
 
@@ -109,6 +112,15 @@ def ports_that_save(decision: Decision, judgement: Judgement) -> tuple[Candidate
     return (*chosen, *sorted(others, key=lambda one: -one.saved))
 
 
+def ports_that_may_save(decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
+    """Return the ports in the graph that save nothing where the callback is called alone.
+
+    In the program a callback may take longer than alone, because it waits for a thread and for the GIL.
+    """
+    found = _measured_gains(judgement, decision.use)
+    return tuple(one for name, one in found.items() if name in IN_GRAPH and one.saved <= MINIMUM_EFFECT)
+
+
 def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
     """Return the savings of the variants that were measured at every size."""
     verdicts = frames.verdicts(judgement).dropna(subset="ratio")
@@ -168,18 +180,30 @@ def is_placeable(callback: Callback, key: str) -> bool:
 
 
 def promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return the share of a step that a port saves: the callback's share of it, times what the port saves of that.
+    """Return the share of a step that a port saves.
 
-    The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. A
-    pipeline runs while the program does, so a program that hardly waits for its input may gain nothing. It never gains
-    more than the callback takes.
+    The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
+    that, another callback saves the share that it saves alone. A port in the graph leaves the time that it takes alone,
+    and saves the rest, the wait for a thread and for the GIL too. A pipeline runs while the program does, so a program
+    that hardly waits for its input may gain nothing. It never gains more than the callback takes.
+
+    Args:
+        callback: which.
+        step: of the program.
+        candidate: the port or arrangement.
+        today: seconds of a call of the callback alone; None where it was measured in a pipeline.
     """
-    least = min(1.0, callback.seconds / callback.parallel / step.steps / step.seconds)
-    most = min(1.0, max(callback.most_seconds / step.steps / step.seconds, least))
-    usual = most if today is None else today * callback.calls / step.steps / step.seconds
-    usual = min(max(usual, least), most)
+    whole = step.steps * step.seconds
+    least = min(1.0, callback.seconds / callback.parallel / whole)
+    most = min(1.0, max(callback.most_seconds / whole, least))
+    alone = None if today is None else today * callback.calls / whole
+    usual = most if alone is None else min(max(alone, least), most)
     low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
     value = usual * candidate.saved
+    if alone is not None and candidate.variant in IN_GRAPH and not callback.in_input:
+        low = min(low, max(least - usual * (1 - candidate.low), 0.0))
+        high = max(high, most - usual * (1 - candidate.high))
+        value = max(least, (callback.flight_seconds or 0.0) / whole) - usual * (1 - candidate.saved)
     if callback.in_input:
         low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
         value = min(value, max(step.waited, 0.0))
@@ -193,7 +217,7 @@ def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -
     Numba, and measuring the op alone does not show that.
     """
     saved = {one.variant: one.promised.value for one in candidates if one.promised is not None}
-    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values()) - minimum_effect
+    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values(), default=math.inf) - minimum_effect
     return tuple(sorted(candidates, key=lambda one: not (is_as_good and one.variant == BRIDGE)))
 
 

@@ -22,7 +22,13 @@ from pyopbench.advise.callbacks import (
     Stage,
     Step,
 )
-from pyopbench.advise.candidates import Candidate, least_work_first, ports_that_save, variant_text
+from pyopbench.advise.candidates import (
+    Candidate,
+    least_work_first,
+    ports_that_save,
+    promised_share,
+    variant_text,
+)
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
@@ -155,6 +161,59 @@ def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(mon
     found = ports_that_save(decision, SimpleNamespace())  # type: ignore[arg-type]
     assert [one.variant for one in found] == ["autograph", "traced", "njit"]
     assert (found[2].saved, found[2].low, found[2].high) == pytest.approx((0.7, 0.5, 0.9))
+
+
+ALONE = 1e-4
+"""Seconds of a call of the callback alone; in the program it takes twice as long (below)."""
+IN_GRAPH = replace(CALLBACK, in_input=False, stage=None, calls=1000, seconds=0.12, flight_seconds=0.2)
+WHOLE = Step(0.01, 100, 0.0)
+
+
+@pytest.mark.parametrize("saved", [0.6, 0.0, -0.3])
+def test_a_port_in_the_graph_saves_what_it_leaves_of_the_time_in_the_program(saved: float) -> None:
+    found = {
+        name: promised_share(IN_GRAPH, WHOLE, Candidate(name, saved, saved - 0.1, saved + 0.1), ALONE)
+        for name in ("traced", "njit")
+    }
+    most = IN_GRAPH.most_seconds
+    left = 0.12 * (1 - saved)  # alone it takes less than is seen from Python
+    assert found["traced"].value == pytest.approx(max(0.2 - left, found["traced"].low))
+    assert found["traced"].low == pytest.approx(max(0.12 * (saved - 0.1), 0.0))
+    assert found["traced"].high == pytest.approx(max(most - 0.12 * (0.9 - saved), most * (saved + 0.1)))
+    assert saved < 0 or found["njit"].value == pytest.approx(0.12 * saved)
+    assert found["traced"].low <= found["traced"].value <= found["traced"].high
+
+
+def _of_rows(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float]) -> Decision:
+    rows = [(name, "forward", 9, ratio, ratio - 0.05, ratio + 0.05) for name, ratio in ratios.items()]
+    verdicts = pd.DataFrame(rows, columns=["variant", "direction", "size", "ratio", "low", "high"])
+    monkeypatch.setattr(frames, "verdicts", lambda _: verdicts)
+    monkeypatch.setattr(frames, "failures", lambda _: pd.DataFrame({"variant": [], "reason": []}))
+    reason = SimpleNamespace(text=lambda: "kept", candidates=())
+    seconds = [SimpleNamespace(today=ALONE)]
+    return SimpleNamespace(reason=reason, action="keep", choice=None, use="inference", seconds=seconds)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "flight", "tried"),
+    [
+        ({"traced": 1.2, "njit": 1.1}, 0.2, ["traced"]),
+        ({"traced": 1.2}, 0.12, []),  # in the program it takes no longer than is seen from Python
+        ({"traced": 3.0}, 0.2, []),
+        ({"njit": 1.0}, 0.2, []),
+    ],
+)
+def test_a_port_that_saves_nothing_alone_is_tried_where_the_program_waits_for_the_callback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ratios: dict[str, float], flight: float, tried: list[str]
+) -> None:
+    (tmp_path / "f.py").write_text("")
+    decision = _of_rows(monkeypatch, ratios)
+    monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
+    monkeypatch.setattr(answers, "_write", lambda *_: ("f_port.py", "test_f_port.py", "f"))
+    found = decide(replace(IN_GRAPH, flight_seconds=flight), WHOLE, tmp_path, 1.0, EFFECT)
+    assert [one.variant for one in found.candidates] == tried
+    assert found.action == ("port" if tried else "leave")
+    assert found.obstacle == ("" if tried else "no_gain")
 
 
 @pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "njit")])

@@ -52,6 +52,9 @@ TensorFlow's `complex64` and `complex128`), with their tolerance. float16: 10, a
 library rounds at other points; TensorFlow's own tests take 1 of either (`assertAllCloseAccordingToType`), for one op.
 float8 and float4: 1, because that is already an eighth to a half of the value."""
 
+MOST_ROUNDING = 100.0
+"""Tolerances that a body's own error may amount to; above, something else differs in double precision, as a branch."""
+
 DEFAULT_QUICK = 3
 """Sizes of a quick run: the smallest, the middle one and the largest."""
 
@@ -122,7 +125,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         python=own.python or on_tensors,
         kernel=_kernel_of(own, folder),
         numba=_numba_of(own, gradient),
-        tolerance={dtype: _tolerance(own, [*map(dtype_of, (*example, *outputs))])},
+        tolerance={dtype: _tolerance(own, body, example, outputs)},
         own=Own(
             py_function=callback,
             computes_on_arrays=on_arrays is not None,
@@ -306,9 +309,30 @@ def _dtype_of_case(example: Sequence[Any]) -> str:
     return next((name for name in names if name in DTYPES), names[0])
 
 
-def _tolerance(own: OwnOp, dtypes: Sequence[str]) -> float:
+def _tolerance(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any]) -> float:
+    """Return the user's tolerance, else that of the least precise dtype, or more if the body itself rounds more.
+
+    A recursive filter in single precision, for one, may be further from the exact result than any port of it.
+    """
+    dtypes = [dtype_of(one) for one in (*example, *outputs)]
     usual = max((TOLERANCE[name] for name in dtypes if name in TOLERANCE), default=0.0)
-    return usual if own.tolerance is None else own.tolerance
+    if own.tolerance is not None or "float32" not in dtypes:
+        return usual if own.tolerance is None else own.tolerance
+    wide = tuple(one.astype(np.float64) if dtype_of(one) == "float32" else one for one in example)
+    try:
+        exact = _outputs_of(body(*as_given(wide)))
+        errors = [_rounding(one, other) for one, other in zip(outputs, exact, strict=True)]
+    except Exception:  # noqa: BLE001 - a body may be one for single precision alone
+        return usual
+    own_error = max(errors, default=0.0)
+    return max(usual, 2 * own_error) if own_error <= MOST_ROUNDING * usual else usual
+
+
+def _rounding(found: Any, exact: Any) -> float:
+    """Return how far an output is from that of double precision, relative to the largest magnitude."""
+    if found.dtype != np.float32 or not found.size or not np.all(np.isfinite(exact)):
+        return 0.0
+    return float(np.max(np.abs(found - exact)) / (np.max(np.abs(exact)) or 1.0))
 
 
 def _quick(sizes: tuple[int, ...]) -> tuple[int, ...]:

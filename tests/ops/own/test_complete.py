@@ -303,6 +303,39 @@ def test_a_port_of_any_rounded_dtype_may_be_off_by_its_tolerance_and_no_more(
         prepare(case)
 
 
+def _filtered(x: Any) -> Any:
+    """Return a signal through a filter that adds up its rounding errors."""
+    found, state = np.empty_like(x), x.dtype.type(0)
+    for place, value in enumerate(x):
+        state = x.dtype.type(0.9999) * state + value
+        found[place] = state
+    return found
+
+
+def test_a_body_that_rounds_more_than_its_tolerance_gives_its_ports_as_much() -> None:
+    x = np.random.default_rng(0).random(3000).astype(np.float32)
+    usual, exact = TOLERANCE["float32"], _filtered(x.astype(np.float64))
+    own_error = np.max(np.abs(_filtered(x) - exact)) / np.max(np.abs(exact))
+    assert own_error > usual / 2
+    given = op_of(inputs=(x,), numpy=_filtered, differentiable=()).tolerance["float32"]
+    assert 1.99 * own_error < given < 2.01 * own_error
+    assert op_of(inputs=(x,), numpy=_filtered, differentiable=(), tolerance=1e-6).tolerance["float32"] == 1e-6
+    assert op_of(inputs=(x.astype(np.float64),), numpy=_filtered).tolerance["float64"] == TOLERANCE["float64"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x: np.where(x.astype(np.float32) == x, x, 0),  # another branch in double precision
+        lambda x: x if x.dtype == np.float32 else x[:1],
+        lambda x: x.view(np.int32).view(np.float32).reshape(4),
+    ],
+)
+def test_a_body_that_does_something_else_in_double_precision_has_the_usual_tolerance(body: Any) -> None:
+    x = np.random.default_rng(0).random(4).astype(np.float32)
+    assert op_of(inputs=(x,), numpy=body, differentiable=()).tolerance["float32"] == TOLERANCE["float32"]
+
+
 def test_a_complex_output_of_real_inputs_is_compared_within_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_place(monkeypatch, op_of(numpy=lambda x: np.exp(1j * x), differentiable=()))
     found = prepare(Case("mine", "traced", "none", "forward", "call", "float32", 12)).checked.values
