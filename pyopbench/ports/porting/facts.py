@@ -130,7 +130,7 @@ class TooLong(BaseException):
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def interrupted_after(seconds: float) -> Iterator[None]:
     """Interrupt what is done in the main thread after some time.
 
     Raises:
@@ -161,7 +161,7 @@ def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any,
 
     try:
         with (
-            time_limit(seconds),
+            interrupted_after(seconds),
             warnings.catch_warnings(),
             np.errstate(all="ignore"),
             contextlib.redirect_stdout(io.StringIO()),

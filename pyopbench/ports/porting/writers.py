@@ -24,7 +24,7 @@ from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
-from pyopbench.ports.porting.facts import Facts, TooLong, docstring, examples_of, time_limit
+from pyopbench.ports.porting.facts import Facts, TooLong, docstring, examples_of, interrupted_after
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.module_text import module_text
@@ -286,7 +286,7 @@ def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: 
     tf.config.run_functions_eagerly(True)  # nothing is to be compiled by XLA
     try:
         exec(compile(text, PORT, "exec", dont_inherit=True), scope)
-        with time_limit(OPTIONS_SECONDS):
+        with interrupted_after(OPTIONS_SECONDS):
             arrange(op.numpy, scope[body.facts.function])(*(tf.constant(one) for one in examples[0]))
     except NotImplementedError as error:
         refused = _refused_option(error, text, body, code)
