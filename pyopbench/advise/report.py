@@ -32,7 +32,11 @@ COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 NONE, MINUS = "–", "−"
 
 OBSTACLES: Mapping[Obstacle, str] = {
-    "no_port": "{} cannot be replaced as the program is written: change what the reasons name, and run advise again.",
+    "no_port": (
+        "Advise has no change to make for {}{}. A rewrite of the body that returns the same values may save some of "
+        "it: the reasons name what stands in the way of a port. Change no options only to get one: they change the "
+        "results."
+    ),
     "not_measured": "{} could not be measured: mend what the reasons name, and run advise again.",
     "withdrawn": (
         "For {}, changes were tried and withdrawn, because the program was not shown to be faster: if the runs vary or "
@@ -41,7 +45,8 @@ OBSTACLES: Mapping[Obstacle, str] = {
     "differs": "For {}, changes were withdrawn, because the program failed or gave other results: see the reasons.",
     "no_gain": "For {}, no change that advise can make is worth it.",
 }
-"""Obstacle -> what to do about callbacks that are left alone because of it; the reasons have the details."""
+"""Obstacle -> what to do about callbacks that are left alone because of it; the reasons have the details. The second
+gap of `no_port` is for what is at stake."""
 
 
 def table_title(advice: Advice) -> str:
@@ -108,7 +113,8 @@ def headline(advice: Advice) -> str:
     if not advice.rows:
         return "The program called no callback: there is nothing to do."
     if advice.patch is None or advice.realised is None:
-        return " ".join(["Leave the callbacks as they are.", *_obstacles(advice)])
+        is_left = all(row.answer.obstacle != "no_port" for row in advice.rows)
+        return " ".join([*(["Leave the callbacks as they are."] if is_left else []), *_obstacles(advice)])
     found = advice.realised
     before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
     changed = formatting.count(sum(row.answer.is_change for row in advice.rows), "callback")
@@ -122,7 +128,15 @@ def headline(advice: Advice) -> str:
 def _obstacles(advice: Advice) -> list[str]:
     """Return why callbacks are left alone and what to do next, with a sentence for each obstacle that occurs."""
     found = Counter(row.answer.obstacle for row in advice.rows)
-    return [text.format(formatting.count(found[key], "callback")) for key, text in OBSTACLES.items() if found[key]]
+    stake = f", although up to {formatting.percent(at_stake(advice))} of a {advice.step.unit} is at stake"
+    return [
+        text.format(formatting.count(found[key], "callback"), stake) for key, text in OBSTACLES.items() if found[key]
+    ]
+
+
+def at_stake(advice: Advice) -> float:
+    """Return the share of a step that would be saved at most if callbacks that have no port took no time."""
+    return min(sum(row.shown.most for row in advice.rows if row.answer.obstacle == "no_port"), 1.0)
 
 
 def reasons(advice: Advice) -> list[str]:

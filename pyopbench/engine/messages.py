@@ -50,8 +50,15 @@ def disk_text(versions: int, gigabytes_each: float) -> str:
 
 
 def planned_text(cases: int, skips: int, folder: str) -> str:
-    """Return what was planned, and where it goes."""
-    return f"{cases:,} cases, {skips:,} not supported; results in {folder}"
+    """Return what was planned, and where it goes.
+
+    Args:
+        cases: that are tried; of these, some may turn out not to be supported.
+        skips: that are known not to be.
+        folder: of the results.
+    """
+    skipped = f", {skips:,} not supported" if skips else ""
+    return f"{cases:,} cases to try{skipped}; results in {folder}"
 
 
 def planned_together_text(cases: Sequence[int], skips: int, control: int, folder: str) -> str:

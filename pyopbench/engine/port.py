@@ -27,6 +27,9 @@ from pyopbench.model.write_file import write_new
 RUNNER = Path(__file__).with_name("port_test_process.py")
 """What runs a test where pyopbench cannot be imported."""
 
+PARTIAL = "traced_partial"
+"""The variant that leaves calls in NumPy."""
+
 TAKEN = frozenset({"conftest", "pyopbench"})
 """Names of files that pytest reads as something else, or that the test of a port cannot import."""
 
@@ -198,8 +201,16 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
             f"cannot write a port to {variant}: {first['why']}{also}",
             received="; ".join([_place_text(first) or target.text, *map(_other_text, others)]),
             legal="bodies and functions that docs/port.md lists",
-            hint=first["fix"] or f"`pyopbench verify {target.text}` shows which variants are correct",
+            hint=first["fix"] or _without_fix(first, variant),
         )
+
+
+def _without_fix(refused: dict[str, Any], variant: str) -> str:
+    """Return what to do about a refusal for which no change of the body is known."""
+    if refused.get("can_stay") and variant != PARTIAL:
+        return f"--to {PARTIAL} leaves this call in NumPy, if the body computes anything else"
+    what = "this line" if refused["place"] else "the body"
+    return f"write {what} in another way that returns the same values, or keep the callback"
 
 
 def _place_text(refused: dict[str, Any]) -> str:

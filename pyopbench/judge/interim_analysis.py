@@ -37,6 +37,7 @@ class InterimAnalysis:
         unneeded: unresolved ones that could be resolved, but that no open answer depends on: where a run is to go on
             until its answers are decided, it leaves them.
         most: launches at the most.
+        unsupported: planned cases that have no number because they turned out not to be supported.
     """
 
     open: frozenset[str]
@@ -46,12 +47,14 @@ class InterimAnalysis:
     reachable: int
     unneeded: int
     most: int
+    unsupported: int = 0
 
     def progress_text(self) -> str:
         """Return how many verdicts are resolved after so many launches, and what becomes of the others."""
         made = f"after {formatting.count(self.launches, 'launch', 'launches')}"
         if not self.verdicts:
-            return f"{made}: no verdict, because only the baseline was measured"
+            also = f"; {formatting.count(self.unsupported, 'case')} not supported" if self.unsupported else ""
+            return f"{made}: no verdict, because only the baseline was measured{also}"
         if self.resolved == self.verdicts:
             return f"{made}: all {formatting.count(self.verdicts, 'verdict')} resolved"
         away = self.verdicts - self.resolved - self.reachable - self.unneeded
@@ -99,7 +102,14 @@ def interim_analysis_of(compared: Compared, launches: int, most: int) -> Interim
         reachable=len(reachable) - unneeded,
         unneeded=unneeded,
         most=most,
+        unsupported=len(_unsupported(compared.run)),
     )
+
+
+def _unsupported(run: Run) -> set[str]:
+    """Return the planned cases that turned out not to be supported, and have no number."""
+    measured = set(run.frame["case"].unique())
+    return {one.case for one in run.failures if one.status == "unsupported"}.intersection(run.cases) - measured
 
 
 def _growth(run: Run) -> Mapping[str, float]:

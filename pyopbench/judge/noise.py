@@ -58,13 +58,12 @@ def _more_launches(disturbance: Disturbance) -> str:
     enough, which = disturbance.enough_launches, _half(disturbance)
     if enough is None:
         return f"to resolve {which} would take more than {estimate.MOST_LAUNCHES:,} launches"
-    more = _asked(disturbance) + ("" if disturbance.is_unlimited else ", with enough --budget")
+    more = _asked(disturbance) + (", with enough --budget" if disturbance.remedy() else "")
     return f"about {enough:,} launches would resolve {which} ({more})"
 
 
 def _asked(disturbance: Disturbance) -> str:
-    """Return what to ask for: where only the budget limits launches, a number would limit them."""
-    return "a longer --budget" if disturbance.is_unlimited else f"--launches {disturbance.enough_launches}"
+    return " ".join(disturbance.remedy()) or "a longer --budget"
 
 
 def _half(disturbance: Disturbance) -> str:
@@ -122,6 +121,8 @@ class Disturbance:
         enough_launches: about how many launches would resolve half of the unresolved; None without any, or above
             `estimate.MOST_LAUNCHES`.
         is_unlimited: whether only its budget limited the launches of the run.
+        most_launches: launches that the run could make.
+        ends_early: whether it ended as soon as its answers were clear, whatever was left unresolved.
     """
 
     launches: tuple[LaunchNoise, ...]
@@ -133,6 +134,17 @@ class Disturbance:
     minimum_effect: float
     enough_launches: int | None
     is_unlimited: bool = False
+    most_launches: int = 0
+    ends_early: bool = False
+
+    def remedy(self) -> tuple[str, ...]:
+        """Return the options with which a run resolves half of the unresolved; none if only a longer budget does."""
+        enough = self.enough_launches
+        is_limited = not self.is_unlimited and enough is not None and enough > self.most_launches
+        return (
+            *(("--until resolved",) if self.ends_early else ()),
+            *((f"--launches {enough}",) if is_limited else ()),
+        )
 
     @property
     def too_noisy(self) -> bool:
@@ -209,6 +221,8 @@ def disturbance_of(
         minimum_effect=minimum_effect,
         enough_launches=_enough(unresolved),
         is_unlimited=run.settings.launches >= UNLIMITED,
+        most_launches=run.settings.launches,
+        ends_early=run.settings.until == "decided",
     )
 
 

@@ -6,7 +6,6 @@ that all launches time the same file.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +24,9 @@ from pyopbench.ports.arrays import as_array, as_tuple, body_outputs, is_rounded,
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.facts import examples_of
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.numba_code import body_name
 from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.rebinding import arrange, written
 
 
@@ -180,34 +179,11 @@ def _is_close(found: Any, expected: Any, tolerance: float) -> bool:
 
 
 def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:
-    """Return file and line of the user's by line of a port that was written from it: statement by statement.
-
-    Functions of a port have the statements of the user's, or, where that cannot be, are left out.
-    """
+    """Return file and line of the user's by line of a port that was written from it, as `lines_of_body` has them."""
     yours, _ = extracted_op(op)
     source = read_source(written(yours.numpy).__code__.co_filename)
-    port = _functions(ast.parse(text))
-    found: dict[int, tuple[str, int]] = {}
-    for name, theirs in _functions(source.tree).items():
-        mine = port.get(body_name(name), port.get(name))
-        if mine is None or len(_statements(mine)) != len(_statements(theirs)):
-            continue
-        for one, other in zip(_statements(mine), _statements(theirs), strict=True):
-            place = place_of_user((source.path, other.lineno))
-            if place is not None:
-                found |= dict.fromkeys(range(one.lineno, (one.end_lineno or one.lineno) + 1), place)
-    return found
-
-
-def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-
-
-def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
-    """Return the statements of a function but for its docstring, those around others first."""
-    docstring = function.body[0] if ast.get_docstring(function) is not None else None
-    inside = [node for one in function.body for node in ast.walk(one) if isinstance(node, ast.stmt)]
-    return [one for one in inside if one is not docstring]
+    places = {line: place_of_user((source.path, other)) for line, other in lines_of_body(text, source).items()}
+    return {line: place for line, place in places.items() if place is not None}
 
 
 def port_call(op: Op, name: str, dtype: str) -> Body:

@@ -125,8 +125,8 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the text of a port, of its test and of its C++, or say why there is none.
 
     A kernel is compiled once, so that what is wrong with it is found; under `not_built` is why that was not possible.
-    Under `refused` is each thing that cannot be written, with what works in its place, and file and line; under
-    `error` is what is wrong with the op.
+    Under `refused` is each thing that cannot be written, with what works in its place, file and line, and whether it
+    is a call that a partial port leaves in NumPy; under `error` is what is wrong with the op.
     """
     target, variant, module = Target.from_plain(request["op"]), str(request["variant"]), str(request["module"])
     try:
@@ -144,11 +144,11 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             made = port.write_port(op, variant, module)
             test = port.write_test(op, target, variant, module, made)
     except CannotPort as refusal:
-        return {"refused": [{"why": one.why, "fix": one.fix, "place": one.place} for one in (refusal, *refusal.others)]}
+        return {"refused": [_as_plain(one) for one in (refusal, *refusal.others)]}
     except BadInput as error:
         return {"error": error.as_plain()}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
-        return {"refused": [{"why": explain(error, op), "fix": "", "place": None}]}
+        return {"refused": [{"why": explain(error, op), "fix": "", "place": None, "can_stay": False}]}
     answer = {
         "port": made.text,
         "function": made.function,
@@ -159,6 +159,11 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     if made.kernel:
         answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
     return answer | {"commands": dict(made.commands)}
+
+
+def _as_plain(refusal: CannotPort) -> dict[str, Any]:
+    can_stay = refusal.step is not None
+    return {"why": refusal.why, "fix": refusal.fix, "place": refusal.place, "can_stay": can_stay}
 
 
 def _why_not_built(kernel: str) -> str:

@@ -24,7 +24,7 @@ from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run
-from pyopbench.advise.report import as_data, commands, headline, reasons, rows, share_text, write
+from pyopbench.advise.report import as_data, at_stake, commands, headline, reasons, rows, share_text, write
 from pyopbench.advise.trial import WITHDRAWN
 from pyopbench.advise.turns import Share
 from pyopbench.engine.measure import Listener
@@ -552,6 +552,20 @@ def test_the_last_line_distinguishes_why_callbacks_are_left_alone(world: World) 
     }
     assert len(lines) == 4
     assert as_data(world.advise()) == as_data(advice), "it is read from the folder"
+
+
+def test_what_is_at_stake_is_told_if_nothing_can_replace_a_callback(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.2}
+    advice = world.advise()
+    rows_of = {
+        obstacle: [replace(row, answer=replace(row.answer, action="leave", obstacle=obstacle)) for row in advice.rows]
+        for obstacle in ("no_port", "no_gain")
+    }
+    lacking, small = (replace(advice, rows=rows_of[one], patch=None) for one in ("no_port", "no_gain"))
+    assert at_stake(lacking) == pytest.approx(sum(row.shown.most for row in advice.rows))
+    assert at_stake(small) == 0
+    assert formatting.percent(at_stake(lacking)) in headline(lacking)
+    assert "%" not in headline(small)
 
 
 @pytest.mark.parametrize(("variant", "uncounted"), [("njit", 1), ("traced", 0)])

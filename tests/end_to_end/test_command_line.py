@@ -282,7 +282,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     ended = call("run", "double", "--launches", 2, "--out", folder)
     assert ended.code == 0, ended.err
     progress = ended.err.splitlines()
-    assert progress[0] == f"2 cases, 1 not supported; results in {folder}"
+    assert progress[0] == f"2 cases to try, 1 not supported; results in {folder}"
     assert progress[1] == "sweep 1 (2 workers), 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")

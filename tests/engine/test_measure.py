@@ -85,7 +85,7 @@ def begun(planned: Callable[..., None], tmp_path: Path) -> Callable[..., tuple[O
 def test_a_run_is_planned_and_measured_and_its_listener_told(begun: Callable[..., tuple[OpenRun, Told]]) -> None:
     run, told = begun(until="end")
     assert told.busy_with[0].startswith("planning")
-    assert told.sentences == [f"2 cases, 1 not supported; results in {run.folder}"]
+    assert told.sentences == [f"2 cases to try, 1 not supported; results in {run.folder}"]
     ended = measure.measure(run, JUDGING, told)
     assert ended is not None
     assert (ended.launches, ended.by) == (2, "launches")

@@ -45,7 +45,8 @@ def test_the_share_of_the_time_that_was_sampling_is_told() -> None:
 
 
 def test_what_was_planned_says_where_it_goes() -> None:
-    assert planned_text(1_200, 3, "results/x") == "1,200 cases, 3 not supported; results in results/x"
+    assert planned_text(1_200, 3, "results/x") == "1,200 cases to try, 3 not supported; results in results/x"
+    assert planned_text(8, 0, "x") == "8 cases to try; results in x"
 
 
 def test_several_sides_are_one_line() -> None:

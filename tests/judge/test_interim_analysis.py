@@ -304,6 +304,18 @@ def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, w
     assert look.progress_text() == words
 
 
+def test_cases_that_turn_out_not_to_be_supported_are_counted_as_in_the_report() -> None:
+    """Those that the plan left out are not planned, and what has a number in another launch is measured."""
+    judgement = judged({"native": 5e-5}, **QUIET)
+    left_out, measured, *failed = case("cast", 1_000), case("native", 1_000), case("xla", 1_000), case("xla", 10_000)
+    failures = tuple(Failure(one, "unsupported", "no", 0, None) for one in (left_out, measured, *failed, *failed))
+    run: Any = judgement.run
+    run = type(run)(**{**vars(run), "cases": (*run.cases, *failed), "failures": failures})
+    seen = interim_analysis_of(replace(judgement, run=run), 4, 8)
+    assert seen.unsupported == 2
+    assert replace(seen, verdicts=0).progress_text() != replace(seen, verdicts=0, unsupported=0).progress_text()
+
+
 def test_a_look_that_leaves_nothing_but_what_no_answer_needs_says_that_answers_are_clear() -> None:
     settled = InterimAnalysis(frozenset(), 2, verdicts=2, resolved=0, reachable=0, unneeded=2, most=8)
     assert settled.text() == "done after 2 launches: the answers are clear"

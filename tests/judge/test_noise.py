@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
+from msgspec import structs
 from scipy import stats as scipy_stats
 
 from frames import Bench, Noise, normal, spikes
@@ -197,6 +199,34 @@ def test_a_terminal_has_the_same_in_one_line() -> None:
         "Noise: answers are clear, 2 of 2 comparisons unresolved; --launches 8 would resolve half of them"
     )
     assert replace(NOISY, unresolved=0).line_text(0, 3) == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "options"),
+    [
+        ({"most_launches": 8}, ("--launches 1200",)),
+        ({"most_launches": 8, "ends_early": True}, ("--until resolved", "--launches 1200")),
+        ({"most_launches": 8, "ends_early": True, "enough_launches": 4}, ("--until resolved",)),
+        ({"most_launches": 8, "enough_launches": 4}, ()),
+        ({"most_launches": 8, "enough_launches": 9}, ("--launches 9",)),
+        ({"is_unlimited": True, "ends_early": True}, ("--until resolved",)),
+        ({"is_unlimited": True}, ()),
+    ],
+)
+def test_launches_that_a_run_could_have_made_anyway_are_no_remedy(
+    changes: dict[str, Any], options: tuple[str, ...]
+) -> None:
+    """A run that ends early has made fewer launches than it could; one that its budget has ended needs a longer one."""
+    assert replace(NOISY, **changes).remedy() == options
+
+
+@pytest.mark.parametrize(("until", "ends_early"), [("decided", True), ("resolved", False), ("end", False)])
+def test_how_a_run_ends_is_taken_from_its_settings(until: str, ends_early: bool) -> None:
+    run = Bench(EQUAL, launches=2).run()
+    settings = structs.replace(run.settings, until=until, launches=7)
+    run = SimpleNamespace(**{**vars(run), "settings": settings})
+    found = disturbance_of(run, (), [Estimate.of([0.0, 0.1])], 0.03, 0.95)
+    assert (found.most_launches, found.ends_early) == (7, ends_early)
 
 
 def test_what_nobody_waits_for_has_no_number_of_launches_and_no_effect_above_one() -> None:

@@ -28,10 +28,16 @@ from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.rebinding import BODY, files_reached
+from pyopbench.ports.tensor_functions.sources import needed_by
+from pyopbench.ports.tensor_functions.table import TABLE
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
+
+FUNCTION_PLACE = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
+"""A function that an error came through, as AutoGraph quotes it in its messages."""
 
 SCOPE = re.compile(r"pyopbench\d+_\d+/")
 """The scope of a copy in pyopbench's graphs, which names of tensors begin with and nobody's source has."""
@@ -94,7 +100,7 @@ def explain(error: BaseException, op: Op) -> str:
         where += f" ({error.fix})"
     if isinstance(error, CannotPort):
         where += _other_lines(error)
-    said = SCOPE.sub("", _said(error, place))
+    said = SCOPE.sub("", _refused_option(error, place) or _said(error, place))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
@@ -141,6 +147,36 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
     return f"Numba: {said}"
 
 
+def _refused_option(error: BaseException, place: tuple[str, int] | None) -> str:
+    """Return what a function on tensors says of an option that it does not support, with NumPy's name of the function.
+
+    Empty for any other error: of this one, the place at which it was raised is in a function of that kind.
+    """
+    said, prefix = describe_error(error), f"{NotImplementedError.__name__}: "
+    if not said.startswith(prefix):
+        return ""
+    in_graph = FUNCTION_PLACE.findall(str(error))
+    names = in_graph or [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    names = [one.removesuffix(RENAMED) for one in names]
+    spelled = next((one for one in names if one in _names_by_spelling()), None)
+    if spelled is None or names[-1] not in needed_by([spelled]):
+        return ""
+    line = "" if place is None else linecache.getline(*place)
+    known = _names_by_spelling()[spelled]
+    name = next((one for one in known if one.rpartition(".")[2] in line), known[0])
+    return f"`{name}` {said.removeprefix(prefix)}"
+
+
+@cache
+def _names_by_spelling() -> dict[str, list[str]]:
+    """Return NumPy's and SciPy's names of each function on tensors that a port may take along."""
+    found: dict[str, list[str]] = {}
+    for name, entry in TABLE.items():
+        if not entry.is_of_tensorflow:
+            found.setdefault(entry.spelling, []).append(name)
+    return found
+
+
 def _is_of_numba(error: BaseException) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and f"{os.sep}numba{os.sep}" in frames[-1].filename
@@ -185,8 +221,7 @@ def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | No
     by_tail = {tail: file for file in (*own, *{file for file, _ in of_ports}) for tail in _tails(file)}
     quoted = [(by_tail.get(ABOVE.sub("", file), file), line) for file, line in quoted]
     for places in (quoted, frames):
-        found = [of_ports.get(place, place) for place in places]
-        found = [place for place in found if place[0] in own]
+        found = [of_ports.get(place, place) for place in places if place in of_ports or place[0] in own]
         if found:
             return found[-1]
     return None

@@ -10,7 +10,7 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,8 +125,30 @@ def _resized(example: Sequence[Any], axes: Collection[tuple[int, int]], change: 
     return tuple(inputs)
 
 
-class _TooLong(BaseException):
+class TooLong(BaseException):
     """A call takes too long; no `Exception`, which the body may catch."""
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Interrupt what is done in the main thread after some time.
+
+    Raises:
+        TooLong: it took longer; even at the very end, so the caller has to catch it around the `with` statement.
+    """
+
+    def end(*_: Any) -> None:
+        raise TooLong
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any, ...] | None:
@@ -137,24 +159,19 @@ def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any,
     if threading.current_thread() is not threading.main_thread():
         return None
 
-    def end(*_: Any) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
-                warnings.simplefilter("ignore")
-                return body_outputs(op.numpy, inputs)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        with (
+            interrupted_after(seconds),
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            return body_outputs(op.numpy, inputs)
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever the body does with what it does not take: it may also exit
         return None
-    finally:
-        signal.signal(signal.SIGALRM, before)
 
 
 def _plain(name: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from pyopbench.model.source_text import number_of
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.typed import Spelled, TypedCode
 from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 from pyopbench.ports.tensor_functions.table import NUMBER, SEVERAL, TensorFunction, dtypes_by_rule
 
@@ -30,7 +30,8 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         CannotPort: there is an argument that cannot be written.
     """
     entry = FUNCTIONS[name]
-    code.spelled.setdefault(code.helper(entry.spelling), set()).add((code.source.path, number_of(node)))
+    calls = code.spelled.setdefault(code.helper(entry.spelling), {})
+    calls[code.source.path, number_of(node)] = Spelled(name, node.lineno)
     given = _bound(code, entry, name, node, first)
     if entry.needs_shapes:
         code.fixed_shapes = True

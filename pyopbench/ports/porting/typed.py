@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,13 @@ RENAMED = "_of_tensors"
 ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
 
+class Spelled(NamedTuple):
+    """A call that is written as one of a function on tensors: NumPy's name of the function, and the line."""
+
+    name: str
+    line: int
+
+
 class TypedCode(Code):
     """Code that knows what its expressions are.
 
@@ -60,7 +67,7 @@ class TypedCode(Code):
         self.snippets: set[str] = set()
         self.fixed_shapes = False
         self.is_mapped = self.is_compiled = False
-        self.spelled: dict[str, set[Place]] = {}
+        self.spelled: dict[str, dict[Place, Spelled]] = {}
         self.bound: set[str] = set()
 
     def seen(self, node: ast.AST) -> set[Seen]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
-from pyopbench.ports.porting.facts import Facts, docstring, examples_of
+from pyopbench.ports.porting.facts import Facts, TooLong, docstring, examples_of, interrupted_after
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.module_text import module_text
@@ -31,6 +32,7 @@ from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code, documented, with_head
+from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.steps import MOST_STEPS, computes_besides
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.typed import RENAMED
@@ -39,6 +41,12 @@ from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inp
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.tensor_functions.sources import source_of
 from pyopbench.ports.text.code import TextCode
+
+PORT = "<port>"
+"""The name of the file of a port that is run as soon as it is written."""
+
+OPTIONS_SECONDS = 5.0
+"""How long such a port may take to show that its functions on tensors support their options."""
 
 WIDE = {"float64", "int64", "bool", "complex128"}
 """Dtypes in which Numba computes with numbers of Python's as NumPy does."""
@@ -92,7 +100,9 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
     is_text = has_text(op, examples)
     function = written(op.numpy) if is_text and op.is_written_for_tensors else op.numpy
     observed = observe(function, examples, has_text=is_text)
-    return _of_tensors(body, observed, TextCode if is_text else TensorCode, is_compiled=is_compiled)[0]
+    made, code = _of_tensors(body, observed, TextCode if is_text else TensorCode, is_compiled=is_compiled)
+    _require_options(op, made.text, body, code, examples)
+    return made
 
 
 def _of_tensors(
@@ -196,10 +206,11 @@ def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) 
         CannotPort: the same loops are unrolled, or a loop that is not unrolled cannot run in a graph.
     """
     usual, _ = _of_tensors(body, observe(op.numpy, examples))
-    made, _ = _of_tensors(body, observe(op.numpy, examples, most_unrolled))
+    made, code = _of_tensors(body, observe(op.numpy, examples, most_unrolled))
     if made.text == usual.text:
         what = "is long and could still be unrolled" if most_unrolled else "is unrolled"
         raise CannotPort(f"the body has no loop that {what}", fix="port it to traced")
+    _require_options(op, made.text, body, code, examples)
     return made
 
 
@@ -214,7 +225,7 @@ def _partial(op: Op, body: Body, examples: Examples) -> Made:
         observed = observe(op.numpy, examples, steps=steps)
         try:
             made, code = _of_tensors(body, observed)
-            refused, has_gradient = _tried(op, made.text, body.facts, code)
+            refused, has_gradient = _tried(op, made.text, body, code)
         except CannotPort as refusal:
             if refusal.step is None or refusal.step in steps or len(steps) >= MOST_STEPS:
                 raise
@@ -225,29 +236,28 @@ def _partial(op: Op, body: Body, examples: Examples) -> Made:
     if not steps:
         raise CannotPort("the whole body is written in TensorFlow ops", fix="port it to traced")
     if not computes_besides(code):
-        raise CannotPort("the body only makes calls without a TensorFlow equivalent", fix="keep the callback")
+        raise CannotPort("nothing of the body is left to TensorFlow: its calls stay in NumPy", fix="keep the callback")
     return replace(made, has_gradient=has_gradient)
 
 
-def _tried(op: Op, text: str, facts: Facts, code: TensorCode) -> tuple[set[Place], bool]:
+def _tried(op: Op, text: str, body: Body, code: TensorCode) -> tuple[set[Place], bool]:
     """Run a port once: return the calls that its functions on tensors turn out not to support, and has it a gradient?
 
     Raises:
         CannotPort: it fails otherwise.
     """
-    scope: dict[str, Any] = {}
+    facts, scope = body.facts, dict[str, Any]()
     inputs = [tf.constant(one) for one in examples_of(op, 1, 1)[0]]
     try:
-        exec(compile(text, "<port>", "exec", dont_inherit=True), scope)
+        exec(compile(text, PORT, "exec", dont_inherit=True), scope)
         with tf.GradientTape() as tape:
             tape.watch([inputs[place] for place in facts.differentiable])
             outputs = as_tuple(arrange(op.numpy, scope[facts.function])(*inputs))
     except NotImplementedError as error:
-        names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-        refused = next((code.spelled[one] for one in names if one in code.spelled), None)
-        if not refused:
+        refused = _refused_option(error, text, body, code)
+        if refused is None:
             raise CannotPort(f"the port fails: {error}") from error
-        return refused, False
+        return set(refused.calls), False
     except Exception as error:
         raise CannotPort(f"the port fails: {type(error).__name__}: {error}") from error
     if not facts.differentiable or not facts.floating:
@@ -257,6 +267,67 @@ def _tried(op: Op, text: str, facts: Facts, code: TensorCode) -> tuple[set[Place
     except (LookupError, tf.errors.InvalidArgumentError):  # as `np_step` has it
         return set(), False
     return set(), True
+
+
+def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: Examples) -> None:
+    """Run a port once, for a limited time, if its functions on tensors may refuse options, and see that they do not.
+
+    Only the main thread can be interrupted; in any other one, the port is not run. What else it raises is left to its
+    test, because an example may be one on which the body fails, too.
+
+    Raises:
+        CannotPort: an option is not supported, with the function and the user's line.
+    """
+    may_refuse = any(NotImplementedError.__name__ in one for one in source_of(sorted(code.snippets)))
+    if not may_refuse or threading.current_thread() is not threading.main_thread():
+        return
+    scope: dict[str, Any] = {}
+    was_eager = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)  # nothing is to be compiled by XLA
+    try:
+        exec(compile(text, PORT, "exec", dont_inherit=True), scope)
+        with interrupted_after(OPTIONS_SECONDS):
+            arrange(op.numpy, scope[body.facts.function])(*(tf.constant(one) for one in examples[0]))
+    except NotImplementedError as error:
+        refused = _refused_option(error, text, body, code)
+        if refused is not None and traceback.extract_tb(error.__traceback__)[-1].filename == PORT:
+            refusal = CannotPort(f"`{refused.function}` {error}", place=refused.place)
+            refusal.step = min(refused.calls)
+            raise refusal from error
+    except (Exception, TooLong):  # noqa: BLE001 - a body may raise anything, and so may its port
+        return
+    finally:
+        tf.config.run_functions_eagerly(was_eager)
+
+
+@dataclass(frozen=True)
+class _RefusedOption:
+    """A call whose options are not supported.
+
+    Attributes:
+        calls: all calls of the function on tensors.
+        function: NumPy's or SciPy's name of it.
+        place: file and line of the call; None if there are several and it is not known which it is.
+    """
+
+    calls: frozenset[Place]
+    function: str
+    place: tuple[str, int] | None
+
+
+def _refused_option(error: NotImplementedError, text: str, body: Body, code: TensorCode) -> _RefusedOption | None:
+    """Return the call of the body whose options a function on tensors refuses; None if it is another error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    for caller, frame in itertools.pairwise(frames):
+        calls = code.spelled.get(frame.name)
+        if calls and frame.filename == caller.filename == PORT:
+            statement = lines_of_body(text, body.source).get(caller.lineno or 0)
+            found = sorted((one.line, one.name) for one in calls.values() if statement and one.line >= statement)
+            found = found or [(one.line, one.name) for one in calls.values()]
+            is_known = statement is not None or len(calls) == 1
+            line, function = found[0]
+            return _RefusedOption(frozenset(calls), function, (body.source.path, line) if is_known else None)
+    return None
 
 
 def _with_snippets(

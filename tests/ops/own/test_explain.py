@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from pyopbench import OwnOp
+from pyopbench.model import extracted_module
 from pyopbench.model.errors import Unsupported
 from pyopbench.ops.own.complete import complete
-from pyopbench.ops.own.explain import explain, place_in
+from pyopbench.ops.own.explain import explain, place_in, place_of
+from pyopbench.ops.port_file import PORTS
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place, square
 
@@ -81,6 +84,34 @@ def test_a_port_that_fails_says_why_and_where(
         prepare(replace(case_of(variant), size=op.sizes[0]))
     assert says in str(refused.value)
     assert str(refused.value).endswith(f", {HERE.name} line {line_of(line)}")
+
+
+def spectrum(x: Any) -> Any:
+    y = np.fft.irfft(x)
+    return y.sum()
+
+
+@pytest.mark.parametrize("autograph", [True, False])
+def test_what_a_function_on_tensors_refuses_while_the_port_runs_has_its_name_and_the_line(
+    autograph: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that was copied from a program into an op file is told as that of the program."""
+    op = complete(OwnOp(inputs=(np.ones(5),), numpy=spectrum), "made", HERE.parent)
+    port = tf.function(PORTS.call_of(op, "traced", "float64"), autograph=autograph)
+    with pytest.raises(NotImplementedError) as refused:
+        port.get_concrete_function(tf.TensorSpec([None], tf.float64))
+    line = line_of("    y = np.fft.irfft(x)")
+    assert place_of(refused.value, op) == (str(HERE), line)
+    assert "`np.fft.irfft`" in explain(refused.value, op)
+    assert NotImplementedError.__name__ not in explain(refused.value, op)
+    monkeypatch.setattr(extracted_module, "_COPIED", {})
+    extracted_module.register_copied(str(HERE), [(line, 1, "program.py", 31)])
+    assert place_of(refused.value, op) == ("program.py", 31)
+
+
+def test_other_errors_in_functions_on_tensors_keep_their_words() -> None:
+    op = complete(OwnOp(inputs=(np.ones(5),), numpy=spectrum), "made", HERE.parent)
+    assert explain(NotImplementedError("no"), op) == "NotImplementedError: no"
 
 
 def test_ops_that_are_not_the_users_keep_their_words() -> None:

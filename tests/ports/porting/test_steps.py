@@ -129,6 +129,39 @@ def test_the_whole_body_cannot_be_written(source: str, tmp_path: Path) -> None:
         function_of(made, tmp_path)(*drawn(source))
 
 
+ONLY = """from scipy import ndimage
+
+def body(x):
+    order = 3
+    y = ndimage.zoom(x, 2, order=1)
+    z = ndimage.zoom(
+        y, 2, order=order)
+    return z
+"""
+
+
+@pytest.mark.parametrize("to", ["traced", "traced_xla", "traced_map", "traced_whole"])
+def test_an_option_that_is_not_supported_is_refused_with_the_function_and_the_line(to: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, ONLY, "rng.random((5, 6))", to=to)
+    assert "`scipy.ndimage.zoom`" in refused.value.why
+    assert refused.value.step is not None
+    assert line_of(refused.value) == "z = ndimage.zoom("
+
+
+def test_a_call_by_another_name_has_that_name(tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, "def body(x):\n    return np.cov(x, aweights=np.ones(5))\n", "rng.random((3, 5))")
+    assert "`np.cov`" in refused.value.why
+
+
+def test_a_body_that_is_nothing_but_such_a_call_has_no_partial_port(tmp_path: Path) -> None:
+    source = "from scipy import ndimage\n\ndef body(x):\n    return ndimage.zoom(x, 2, order=3)\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "rng.random((5, 6))", to="traced_partial")
+    assert refused.value.step is None
+
+
 def test_it_runs_in_a_graph_of_other_sizes(tmp_path: Path) -> None:
     port = tf.function(function_of(write_source(tmp_path, MATCH, *POINTS, to="traced_partial"), tmp_path))
     rng = np.random.default_rng(3)

@@ -1,0 +1,35 @@
+"""Which statement of the body a line of a port was written from."""
+
+from __future__ import annotations
+
+import ast
+
+from pyopbench.model.source_text import Source
+from pyopbench.ports.porting.numba_code import body_name
+
+
+def lines_of_body(text: str, source: Source) -> dict[int, int]:
+    """Return lines of the body's file by lines of a port that was written from it: statement by statement.
+
+    Functions of a port have the statements of the user's, or, where that cannot be, are left out.
+    """
+    port = _functions(ast.parse(text))
+    found: dict[int, int] = {}
+    for name, theirs in _functions(source.tree).items():
+        mine = port.get(body_name(name), port.get(name))
+        if mine is None or len(_statements(mine)) != len(_statements(theirs)):
+            continue
+        for one, other in zip(_statements(mine), _statements(theirs), strict=True):
+            found |= dict.fromkeys(range(one.lineno, (one.end_lineno or one.lineno) + 1), other.lineno)
+    return found
+
+
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
+    """Return the statements of a function but for its docstring, those around others first."""
+    docstring = function.body[0] if ast.get_docstring(function) is not None else None
+    inside = [node for one in function.body for node in ast.walk(one) if isinstance(node, ast.stmt)]
+    return [one for one in inside if one is not docstring]
