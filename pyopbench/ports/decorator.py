@@ -261,8 +261,8 @@ def _warn(port: _Port) -> None:
     for file, line in port.not_run:
         place = f"{Path(file).name} line {line}"
         warnings.warn(
-            f"{place}: no example of a function decorated with `traced` reached this line, so it is in the port "
-            "unchanged; add an example with these shapes",
+            f"{place}: no example of a function decorated with `traced` reached this line, so it may be in the "
+            "port unchanged; add an example with these shapes",
             stacklevel=2,
         )
 

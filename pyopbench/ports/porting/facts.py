@@ -113,6 +113,38 @@ def probed_examples(
     return found
 
 
+def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Return further inputs that the body takes: a half, a quarter and a sixteenth of the elements of an example.
+
+    They are fewer along the axes whose sizes differ between examples, or, if none do, along axes of the same size.
+
+    Args:
+        op: whose body is called.
+        examples: inputs.
+    """
+    sizes = {
+        (place, axis): tuple(np.shape(one[place])[axis] for one in examples)
+        for place, first in enumerate(examples[0])
+        for axis in range(np.ndim(first))
+    }
+    differing = [at for at, several in sizes.items() if len(set(several)) > 1]
+    groups = (
+        [differing]
+        if differing
+        else [[at for at in sizes if sizes[at] == one] for one in dict.fromkeys(sizes.values())]
+    )
+    found: list[tuple[Any, ...]] = []
+    end = time.monotonic() + PROBES_SECONDS
+    for group, divisor in itertools.product(groups, (2, 4, 16)):
+        inputs = list(examples[0])
+        for place, axis in group:
+            kept = range(-(-np.shape(inputs[place])[axis] // divisor))
+            inputs[place] = np.take(np.asarray(inputs[place]), kept, axis)
+        if time.monotonic() < end and _outputs_within(op, inputs, PROBE_SECONDS) is not None:
+            found.append(tuple(inputs))
+    return found
+
+
 def _resized(example: Sequence[Any], axes: Collection[tuple[int, int]], change: int) -> tuple[Any, ...] | None:
     """Return inputs without the last element along some axes, or with it twice; None if there are too few."""
     inputs = list(example)

@@ -24,7 +24,14 @@ from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.porting import numba_code, numba_loop, skeleton
 from pyopbench.ports.porting.batches import LEADING
-from pyopbench.ports.porting.facts import Facts, TooLong, docstring, examples_of, interrupted_after
+from pyopbench.ports.porting.facts import (
+    Facts,
+    TooLong,
+    docstring,
+    examples_of,
+    interrupted_after,
+    smaller_examples,
+)
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.module_text import module_text
@@ -99,10 +106,35 @@ Writer = Callable[[Op, Body, Examples], Made]
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
     is_text = has_text(op, examples)
     function = written(op.numpy) if is_text and op.is_written_for_tensors else op.numpy
-    observed = observe(function, examples, has_text=is_text)
-    made, code = _of_tensors(body, observed, TextCode if is_text else TensorCode, is_compiled=is_compiled)
+    writer = TextCode if is_text else TensorCode
+
+    def write(given: Examples) -> tuple[Made, TensorCode]:
+        observed = observe(function, given, has_text=is_text)
+        return _of_tensors(body, observed, writer, is_compiled=is_compiled)
+
+    made, code = write(examples)
+    if made.not_run and not is_text:
+        made, code = _with_more_run(write, (made, code), examples, smaller_examples(op, examples))
     _require_options(op, made.text, body, code, examples)
     return made
+
+
+def _with_more_run(
+    write: Callable[[Examples], tuple[Made, TensorCode]],
+    usual: tuple[Made, TensorCode],
+    examples: Examples,
+    smaller: Examples,
+) -> tuple[Made, TensorCode]:
+    """Return what is written if the body is observed with smaller examples too; the usual if that shows nothing new.
+
+    Lines that only these go through are written for TensorFlow, and still said to be in no example: no test runs them.
+    """
+    try:
+        made, code = write([*examples, *smaller])
+    except CannotPort:
+        return usual
+    known = usual[0].not_run
+    return (replace(made, not_run=known), code) if set(made.not_run) < set(known) else usual
 
 
 def _of_tensors(

@@ -19,6 +19,19 @@ def scipy_lowpass(count: int, cutoff: float, window: Any) -> Any:
     return taps / taps.sum()
 
 
+def scipy_strided(x: Any, taps: Any, down: int, first: int, count: int) -> Any:
+    """Return every k-th sample of signals through a filter of finite length, from the sample `first` on."""
+    size = np_known_size(x, -1)
+    before = len(taps) - 1 - first
+    padded = tf.pad(
+        x, [[0, 0]] * (x.shape.rank - 1) + [[max(before, 0), max((count - 1) * down + 1 + first - size, 0)]]
+    )
+    rows = tf.reshape(padded[..., max(-before, 0) :], [-1, padded.shape[-1] - max(-before, 0), 1])
+    found = tf.nn.conv1d(rows, tf.constant(taps[::-1].reshape(-1, 1, 1).copy(), x.dtype), down, "VALID")
+    shape = tf.concat([tf.shape(x)[:-1], [count]], 0)
+    return tf.ensure_shape(tf.reshape(found[:, :count], shape), [*x.shape[:-1], count])
+
+
 @of_numpy("scipy.signal.resample_poly", x="own", window="number", needs_shapes=True)
 def scipy_resample_poly(
     x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
@@ -49,6 +62,10 @@ def scipy_resample_poly(
     ahead = down - half % down  # zeros, so that an output is at the middle of the filter
     taps = np.concatenate([np.zeros(ahead), taps * up])
     count = -(-size * up // down)
+    if up == 1 and size and not x.dtype.is_complex:
+        return np_moved(
+            scipy_strided(np_moved(x, axis, -1), taps, down, (half + ahead) // down * down, count), -1, axis
+        )
     # Each output is a sum over the few inputs that the filter reaches.
     places = (np.arange(count)[:, None] + (half + ahead) // down) * down
     inputs = places // up - np.arange(-(-len(taps) // up))

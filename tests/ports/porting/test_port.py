@@ -577,3 +577,27 @@ def test_numbers_of_a_list_keep_all_their_digits(added: str, tmp_path: Path) -> 
     exec(source, names)
     port = import_text("listed", write_source(tmp_path, source, "np.arange(3.0)").port).body
     np.testing.assert_array_equal(port(tf.constant(np.arange(3.0))), names["body"](np.arange(3.0)))
+
+
+PADDED = """import numpy as np
+
+def body(x, at):
+    size = x.shape[0]
+    if size < 6:
+        x = np.pad(x, ((0, 6 - size), (0, 0)))
+        size = x.shape[0]
+    top = int(at * (size - 6))
+    return x[top : top + 6]
+"""
+
+
+def test_a_branch_that_only_smaller_inputs_take_is_written_and_still_said_to_be_in_no_example(tmp_path: Path) -> None:
+    made = write_source(tmp_path, PADDED, "rng.random((16, 2))", "rng.random()")
+    lines = {Path(file).read_text().splitlines()[line - 1].strip() for file, line in made.module.not_run}
+    assert lines == {"x = np.pad(x, ((0, 6 - size), (0, 0)))", "size = x.shape[0]"}
+    names: dict[str, Any] = {}
+    exec(PADDED, names)
+    port = import_text("padded", made.port).body
+    for size in (2, 5, 6, 9, 16):
+        x = np.random.default_rng(size).random((size, 2))
+        np.testing.assert_array_equal(tf.function(port)(x, tf.constant(0.7, tf.float64)), names["body"](x, 0.7))
