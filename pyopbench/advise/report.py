@@ -31,6 +31,9 @@ MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
 COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 NONE, MINUS = "–", "−"
 
+NOTICEABLE_SECONDS = 1.0
+"""How much longer a program takes to start for that to be said."""
+
 OBSTACLES: Mapping[Obstacle, str] = {
     "no_port": (
         "Advise has no change to make for {}{}. A rewrite of the body that returns the same values may save some of "
@@ -118,7 +121,10 @@ def headline(advice: Advice) -> str:
     found = advice.realised
     before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
     changed = formatting.count(sum(row.answer.is_change for row in advice.rows), "callback")
-    start = f" It takes {formatting.seconds(found.start_seconds)} longer to start." if found.start_seconds > 1 else ""
+    start = ""
+    if found.start_seconds > NOTICEABLE_SECONDS:
+        longer, steps = formatting.seconds(found.start_seconds), formatting.count(found.pays_after, "step")
+        start = f" It takes {longer} longer to start, so a run is faster only if it has more than {steps}."
     return (
         f"Change {changed}: a {found.unit} takes {after} instead of {before}, {realised_text(found)} less, in "
         f"{found.runs} runs each.{start}"
@@ -292,6 +298,7 @@ def _realised(found: Realised | None) -> dict[str, Any] | None:
         "unit": found.unit,
         "runs": found.runs,
         "start_seconds": found.start_seconds,
+        "pays_after": found.pays_after,
         "before_seconds": found.before_seconds,
         "after_seconds": found.after_seconds,
         **(_interval(Share(found.saved, found.low, found.high)) or {}),

@@ -72,6 +72,12 @@ class Realised:
     start_seconds: float = math.nan
 
     @property
+    def pays_after(self) -> int:
+        """After how many steps a longer start is made up for; 0 without one, or if no step gets shorter."""
+        each = self.before_seconds - self.after_seconds
+        return math.ceil(self.start_seconds / each) if self.start_seconds > 0 and each > 0 else 0
+
+    @property
     def is_faster(self) -> bool:
         """Is the program clearly faster?"""
         return self.low > 0

@@ -30,6 +30,14 @@ def test_a_step_is_timed_after_the_first_fifth_whatever_the_start_took() -> None
     assert found.start_seconds == pytest.approx(2.0 + 10 * (0.01 - 0.02))
 
 
+def test_a_longer_start_is_made_up_for_after_some_steps() -> None:
+    before = [run_of(0.02, elements=100) for _ in range(3)]
+    found = realised(before, [run_of(0.01, start=5.0, elements=100) for _ in range(3)])
+    assert found.pays_after == round(found.start_seconds / 0.01) > 100
+    assert realised(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)]).pays_after == 0
+    assert realised(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after == 0
+
+
 def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> None:
     before = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (10.0, 10.1, 9.9)]
     after = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (6.0, 6.1, 5.9)]
