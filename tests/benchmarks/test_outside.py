@@ -342,9 +342,19 @@ def test_a_call_that_is_wrong_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert calls.shown["wrong"][0]["at"] == "testX(float64[2]): np.positive(x0)"
 
 
-def test_the_reason_for_a_failed_call_has_no_path_of_this_machine() -> None:
+def failing_port(text: str) -> Callable[..., Any]:
+    def fail(*arrays: Any) -> Any:
+        raise ValueError(
+            f'in user code:\n\n    File "{tempfile.gettempdir()}/port.py", line 3, in body\n\n    ValueError: no\n'
+        )
+
+    return fail
+
+
+def test_the_reason_for_a_failed_call_has_no_path_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ported_calls, "_port", failing_port)
     with ported_calls.noted() as calls:
-        np.corrcoef(ported_calls.ported(np.array([1j, 2.0])))
+        np.positive(ported_calls.ported(np.array([1.0, 2.0])))
     became, _, reason = calls.worst
     assert became == "failed"
     assert f"{tempfile.gettempdir()}/" not in reason
