@@ -14,7 +14,7 @@ LEAST_GAIN = 1.1
 
 
 VARIATIONS = ("traced_loop", "traced_partial", "traced_unrolled")
-"""Forms that only bodies with such a loop or call have; of another body, they cannot be built."""
+"""Forms for bodies with a loop that can be written in two ways, or a call left in NumPy; others have no such form."""
 
 
 def made(document: Mapping[str, Any]) -> str:

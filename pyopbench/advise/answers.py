@@ -216,16 +216,18 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         reason = _why_kept(callback, judgement, made[0])
         if isinstance(made[0].reason, BaselineFailed):
             return Answer("leave", reason, obstacle="not_measured")
-        others = ports_that_may_save(made[0], judgement)
+        others = ports_that_may_save(made[0], judgement, candidates)
         has_port = not isinstance(made[0].reason, NoCandidate)
-    known = tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in candidates)
-    tried = [replace(one, promised=promised_share(callback, step, one, today)) for one in others]
-    tried = [one for one in tried if one.promised is not None and one.promised.value >= minimum_effect]
-    promising = least_work_first((*known, *tried), minimum_effect)
+    known, tried = (
+        tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in several)
+        for several in (candidates, others)
+    )
+    promising = (*known, *(one for one in tried if _is_worth_it(one, minimum_effect)))
     if not promising:
         return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
+    promising = least_work_first(promising, minimum_effect)
     if not known:
-        why = f"alone, no change saves time, but in the program the callback takes longer than alone: {why}"
+        why = f"measured alone, no change saves time, but in the program the callback takes longer: {why}"
     elif promising[0].variant != known[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
@@ -267,15 +269,14 @@ def _first_written(
     """Return an answer with the first of some candidates that is worth it and can be written."""
     refused = ""
     left = replace(answer, action="leave", variant="", port="", test="", function="", promised=None)
-    for number, candidate in enumerate(candidates):
-        promised = candidate.promised
-        assert promised is not None
-        if promised.value < minimum_effect:
-            if number:
-                continue
-            saves = f"is predicted to save {formatting.percent(max(promised.value, 0.0))} of the program's time"
-            why = f"the best change, {variant_text(candidate.variant)}, {saves}"
-            return replace(left, why=why, promised=promised, obstacle="no_gain")
+    worth = [one for one in candidates if _is_worth_it(one, minimum_effect)]
+    if candidates and not worth:
+        best = max(candidates, key=_promised_value)
+        saves = f"is predicted to save {formatting.percent(max(_promised_value(best), 0.0))} of the program's time"
+        why = f"the best change, {variant_text(best.variant)}, {saves}"
+        return replace(left, why=why, promised=best.promised, obstacle="no_gain")
+    for candidate in worth:
+        number, promised = candidates.index(candidate), candidate.promised
         place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
@@ -286,6 +287,15 @@ def _first_written(
         return replace(chosen, port=port, test=test, function=function)
     why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of the program's time"
     return replace(left, why=why, obstacle="no_port" if refused else "no_gain")
+
+
+def _promised_value(candidate: Candidate) -> float:
+    assert candidate.promised is not None
+    return candidate.promised.value
+
+
+def _is_worth_it(candidate: Candidate, minimum_effect: float) -> bool:
+    return _promised_value(candidate) >= minimum_effect
 
 
 def _last(received: object) -> str:

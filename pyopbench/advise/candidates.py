@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -25,7 +26,7 @@ PORTS = ("traced", "njit", "autograph")
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
 
 IN_GRAPH = ("traced", "autograph")
-"""Of these, the ones that are no callback any more."""
+"""Those of `PORTS` that are not callbacks."""
 
 MOST_ARRANGEMENTS = 3
 """How many arrangements of a callback may be tried in the program, one after another."""
@@ -112,13 +113,15 @@ def ports_that_save(decision: Decision, judgement: Judgement) -> tuple[Candidate
     return (*chosen, *sorted(others, key=lambda one: -one.saved))
 
 
-def ports_that_may_save(decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
-    """Return the ports in the graph that save nothing where the callback is called alone.
+def ports_that_may_save(
+    decision: Decision, judgement: Judgement, known: Collection[Candidate]
+) -> tuple[Candidate, ...]:
+    """Return the other ports in the graph, which save too little where the callback is called alone.
 
     In the program a callback may take longer than alone, because it waits for a thread and for the GIL.
     """
-    found = _measured_gains(judgement, decision.use)
-    return tuple(one for name, one in found.items() if name in IN_GRAPH and one.saved <= MINIMUM_EFFECT)
+    names = {*IN_GRAPH} - {one.variant for one in known}
+    return tuple(one for name, one in _measured_gains(judgement, decision.use).items() if name in names)
 
 
 def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
@@ -180,18 +183,18 @@ def is_placeable(callback: Callback, key: str) -> bool:
 
 
 def promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return the share of a step that a port saves.
+    """Return the share of a step that a port or an arrangement saves.
 
     The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
-    that, another callback saves the share that it saves alone. A port in the graph leaves the time that it takes alone,
-    and saves the rest, the wait for a thread and for the GIL too. A pipeline runs while the program does, so a program
-    that hardly waits for its input may gain nothing. It never gains more than the callback takes.
+    that, another callback saves the share that it saves alone. A port in the graph still takes as long as it takes
+    alone, and saves the rest, including waits for a thread and the GIL. A pipeline runs while the program does, so a
+    program that hardly waits for its input may gain nothing. It never gains more than the callback takes.
 
     Args:
         callback: which.
         step: of the program.
         candidate: the port or arrangement.
-        today: seconds of a call of the callback alone; None where it was measured in a pipeline.
+        today: seconds of a call of the callback alone, or in a pipeline of an element; None if that is not known.
     """
     whole = step.steps * step.seconds
     least = min(1.0, callback.seconds / callback.parallel / whole)
@@ -207,6 +210,7 @@ def promised_share(callback: Callback, step: Step, candidate: Candidate, today: 
     if callback.in_input:
         low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
         value = min(value, max(step.waited, 0.0))
+    high = max(high, low)
     return Share(min(max(value, low), high), low, high)
 
 
@@ -217,7 +221,7 @@ def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -
     Numba, and measuring the op alone does not show that.
     """
     saved = {one.variant: one.promised.value for one in candidates if one.promised is not None}
-    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values(), default=math.inf) - minimum_effect
+    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values()) - minimum_effect
     return tuple(sorted(candidates, key=lambda one: not (is_as_good and one.variant == BRIDGE)))
 
 

@@ -32,13 +32,13 @@ COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 NONE, MINUS = "–", "−"
 
 NOTICEABLE_SECONDS = 1.0
-"""How much longer a program takes to start for that to be said."""
+"""The smallest delay of the start that is reported."""
 
 OBSTACLES: Mapping[Obstacle, str] = {
     "no_port": (
-        "Advise has no change to make for {}{}. A rewrite of the body that returns the same values may save some of "
-        "it: the reasons name what stands in the way of a port. Change no options only to get one: they change the "
-        "results."
+        "`advise` found no change for {}{}. Rewriting the body so that it returns the same values may save some of "
+        "that: the reasons say why there is no port. Do not change the options of a function just to get one, because "
+        "the results would change."
     ),
     "not_measured": "{} could not be measured: mend what the reasons name, and run advise again.",
     "withdrawn": (
@@ -124,7 +124,8 @@ def headline(advice: Advice) -> str:
     start = ""
     if found.start_seconds > NOTICEABLE_SECONDS:
         longer, steps = formatting.seconds(found.start_seconds), formatting.count(found.pays_after, "step")
-        start = f" It takes {longer} longer to start, so a run is faster only if it has more than {steps}."
+        start = f" It takes {longer} longer to start"
+        start += f", so a run is faster only if it has more than {steps}." if found.pays_after else "."
     return (
         f"Change {changed}: a {found.unit} takes {after} instead of {before}, {realised_text(found)} less, in "
         f"{found.runs} runs each.{start}"
@@ -134,7 +135,7 @@ def headline(advice: Advice) -> str:
 def _obstacles(advice: Advice) -> list[str]:
     """Return why callbacks are left alone and what to do next, with a sentence for each obstacle that occurs."""
     found = Counter(row.answer.obstacle for row in advice.rows)
-    stake = f", although up to {formatting.percent(at_stake(advice))} of a {advice.step.unit} is at stake"
+    stake = f", although up to {formatting.percent(at_stake(advice))} of a {advice.step.unit} could be saved"
     return [
         text.format(formatting.count(found[key], "callback"), stake) for key, text in OBSTACLES.items() if found[key]
     ]

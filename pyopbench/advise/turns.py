@@ -73,7 +73,7 @@ class Realised:
 
     @property
     def pays_after(self) -> int:
-        """After how many steps a longer start is made up for; 0 without one, or if no step gets shorter."""
+        """Steps until a longer start breaks even; 0 if the start is no longer, or no step is shorter."""
         each = self.before_seconds - self.after_seconds
         return math.ceil(self.start_seconds / each) if self.start_seconds > 0 and each > 0 else 0
 

@@ -54,7 +54,7 @@ def planned_text(cases: int, skips: int, folder: str) -> str:
 
     Args:
         cases: that are tried; of these, some may turn out not to be supported.
-        skips: that are known not to be.
+        skips: known to be unsupported.
         folder: of the results.
     """
     skipped = f", {skips:,} not supported" if skips else ""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.engine.worker_process import ask_once
+from pyopbench.model import formatting
 from pyopbench.model.arrangement import WRITTEN_FORMS, read_key
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
@@ -196,7 +197,7 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         raise BadInput.from_plain(answer["error"])
     if "refused" in answer:
         first, *others = answer["refused"]
-        also = f", and {len(others)} more that cannot be written" if others else ""
+        also = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
         raise BadInput(
             f"cannot write a port to {variant}: {first['why']}{also}",
             received="; ".join([_place_text(first) or target.text, *map(_other_text, others)]),

@@ -121,7 +121,7 @@ class Disturbance:
         enough_launches: about how many launches would resolve half of the unresolved; None without any, or above
             `estimate.MOST_LAUNCHES`.
         is_unlimited: whether only its budget limited the launches of the run.
-        most_launches: launches that the run could make.
+        most_launches: the limit on the launches of the run.
         ends_early: whether it ended as soon as its answers were clear, whatever was left unresolved.
     """
 

@@ -140,7 +140,7 @@ def notes_text(written: Written) -> tuple[str, ...]:
         found.append(f"Its C++ was not compiled here: {written.not_built}")
     if written.not_run:
         lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in written.not_run])
-        found.append(f"No example ran {lines}, so no test checks it: check it yourself, or add an input that runs it.")
+        found.append(f"No example ran {lines}, so no test covers this code: check it, or add an input that runs it.")
     if not written.is_formatted:
         found.append("ruff is not installed, so the source is not formatted.")
     return tuple(found)

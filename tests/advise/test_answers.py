@@ -201,6 +201,7 @@ def _of_rows(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float]) -> De
         ({"traced": 1.2}, 0.12, []),  # in the program it takes no longer than is seen from Python
         ({"traced": 3.0}, 0.2, []),
         ({"njit": 1.0}, 0.2, []),
+        ({"traced": 0.9}, 0.2, ["traced"]),
     ],
 )
 def test_a_port_that_saves_nothing_alone_is_tried_where_the_program_waits_for_the_callback(
@@ -214,6 +215,32 @@ def test_a_port_that_saves_nothing_alone_is_tried_where_the_program_waits_for_th
     assert [one.variant for one in found.candidates] == tried
     assert found.action == ("port" if tried else "leave")
     assert found.obstacle == ("" if tried else "no_gain")
+
+
+def test_the_candidate_that_is_promised_enough_is_tried_also_if_another_one_was_decided_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "f.py").write_text("")
+    decision = _of_rows(monkeypatch, {"traced": 1.0, "njit": 0.8})
+    shares = {"saved": 0.2, "saved_low": 0.1, "saved_high": 0.3}
+    decision = SimpleNamespace(**{**vars(decision), "action": "port", "choice": "njit", **shares})  # type: ignore[assignment]
+    monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
+    monkeypatch.setattr(answers, "_write", lambda *_: ("f_port.py", "test_f_port.py", "f"))
+    found = decide(IN_GRAPH, WHOLE, tmp_path, 1.0, EFFECT)
+    assert [one.variant for one in found.candidates] == ["njit", "traced"]
+    assert found.candidates[0].promised.value < EFFECT  # type: ignore[union-attr]
+    assert (found.variant, found.rest) == ("traced", ())
+
+
+def test_an_interval_is_never_inverted() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        least, flight, alone, low, high = rng.uniform([0, 0, 0, -2, -2], [0.5, 1, 2, 1, 1])
+        low, high = sorted((low, high))
+        callback = replace(IN_GRAPH, seconds=least, flight_seconds=flight)
+        variant = str(rng.choice(["traced", "njit"]))
+        found = promised_share(callback, WHOLE, Candidate(variant, (low + high) / 2, low, high), alone / 1000)
+        assert 0 <= found.low <= found.value <= found.high <= 1
 
 
 @pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "njit")])

@@ -60,7 +60,7 @@ def test_a_refusal_without_a_fix_names_the_partial_port_if_the_call_can_stay(
     assert TARGET.text not in str(caught.value.hint), "no command shows more than what is told here"
 
 
-def test_all_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+def test_everything_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -> None:
     one, other = ({"why": "w", "fix": fix, "place": ["a.py", line]} for fix, line in (("f", 3), ("", 5)))
     nowhere = {"why": "n", "fix": "", "place": None}
     with pytest.raises(BadInput) as caught:

@@ -45,6 +45,8 @@ ARRAYS: dict[str, Any] = {
     "G": _RNG.normal(size=(2, 64)).astype(np.float32),
     "H": np.where(np.arange(64) == 20, np.nan, _RNG.normal(size=64)),
     "I": _RNG.integers(-50, 50, 64),
+    "J": np.where(np.arange(64) == 20, 1e20, np.ones(64)),
+    "K": _RNG.integers(0, 256, 64).astype(np.uint8),
 }
 """Arrays by letter: numbers with ties and both signs, NaN and infinities (`n`, `k`, `d`), truth values, empty ones, and what
 decompositions take."""
@@ -236,11 +238,11 @@ r R p f k v i: interpolate.interp1d([0.0, 1, 2], [1.0, 4, 2], kind="previous", b
 h m: interpolate.interp1d(np.arange(x.shape[0]), x, axis=0)([0.5, 1.25]); interpolate.interp1d(np.arange(x.shape[1]), x)(np.array([[0.5, 2.0], [1.0, 3]])); interpolate.interp1d(np.arange(x.shape[1]), x, kind="next")(1.5)
 h f: ndimage.affine_transform(x, np.eye(x.ndim) * 0.8, order=1); ndimage.affine_transform(x, np.full(x.ndim, 1.25), 0.5, order=0)
 h: ndimage.affine_transform(x, [[0.9, 0.1], [-0.2, 1.1]], (0.3, -0.4), order=1, mode="nearest"); ndimage.affine_transform(x, [[0.9, 0.1, 1.0], [-0.2, 1.1, 0.5]], order=1, output_shape=(4, 9)); ndimage.affine_transform(x, x[:2, :2], x[0, :2], order=1, cval=2.0)
-F G H I: signal.filtfilt([0.2, 0.2], [1.0, -0.6], x); signal.filtfilt([1.0, 0.5, 0.25], [1.0], x, padtype=None); signal.filtfilt([0.5, 0.25], 1.0, x); signal.filtfilt([0.1, 0.2], [2.0, -0.7], x, padtype="constant", padlen=5)
-F G H I: signal.sosfilt(signal.ellip(5, 1, 40, 0.3, output="sos"), x); signal.sosfiltfilt(signal.butter(4, 0.2, output="sos"), x); signal.sosfiltfilt(signal.butter(3, [0.1, 0.4], "band", output="sos"), x, padtype="even", padlen=20)
-F G H I: signal.lfilter([0.5, 0.25, 0.125], [1.0], x); signal.lfilter([0.5, 0.25], 1.0, x); signal.lfilter([1, 2], [1, -0.5, 0.25], x); signal.lfilter([0.5, 0.5], [1.0, -1.0], x); signal.lfilter(x[..., 0, None] + [0.5, 0.25, 0.1], [1.0, 0.3], x[..., 1:]) if x.ndim == 1 else x
+F G H I K: signal.filtfilt([0, 0, 1.0], [1.0, 0.5], x); signal.filtfilt([0.2, 0.2], [1.0, -0.6], x); signal.filtfilt([1.0, 0.5, 0.25], [1.0], x, padtype=None); signal.filtfilt([0.5, 0.25], 1.0, x); signal.filtfilt([0.1, 0.2], [2.0, -0.7], x, padtype="constant", padlen=5)
+F G H I J K: signal.sosfilt(signal.ellip(5, 1, 40, 0.3, output="sos"), x); signal.sosfiltfilt(signal.butter(4, 0.2, output="sos"), x); signal.sosfiltfilt(signal.butter(3, [0.1, 0.4], "band", output="sos"), x, padtype="even", padlen=20)
+F G H I J K: signal.lfilter([0] * 9 + [1.0], [1.0], x); signal.lfilter([0.5, 0.25, 0.125], [1.0], x); signal.lfilter([0.5, 0.25], 1.0, x); signal.lfilter([1, 2], [1, -0.5, 0.25], x); signal.lfilter([0.5, 0.5], [1.0, -1.0], x); signal.lfilter(x[..., 0, None] + [0.5, 0.25, 0.1], [1.0, 0.3], x[..., 1:]) if x.ndim == 1 else x
 F H I: signal.lfilter([1.0, 0.0], [1.0, -1.5], x[..., :40])
-F G H I: signal.decimate(x, 2); signal.decimate(x, 3, 4); signal.decimate(x, 2, n=2, zero_phase=False); signal.decimate(x.T, 2, axis=0)
+F G H I K: signal.decimate(x, 2); signal.decimate(x, 3, 4); signal.decimate(x, 2, n=2, zero_phase=False); signal.decimate(x.T, 2, axis=0)
 h: signal.resample(x, 4, axis=1); signal.lfilter([1.0, 0.3, 0.1], [2.0, 0.1], x, axis=0); signal.hilbert(x, axis=0); signal.resample(x, 8)
 """
 """One kind of call in each line: the letters of arrays for `x`, or for `x` and `y`, and expressions."""

@@ -100,7 +100,7 @@ def explain(error: BaseException, op: Op) -> str:
         where += f" ({error.fix})"
     if isinstance(error, CannotPort):
         where += _other_lines(error)
-    said = SCOPE.sub("", _refused_option(error, place) or _said(error, place))
+    said = SCOPE.sub("", _option_text(error, place) or _said(error, place))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
@@ -147,10 +147,11 @@ def _said(error: BaseException, place: tuple[str, int] | None) -> str:
     return f"Numba: {said}"
 
 
-def _refused_option(error: BaseException, place: tuple[str, int] | None) -> str:
+def _option_text(error: BaseException, place: tuple[str, int] | None) -> str:
     """Return what a function on tensors says of an option that it does not support, with NumPy's name of the function.
 
-    Empty for any other error: of this one, the place at which it was raised is in a function of that kind.
+    Empty for any other error. This one is raised inside such a function, and its message begins with a verb. Most such
+    options are found when a port is written; the others depend on sizes, or the port could not be run then.
     """
     said, prefix = describe_error(error), f"{NotImplementedError.__name__}: "
     if not said.startswith(prefix):
@@ -163,13 +164,13 @@ def _refused_option(error: BaseException, place: tuple[str, int] | None) -> str:
         return ""
     line = "" if place is None else linecache.getline(*place)
     known = _names_by_spelling()[spelled]
-    name = next((one for one in known if one.rpartition(".")[2] in line), known[0])
+    name = next((one for one in known if re.search(rf"\b{one.rpartition('.')[2]}\(", line)), known[0])
     return f"`{name}` {said.removeprefix(prefix)}"
 
 
 @cache
 def _names_by_spelling() -> dict[str, list[str]]:
-    """Return NumPy's and SciPy's names of each function on tensors that a port may take along."""
+    """Return NumPy's and SciPy's names of each function on tensors that a port may include."""
     found: dict[str, list[str]] = {}
     for name, entry in TABLE.items():
         if not entry.is_of_tensorflow:

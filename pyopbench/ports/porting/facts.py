@@ -10,9 +10,9 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,13 @@ from pyopbench.ports.arrays import STRING, as_array, body_outputs, dtype_of
 WIDTH = 88
 SEEDS = 3
 """Draws of each size, by which it is seen what of a shape is always the same."""
+
+PROBE_SECONDS, PROBES_SECONDS = 2.0, 5.0
+"""How long one call of a body with inputs of other sizes may take, and all of them together, so that a slow body does
+not hold up its port."""
+
+Axis: TypeAlias = tuple[int, int]
+"""The position of an input, and an axis of it."""
 
 
 @dataclass(frozen=True)
@@ -76,35 +83,30 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
 
 
-PROBE_SECONDS, PROBES_SECONDS = 2.0, 5.0
-"""How long one call of a body with inputs of other sizes may take, and all of them together."""
-
-
 def probed_examples(
     op: Op, examples: Sequence[Sequence[Any]], outputs: Sequence[Any]
 ) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Return further examples, with outputs, in which inputs have one element less or more along an axis.
+    """Return further examples, with outputs, in which inputs have one element fewer or more along an axis.
 
-    Example inputs are often square, or have other sizes in common by chance. If the body does not take an input that
-    differs along one axis, all inputs that have its size there differ along it, or it and one other axis. A body that
-    takes none of these, or takes too long, is not probed further.
+    Example inputs are often square, or have other sizes in common by chance. If the body rejects an input that differs
+    along one axis, the same axis of every input with that size is changed, or one other axis of that size too. Probing
+    ends after `PROBES_SECONDS`.
 
     Args:
         op: whose body is called.
         examples: inputs.
         outputs: of the body for the first example.
     """
-    axes = [(place, axis) for place, one in enumerate(examples[0]) for axis in range(np.ndim(one))]
-    sizes = {at: tuple(np.shape(one[at[0]])[at[1]] for one in examples) for at in axes}
+    sizes = _sizes(examples)
     found: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
     end = time.monotonic() + PROBES_SECONDS
-    for at, change in itertools.product(axes, (-1, 1)):
-        equal = [other for other in axes if sizes[other] == sizes[at]]
+    for at, change in itertools.product(sizes, (-1, 1)):
+        equal = [other for other in sizes if sizes[other] == sizes[at]]
         tried = [{at}, {other for other in equal if other[1] == at[1]}, *({at, other} for other in equal)]
         for each in dict.fromkeys(map(frozenset, tried)):
             if time.monotonic() > end:
                 return found
-            inputs = _resized(examples[0], each, change)
+            inputs = _resized(examples[0], dict.fromkeys(each, sizes[at][0] + change))
             returned = None if inputs is None else _outputs_within(op, inputs, PROBE_SECONDS)
             if inputs is not None and returned is not None:
                 if [one.ndim for one in returned] == [one.ndim for one in outputs]:
@@ -122,11 +124,7 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
         op: whose body is called.
         examples: inputs.
     """
-    sizes = {
-        (place, axis): tuple(np.shape(one[place])[axis] for one in examples)
-        for place, first in enumerate(examples[0])
-        for axis in range(np.ndim(first))
-    }
+    sizes = _sizes(examples)
     differing = [at for at, several in sizes.items() if len(set(several)) > 1]
     groups = (
         [differing]
@@ -136,29 +134,33 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
     found: list[tuple[Any, ...]] = []
     end = time.monotonic() + PROBES_SECONDS
     for group, divisor in itertools.product(groups, (2, 4, 16)):
-        inputs = list(examples[0])
-        for place, axis in group:
-            kept = range(-(-np.shape(inputs[place])[axis] // divisor))
-            inputs[place] = np.take(np.asarray(inputs[place]), kept, axis)
-        if time.monotonic() < end and _outputs_within(op, inputs, PROBE_SECONDS) is not None:
-            found.append(tuple(inputs))
+        wanted = {at: -(-sizes[at][0] // divisor) for at in group}
+        is_new = any(size != -(-sizes[at][0] // (divisor // 2)) for at, size in wanted.items())
+        inputs = _resized(examples[0], wanted) if is_new and time.monotonic() < end else None
+        if inputs is not None and _outputs_within(op, inputs, PROBE_SECONDS) is not None:
+            found.append(inputs)
     return found
 
 
-def _resized(example: Sequence[Any], axes: Collection[tuple[int, int]], change: int) -> tuple[Any, ...] | None:
-    """Return inputs without the last element along some axes, or with it twice; None if there are too few."""
+def _sizes(examples: Sequence[Sequence[Any]]) -> dict[Axis, tuple[int, ...]]:
+    """Return the sizes in all examples of each axis of the inputs."""
+    axes = [(place, axis) for place, one in enumerate(examples[0]) for axis in range(np.ndim(one))]
+    return {(place, axis): tuple(np.shape(one[place])[axis] for one in examples) for place, axis in axes}
+
+
+def _resized(example: Sequence[Any], sizes: Mapping[Axis, int]) -> tuple[Any, ...] | None:
+    """Return inputs of other sizes: without the last elements, or with the last one repeated; None without elements."""
     inputs = list(example)
-    for place, axis in axes:
+    for (place, axis), size in sizes.items():
         array = np.asarray(inputs[place])
-        if array.shape[axis] < (2 if change < 0 else 1):
+        if not array.shape[axis] or size < 1:
             return None
-        kept = [*range(array.shape[axis] + min(change, 0)), *([-1] if change > 0 else [])]
-        inputs[place] = np.take(array, kept, axis)
+        inputs[place] = np.take(array, np.minimum(range(size), array.shape[axis] - 1), axis)
     return tuple(inputs)
 
 
 class TooLong(BaseException):
-    """A call takes too long; no `Exception`, which the body may catch."""
+    """A call took too long. Not an `Exception`: the body might catch it."""
 
 
 @contextlib.contextmanager
@@ -166,21 +168,25 @@ def interrupted_after(seconds: float) -> Iterator[None]:
     """Interrupt what is done in the main thread after some time.
 
     Raises:
-        TooLong: it took longer; even at the very end, so the caller has to catch it around the `with` statement.
+        TooLong: it took longer. It may be raised as the block ends, so the caller has to catch it around the `with`
+            statement.
     """
 
     def end(*_: Any) -> None:
         raise TooLong
 
+    began = time.monotonic()
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
+        if left:  # an alarm of the caller's, such as the time limit of a test
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - began), 1e-6), interval)
 
 
 def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any, ...] | None:

@@ -145,7 +145,7 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
 def _refuse_compiled(code: Any, node: ast.expr) -> None:
     """Refuse a list that grows where XLA compiles it: in TensorFlow 2.21 it stays empty there."""
     if code.is_compiled:
-        raise code.refusal(node, "XLA cannot compile a list that grows in a loop of the graph", "port it to traced")
+        raise code.refusal(node, "compiled by XLA, a list that grows in a loop stays empty", "port it to traced")
 
 
 def _array_of(dtype: str, shape: list[int | None], size: int) -> str:

@@ -7,6 +7,7 @@ import io
 import re
 import textwrap
 import tokenize
+from collections.abc import Callable
 from typing import Any
 
 from pyopbench.model.source_text import Source, parts_of, read_source
@@ -37,7 +38,7 @@ class Code:
         Raises:
             CannotPort: something cannot be written; the first of it, with all others.
         """
-        texts = {unit.name: self.write_unit(unit) for unit in units.in_order()}
+        texts = {unit.name: self._or_noted(self.write_unit, unit) for unit in units.in_order()}
         if self.refused:
             first, *others = {(one.place, one.why): one for one in self.refused}.values()
             first.others = tuple(others)
@@ -52,15 +53,19 @@ class Code:
         return textwrap.dedent(self.source.replaced(begin, end, [(first, last, self.write(unit.node))]))
 
     def write(self, node: ast.AST) -> str:
-        """Return the text of a node; if it is a statement that cannot be written, what follows is looked at too."""
-        if not isinstance(node, SIMPLE):
+        """Return the text of a node; if it is a statement that cannot be written, note that and go on."""
+        if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return self._written(node)
+        return self._or_noted(self._written, node)
+
+    def _or_noted(self, write: Callable[[Any], str], what: Any) -> str:
+        """Return what is written; note a refusal, and pass over any error after one, which may follow from that."""
         try:
-            return self._written(node)
+            return write(what)
         except CannotPort as refusal:
             self.refused.append(refusal)
         except Exception:
-            if not self.refused:  # else this may only follow from what was left out
+            if not self.refused:
                 raise
         return "pass"
 
@@ -116,9 +121,6 @@ class Code:
         indent = " " * node.col_offset
         return "".join(f"{one}\n{indent}" for one in lost) + text
 
-
-SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Assert, ast.Delete)
-"""Statements without statements in them."""
 
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""

@@ -11,7 +11,7 @@ from pyopbench.ports.porting.numba_code import body_name
 def lines_of_body(text: str, source: Source) -> dict[int, int]:
     """Return lines of the body's file by lines of a port that was written from it: statement by statement.
 
-    Functions of a port have the statements of the user's, or, where that cannot be, are left out.
+    Functions with another number of statements than the user's are left out.
     """
     port = _functions(ast.parse(text))
     found: dict[int, int] = {}

@@ -84,8 +84,11 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.Call) and self.observed.step(self.source, node) is not None:
             self.replacing[node] = write_step(self, node)  # once, also where it is written twice
             return self.replacing[node]
+        return super().write(node)
+
+    def _written(self, node: ast.AST) -> str:
         if not isinstance(node, ast.stmt):
-            return super().write(node)
+            return super()._written(node)
         ahead = self.ahead.pop(id(node), [])
         calls, are_all = writing_functions.calls_before(self, node)
         if are_all:
@@ -93,7 +96,7 @@ class TensorCode(TypedCode):
             *calls, text = calls
         else:
             around, self.hoisted = self.hoisted, []
-            text = super().write(node)
+            text = super()._written(node)
             if self.hoisted and isinstance(node, ast.While):
                 raise self.refusal(
                     node, "needs a statement before it in each iteration", "write `while True` and `break`"

@@ -40,7 +40,7 @@ ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tup
 
 
 class Spelled(NamedTuple):
-    """A call that is written as one of a function on tensors: NumPy's name of the function, and the line."""
+    """A call that is ported to a function on tensors: NumPy's name of the function, and the line."""
 
     name: str
     line: int

@@ -180,7 +180,7 @@ def _has_control_flow(code: TensorCode) -> bool:
 
 
 def _decided(code: TensorCode, *kinds: type[ast.AST]) -> Iterator[tuple[Source, Any]]:
-    """Yield the statements and expressions of these kinds whose course values decide, and their files."""
+    """Yield the statements and expressions of these kinds that depend on data, and their files."""
     for unit in code.units.in_order():
         for node in ast.walk(unit.node):
             if isinstance(node, kinds) and code.observed.decides(unit.source, node):
@@ -204,7 +204,7 @@ def _refuse_lost_gradients(code: TensorCode) -> None:
             )
             if is_selected and any(None in one.shape and "float" in one.dtype for one in seen(source, node)):
                 raise CannotPort(
-                    f"in a loop, XLA loses the gradient of `{ast.unparse(node)}`, which a condition selects",
+                    f"a condition selects `{ast.unparse(node)}` in a loop, and XLA returns 0 as its gradient",
                     place=(source.path, node.lineno),
                     fix="port it to traced",
                 )
@@ -268,12 +268,12 @@ def _partial(op: Op, body: Body, examples: Examples) -> Made:
     if not steps:
         raise CannotPort("the whole body is written in TensorFlow ops", fix="port it to traced")
     if not computes_besides(code):
-        raise CannotPort("nothing of the body is left to TensorFlow: its calls stay in NumPy", fix="keep the callback")
+        raise CannotPort("nothing in the body would run in TensorFlow: NumPy makes its calls", fix="keep the callback")
     return replace(made, has_gradient=has_gradient)
 
 
 def _tried(op: Op, text: str, body: Body, code: TensorCode) -> tuple[set[Place], bool]:
-    """Run a port once: return the calls that its functions on tensors turn out not to support, and has it a gradient?
+    """Run a port once: return the calls whose options its functions do not support, and whether it has a gradient.
 
     Raises:
         CannotPort: it fails otherwise.
@@ -302,7 +302,7 @@ def _tried(op: Op, text: str, body: Body, code: TensorCode) -> tuple[set[Place],
 
 
 def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: Examples) -> None:
-    """Run a port once, for a limited time, if its functions on tensors may refuse options, and see that they do not.
+    """Check that the functions on tensors of a port support their options, by one run of limited time.
 
     Only the main thread can be interrupted; in any other one, the port is not run. What else it raises is left to its
     test, because an example may be one on which the body fails, too.
@@ -315,7 +315,8 @@ def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: 
         return
     scope: dict[str, Any] = {}
     was_eager = tf.config.functions_run_eagerly()
-    tf.config.run_functions_eagerly(True)  # nothing is to be compiled by XLA
+    if code.is_compiled:  # nothing is to be compiled by XLA
+        tf.config.run_functions_eagerly(True)
     try:
         exec(compile(text, PORT, "exec", dont_inherit=True), scope)
         with interrupted_after(OPTIONS_SECONDS):
@@ -324,12 +325,13 @@ def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: 
         refused = _refused_option(error, text, body, code)
         if refused is not None and traceback.extract_tb(error.__traceback__)[-1].filename == PORT:
             refusal = CannotPort(f"`{refused.function}` {error}", place=refused.place)
-            refusal.step = min(refused.calls)
+            refusal.step = refused.call
             raise refusal from error
     except (Exception, TooLong):  # noqa: BLE001 - a body may raise anything, and so may its port
         return
     finally:
-        tf.config.run_functions_eagerly(was_eager)
+        if code.is_compiled:
+            tf.config.run_functions_eagerly(was_eager)
 
 
 @dataclass(frozen=True)
@@ -338,11 +340,13 @@ class _RefusedOption:
 
     Attributes:
         calls: all calls of the function on tensors.
-        function: NumPy's or SciPy's name of it.
-        place: file and line of the call; None if there are several and it is not known which it is.
+        call: it, or the first of them if it is not known which it is.
+        function: NumPy's or SciPy's name of the function.
+        place: file and line of the call; None if it is not known which it is.
     """
 
     calls: frozenset[Place]
+    call: Place
     function: str
     place: tuple[str, int] | None
 
@@ -354,11 +358,10 @@ def _refused_option(error: NotImplementedError, text: str, body: Body, code: Ten
         calls = code.spelled.get(frame.name)
         if calls and frame.filename == caller.filename == PORT:
             statement = lines_of_body(text, body.source).get(caller.lineno or 0)
-            found = sorted((one.line, one.name) for one in calls.values() if statement and one.line >= statement)
-            found = found or [(one.line, one.name) for one in calls.values()]
-            is_known = statement is not None or len(calls) == 1
-            line, function = found[0]
-            return _RefusedOption(frozenset(calls), function, (body.source.path, line) if is_known else None)
+            behind = [call for call, one in calls.items() if statement and one.line >= statement]
+            call = min(behind or calls, key=lambda one: (calls[one].line, one))
+            place = (call[0], calls[call].line) if statement is not None or len(calls) == 1 else None
+            return _RefusedOption(frozenset(calls), call, calls[call].name, place)
     return None
 
 

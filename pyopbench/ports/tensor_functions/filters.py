@@ -1,8 +1,8 @@
 """Digital filters along an axis.
 
-A filter whose coefficients are known before the graph runs is a product of Fourier transforms, of a signal and of the
-filter's response, or, for many short signals, a product with a matrix. With other coefficients, one sample is computed
-after the other.
+A filter whose coefficients are known before the graph runs is a convolution with its response, or, forwards and
+backwards for many short signals, a product with a matrix. With other coefficients, samples are computed one after
+another.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.ports.tensor_functions.basics import np_checked, np_known_size, np_moved
-from pyopbench.ports.tensor_functions.resampling import scipy_lowpass, scipy_resample_poly
+from pyopbench.ports.tensor_functions.resampling import scipy_lowpass, scipy_resample_poly, scipy_strided
 from pyopbench.ports.tensor_functions.table import of_numpy
 
 
 def scipy_response(sections: Any, count: int) -> Any:
-    """Return the first numbers that filters in a row make of 1, 0, 0, ..., each in its transposed direct form."""
+    """Return the first `count` samples of the impulse response of cascaded filters, each in transposed direct form."""
     found = np.zeros(count)
     found[:1] = 1
     for pair in sections:
@@ -28,43 +28,65 @@ def scipy_response(sections: Any, count: int) -> Any:
         for place, value in enumerate(given):
             found[place] = ahead[0] * value + state[0]
             state[:-1] = state[1:] + ahead[1:] * value - back[1:] * found[place]
-    if not np.all(np.abs(found) < 1e4 * np.abs(found[: 1 + count // 8]).max(initial=0)):
-        raise NotImplementedError("is not supported for a filter whose response grows")
     return found
 
 
-def scipy_through(x: Any, sections: Any, reach: Any = None, settled: bool = False) -> Any:
-    """Return signals along their last axis through filters in a row.
+def scipy_settled(sections: Any, response: Any) -> Any:
+    """Return what is added, for a first sample of 1, if a signal was like it before, as `scipy.signal.lfilter_zi`.
+
+    Raises:
+        NotImplementedError: a filter has a pole at 1, and never settles.
+    """
+    if any(np.sum(back) == 0 for _, back in sections):
+        raise NotImplementedError("is not supported for a filter that does not settle")
+    return np.prod([np.sum(ahead) / np.sum(back) for ahead, back in sections]) - np.cumsum(response)
+
+
+def scipy_finite(x: Any) -> Any:
+    """Return a signal; an infinite sample is an error, because sums of infinities depend on their order."""
+    is_finite = ~tf.reduce_any(tf.math.is_inf(x))
+    return np_checked(x, is_finite, "a filter: infinite samples are not supported")
+
+
+def scipy_through(x: Any, sections: Any, reach: Any = None, *, is_settled: bool = False) -> Any:
+    """Return what cascaded filters make of signals along their last axis.
+
+    A convolution keeps the error of each sample relative to those near it, as a product of Fourier transforms does not.
 
     Args:
         x: the signals, float32 or float64.
         sections: the coefficients of each filter: of its inputs, and of its outputs.
-        reach: over how many samples a NaN is felt; None for all that follow.
-        settled: was each signal like its first sample for ever? Else it was 0.
+        reach: how many samples a NaN affects; None for all that follow.
+        is_settled: did each signal equal its first sample before that? Otherwise it was 0.
     """
-    count = np_known_size(x, -1)
+    count, given = np_known_size(x, -1), tf.cast(x, tf.float64)
+    if reach is not None:  # it does not feed back
+        response = scipy_response(sections, reach)
+        ahead = tf.repeat(given[..., :1], reach - 1, -1) if is_settled else given[..., :0]
+        found = scipy_strided(tf.concat([ahead, given], -1), response, 1, 0, count + ahead.shape[-1])
+        return tf.cast(found[..., ahead.shape[-1] :], x.dtype)
+    is_finite = tf.math.is_finite(scipy_finite(given))
+    given = tf.where(is_finite, given, tf.zeros_like(given))
     response = scipy_response(sections, count)
-    size = 2 ** int(np.ceil(np.log2(max(2 * count - 1, 1))))
-    given = tf.cast(tf.where(tf.math.is_finite(x), x, tf.zeros_like(x)), tf.float64)
-    product = tf.signal.rfft(given, [size]) * tf.signal.rfft(tf.constant(response), [size])
-    found = tf.signal.irfft(product, [size])[..., :count]
-    if settled:
-        total = np.prod([np.sum(ahead) / np.sum(back) for ahead, back in sections])
-        found += given[..., :1] * tf.constant(total - np.cumsum(response))
-    felt = tf.cumsum(tf.cast(tf.math.is_nan(x), tf.int32), -1)
-    if reach is not None:
-        felt -= tf.pad(felt, [[0, 0]] * (x.shape.rank - 1) + [[reach, 0]])[..., :count]
-    found = tf.where(felt > 0, tf.constant(np.nan, tf.float64), found)
-    is_finite = ~tf.reduce_any(tf.math.is_inf(x))
-    return tf.cast(np_checked(found, is_finite, "a filter: infinite samples are not supported"), x.dtype)
+    kept = np.flatnonzero(np.abs(response) > 1e-40 * np.abs(response).max(initial=0))
+    found = scipy_strided(given, response[: kept.max(initial=0) + 1], 1, 0, count)
+    if is_settled:
+        found += given[..., :1] * tf.constant(scipy_settled(sections, response))
+    is_lost = tf.cumsum(tf.cast(~is_finite, tf.int32), -1) > 0
+    return tf.cast(tf.where(is_lost, tf.constant(np.nan, tf.float64), found), x.dtype)
 
 
 def scipy_extended(x: Any, edge: int, padtype: Any) -> Any:
-    """Return signals with samples before the first and after the last, along the last axis."""
+    """Return signals with `edge` samples before the first and after the last, along the last axis.
+
+    Raises:
+        ValueError: as in SciPy, for another kind of extension, and for signals that are no longer than it.
+    """
     if padtype not in ("even", "odd", "constant", None):
         raise ValueError(
             f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None."
         )
+    x = tf.cast(x, tf.int64) if x.dtype == tf.bool else x
     count = np_known_size(x, -1)
     if count <= edge:
         raise ValueError(f"The length of the input vector x must be greater than padlen, which is {edge}.")
@@ -77,19 +99,22 @@ def scipy_extended(x: Any, edge: int, padtype: Any) -> Any:
     return tf.concat([front, x, back], -1)
 
 
-def scipy_matrix(sections: Any, size: int, rows: slice) -> Any:
-    """Return what a signal is multiplied by to go through filters forwards and backwards, for some of its samples."""
+def scipy_matrix(sections: Any, size: int, samples: slice) -> Any:
+    """Return what signals are multiplied by to be filtered forwards and backwards: float64, of `size` rows.
+
+    It has a column for each of the samples that are wanted.
+    """
     response = scipy_response(sections, size)
     places = np.arange(size)[:, None] - np.arange(size)
     forth = np.where(places >= 0, response[places], 0.0)
-    forth[:, 0] += np.prod([np.sum(ahead) / np.sum(back) for ahead, back in sections]) - np.cumsum(response)
-    return (forth[::-1, ::-1][rows] @ forth).T
+    forth[:, 0] += scipy_settled(sections, response)
+    return (forth[::-1, ::-1][samples] @ forth).T
 
 
 def scipy_both_ways(
     x: Any, kind: Any, sections: Any, axis: int, edge: int, padtype: Any, every: int = 1, reach: Any = None
 ) -> Any:
-    """Return every k-th sample of a signal through filters forwards and backwards.
+    """Return every k-th sample of a signal that is filtered forwards and backwards.
 
     Args:
         x: the signal.
@@ -99,33 +124,45 @@ def scipy_both_ways(
         edge: by how many samples it is extended at both ends.
         padtype: how it is extended there; None for not at all.
         every: k.
-        reach: over how many samples a NaN is felt each way; None for all.
+        reach: how many samples a NaN affects each way; None for all.
     """
     x = np_moved(x, axis, -1)
     count = np_known_size(x, -1)
     edge = 0 if padtype is None else edge
     extended = tf.cast(scipy_extended(x, edge, padtype), kind)  # as in SciPy, in the dtype that it has
     samples, size = slice(edge, edge + count, every), count + 2 * edge
-    is_short = x.shape[:-1].is_fully_defined() and x.shape[:-1].num_elements() < 8
-    if (
-        reach is None and not is_short and size * count // every <= 2**20
-    ):  # many signals, and a matrix that fits a cache
-        is_finite = ~tf.reduce_any(tf.math.is_inf(extended))
-        extended = np_checked(extended, is_finite, "a filter: infinite samples are not supported")
-        return np_moved(extended @ tf.constant(scipy_matrix(sections, size, samples), kind), -1, axis)
-    forth = scipy_through(extended, sections, reach, settled=True)
-    return np_moved(
-        tf.reverse(scipy_through(tf.reverse(forth, [-1]), sections, reach, settled=True), [-1])[..., samples], -1, axis
-    )
+    # A matrix that fits a cache is faster than convolutions, but not for a few signals.
+    are_few = x.shape[:-1].is_fully_defined() and x.shape[:-1].num_elements() < 8
+    if reach is None and not are_few and size * count // every <= 2**20:
+        matrix = scipy_matrix(sections, size, samples)
+        return np_moved(scipy_finite(extended) @ tf.constant(matrix, kind), -1, axis)
+    forth = scipy_through(extended, sections, reach, is_settled=True)
+    back = scipy_through(tf.reverse(forth, [-1]), sections, reach, is_settled=True)
+    return np_moved(tf.reverse(back, [-1])[..., samples], -1, axis)
 
 
-def scipy_kind(x: Any, *coefficients: Any) -> Any:
+def scipy_promoted(*arrays: Any) -> Any:
     """Return the dtype of what a filter makes of a signal."""
-    kind = np.result_type(x.dtype.as_numpy_dtype, *(np.asarray(one).dtype for one in coefficients))
-    kind = kind if kind.kind in "fc" else np.dtype(np.float64)
+    dtypes = [one.dtype.as_numpy_dtype if tf.is_tensor(one) else np.asarray(one).dtype for one in arrays]
+    kind = np.result_type(*dtypes)
+    return kind if kind.kind in "fc" else np.dtype(np.float64)
+
+
+def scipy_kind(*arrays: Any) -> Any:
+    """Return the same.
+
+    Raises:
+        NotImplementedError: it is neither float32 nor float64.
+    """
+    kind = scipy_promoted(*arrays)
     if kind not in (np.float32, np.float64):
         raise NotImplementedError(f"is not supported for {kind}")
     return kind
+
+
+def scipy_reach(b: Any, a: Any) -> Any:
+    """Return how many samples a NaN affects; None for all that follow, where a filter feeds back."""
+    return np.size(b) if np.size(a) == 1 else None
 
 
 def scipy_known(*coefficients: Any) -> bool:
@@ -133,7 +170,7 @@ def scipy_known(*coefficients: Any) -> bool:
     return not any(tf.is_tensor(one) for one in tf.nest.flatten(coefficients))
 
 
-def scipy_by_sample(b: Any, a: Any, x: Any, axis: int) -> Any:
+def scipy_by_sample(b: Any, a: Any, x: Any, *, axis: int) -> Any:
     """Return a signal through a digital filter, in its transposed direct form, one element after the other."""
     count = max(np_known_size(b, 0), np_known_size(a, 0))
     ahead = tf.pad(b / a[0], [[0, count - b.shape[0]]])
@@ -159,18 +196,16 @@ def scipy_by_sample(b: Any, a: Any, x: Any, axis: int) -> Any:
 @of_numpy("scipy.signal.lfilter", b="number", a="number", x="own", needs_shapes=True)
 def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
     """Return a signal through a digital filter."""
-    if scipy_known(b, a) and not x.dtype.is_complex:
-        given = tf.cast(np_moved(x, axis, -1), scipy_kind(x, b, a))
-        reach = np.size(b) if np.size(a) == 1 else None
+    if scipy_known(b, a):
         try:
-            return np_moved(scipy_through(given, [(np.ravel(b), np.ravel(a))], reach), -1, axis)
-        except NotImplementedError:  # the response grows
+            given = tf.cast(np_moved(x, axis, -1), scipy_kind(x, b, a))
+            found = scipy_through(given, [(np.ravel(b), np.ravel(a))], scipy_reach(b, a))
+            return np_moved(found, -1, axis)
+        except NotImplementedError:  # another dtype
             pass
-    tensors = [tf.convert_to_tensor(np.asarray(one) if scipy_known(one) else one) for one in (b, a, x)]
-    kind = np.result_type(*(one.dtype.as_numpy_dtype for one in tensors))
-    kind = kind if kind.kind in "fc" else np.dtype(np.float64)
-    b, a, x = (tf.cast(one, kind) for one in tensors)
-    return scipy_by_sample(b, a, x, axis)
+    tensors = [tf.convert_to_tensor(np.ravel(one) if scipy_known(one) else one) for one in (b, a)]
+    kind = scipy_promoted(*tensors, x)
+    return scipy_by_sample(*(tf.cast(one, kind) for one in (*tensors, x)), axis=axis)
 
 
 @of_numpy("scipy.signal.filtfilt", b="number", a="number", x="own", needs_shapes=True)
@@ -179,16 +214,16 @@ def scipy_filtfilt(
 ) -> Any:
     """Return a signal through a digital filter forwards and backwards."""
     if method != "pad" or not scipy_known(b, a):
-        raise NotImplementedError("is supported only for method='pad', and for coefficients that are known")
+        raise NotImplementedError("is supported only for method='pad', and for constant coefficients")
     edge = 3 * max(np.size(a), np.size(b)) if padlen is None else padlen
-    reach = np.size(b) if np.size(a) == 1 else None
-    return scipy_both_ways(x, scipy_kind(x, b, a), [(np.ravel(b), np.ravel(a))], axis, edge, padtype, reach=reach)
+    sections, kind = [(np.ravel(b), np.ravel(a))], scipy_kind(x, b, a)
+    return scipy_both_ways(x, kind, sections, axis, edge, padtype, reach=scipy_reach(b, a))
 
 
 def scipy_sections(sos: Any) -> Any:
-    """Return the coefficients of filters of second order, as pairs, and by how many samples a signal is extended."""
+    """Return the coefficients of filters of second order, as pairs, and `padlen` as in `scipy.signal.sosfiltfilt`."""
     if not scipy_known(sos):
-        raise NotImplementedError("is supported only for coefficients that are known")
+        raise NotImplementedError("is supported only for constant coefficients")
     rows = np.asarray(sos)
     taps = 2 * len(rows) + 1 - int(min(np.sum(rows[:, 2] == 0), np.sum(rows[:, 5] == 0)))
     return [(row[:3], row[3:]) for row in rows], 3 * taps
@@ -196,21 +231,25 @@ def scipy_sections(sos: Any) -> Any:
 
 @of_numpy("scipy.signal.sosfilt", sos="number", x="own", needs_shapes=True)
 def scipy_sosfilt(sos: Any, x: Any, axis: int = -1) -> Any:
-    """Return a signal through filters of second order in a row."""
+    """Return a signal filtered by cascaded filters of second order."""
     given = tf.cast(np_moved(x, axis, -1), scipy_kind(x, sos))
     return np_moved(scipy_through(given, scipy_sections(sos)[0]), -1, axis)
 
 
 @of_numpy("scipy.signal.sosfiltfilt", sos="number", x="own", needs_shapes=True)
 def scipy_sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
-    """Return a signal through filters of second order in a row, forwards and backwards."""
+    """Return a signal filtered forwards and backwards by cascaded filters of second order."""
     sections, edge = scipy_sections(sos)
     edge = edge if padlen is None else padlen
     return scipy_both_ways(x, scipy_kind(x, sos), sections, axis, edge, padtype)
 
 
 def scipy_chebyshev(order: int, ripple: float, cutoff: float) -> Any:
-    """Return a low-pass filter of even order of Chebyshev's first type as rows of second order, as SciPy pairs them."""
+    """Return a low-pass filter of even order of Chebyshev's first type, as rows of second order.
+
+    The poles of the analog prototype are those of `scipy.signal.cheb1ap`; the bilinear transform makes them digital.
+    Rows are in the order of `scipy.signal.zpk2sos`, with the gain in the first.
+    """
     height = np.sqrt(10 ** (0.1 * ripple) - 1)
     angles = np.pi * np.arange(1 - order, order, 2) / (2 * order)
     poles = -np.sinh(np.arcsinh(1 / height) / order + 1j * angles)
@@ -231,11 +270,13 @@ def scipy_decimate(x: Any, q: int, n: Any = None, ftype: str = "iir", axis: int 
         order = 8 if n is None else n
         if order < 2 or order % 2:
             raise NotImplementedError("is supported only for an even order")
-        x = x if x.dtype == tf.float32 else tf.cast(x, tf.float64)
-        rows = scipy_chebyshev(order, 0.05, 0.8 / q).astype(x.dtype.as_numpy_dtype)
+        if x.dtype.is_complex or x.dtype == tf.float16:
+            raise NotImplementedError(f"is not supported for {x.dtype.name} with ftype='iir'")
+        kind = np.dtype(np.float32 if x.dtype == tf.float32 else np.float64)
+        rows = scipy_chebyshev(order, 0.05, 0.8 / q).astype(kind)
         if zero_phase:
             sections, edge = scipy_sections(rows)
-            return scipy_both_ways(x, x.dtype, sections, axis, edge, "odd", q)
+            return scipy_both_ways(x, kind, sections, axis, edge, "odd", q)
         return np_moved(np_moved(scipy_sosfilt(rows, x, axis), axis, 0)[::q], 0, axis)
     if ftype != "fir" or not zero_phase:
         raise NotImplementedError("is supported only for ftype='iir', and for ftype='fir' with zero_phase=True")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import facts
+from pyopbench.ports.porting.facts import TooLong, interrupted_after
 
 
 def op_of(body: str, inputs: str, sizes: str, folder: Path) -> Op:
@@ -101,3 +104,16 @@ def test_a_body_that_does_not_take_other_sizes_is_not_disturbed(
     found = facts.facts_of(op, "body", ["x"], "one_size.py")
     assert found.outputs == (("float64", (None,)),)
     assert capsys.readouterr().out == ""
+
+
+def test_an_alarm_of_the_caller_is_still_there_behind_an_interrupted_block() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    signal.setitimer(signal.ITIMER_REAL, 1000.0)
+    try:
+        with contextlib.suppress(TooLong), interrupted_after(1e-3):
+            signal.pause()
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+        assert 900 < left < 1000
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert signal.getsignal(signal.SIGALRM) is before

@@ -479,6 +479,8 @@ def body(x):
         y = y + 1.0
     for row in (1, 2):
         y = y + row * np.fft.hfft(z)[0]
+    for one in np.ma.masked_less(y, 2.0):
+        z = z + one
     return y + helper(y)
 """
 
@@ -492,6 +494,7 @@ def test_a_refusal_has_everything_else_that_cannot_be_written(tmp_path: Path) ->
         "z = ndimage.generic_filter(y, np.mean, size=3)",
         "z = z * np.ma.masked_less(y, 1.0)",
         "y = y + row * np.fft.hfft(z)[0]",
+        "for one in np.ma.masked_less(y, 2.0):",
     ]
 
 

@@ -139,7 +139,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_what_xla_computes_wrong_in_silence_is_refused(line: str, tmp_path: Path) -> None:
+def test_what_xla_silently_computes_wrong_is_refused(line: str, tmp_path: Path) -> None:
     source = f"import numpy as np\n\n\ndef body(x):\n    y = x * 0\n    {REFUSED[line].format(line)}\n"
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
