@@ -16,7 +16,7 @@ from pyopbench.advise import turns
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Answer, leave
 from pyopbench.advise.attempt import RECORDING_FOLDER, Attempt, Options, Tools, read_stored
-from pyopbench.advise.callbacks import Step, assess, callbacks_of, read_kept
+from pyopbench.advise.callbacks import Callback, KeptSite, Step, assess, callbacks_of, read_kept
 from pyopbench.advise.notebook import Cells, is_notebook, locate
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import Trial
@@ -48,7 +48,11 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
     """
     attempt = Attempt(program, folder, options, listener, tools or Tools())
     attempt.begin()
-    advice = _name(attempt, attempt.record())
+    recorded = attempt.record()
+    advice = _name(attempt, recorded)
+    if any(not row.shown.why_not for row in advice.rows):
+        _record_again(attempt, advice, recorded)
+    _say_named(attempt.listener, advice.rows, ended=advice.ended)
     _answer(attempt, advice)
     Trial(attempt, advice).apply()
     return advice
@@ -120,8 +124,10 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
     ports = {one.port for one in found.callbacks if one.port}  # some call the body, or a compiled one
     attempt = Attempt(program, folder, options, listener, tools or Tools())
     attempt.begin()
+    advice = _name(attempt, attempt.record())
+    _say_named(listener, advice.rows, ended=advice.ended)
     changes = []
-    for row in _name(attempt, attempt.record()).rows:
+    for row in advice.rows:
         callback = row.callback
         before = known.get((callback.file, callback.body, callback.kind))
         is_news = before is None or before.is_replaced
@@ -135,25 +141,55 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
     """Return the callbacks, with the most that each can save."""
     usage, run, copy = recorded
     kept = read_kept(attempt.folder / RECORDING_FOLDER / "parts")
-    cells = None
-    if attempt.program.notebook:
-        cells = Cells.of(read_bytes(attempt.program.folder / attempt.program.notebook, SOURCE))
-        locate(cells, attempt.program.notebook, usage, kept)
-    files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
-    files |= {place[0] for one in kept for place in one.source.places if place}
-    original = {file: path for file in files if (path := attempt.program.original(file, copy))}
-    unit = turns.unit_of(run.elements)
-    waited = usage.input_share.waited if usage.input_share is not None else 0.0
-    step = Step(turns.seconds_of(run, run.elements), run.elements if unit == "step" else 1.0, waited, unit)
-    rows = []
-    for callback in callbacks_of(usage, kept, original):
+    step, cells, rows = _step(usage, run), _cells(attempt), []
+    for callback in _callbacks(attempt, usage, kept, copy):
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
         if cells is not None and is_notebook(callback.file):
             callback = replace(callback, cell=cells.place(callback.line))  # noqa: PLW2901
         shown = assess(callback, step, attempt.options.minimum_effect)
         rows.append(Row(callback, shown, leave(shown)))
-    _say_named(attempt.listener, rows, ended=run.ended)
     return Advice(attempt.program, attempt.folder, usage, step, rows, ended=run.ended)
+
+
+def _record_again(attempt: Attempt, advice: Advice, recorded: tuple[Usage, Run, Path]) -> None:
+    """Add to each callback what further recordings show: a single run may be unusually fast or slow."""
+    _, first, copy = recorded
+    parts = attempt.folder / RECORDING_FOLDER / "parts"
+    for usage, run in attempt.record_again(first):
+        step = _step(usage, run)
+        found = {_key(one): one for one in _callbacks(attempt, usage, read_kept(parts), copy)}
+        for number, row in enumerate(advice.rows):
+            other = found.get(_key(row.callback))
+            if other is None:
+                continue
+            callback = row.callback.as_recorded(other, step)
+            shown = assess(callback, advice.step, attempt.options.minimum_effect)
+            advice.rows[number] = Row(callback, shown, leave(shown))
+
+
+def _key(callback: Callback) -> tuple[str, int, str, str]:
+    return callback.file, callback.line, callback.kind, callback.mode
+
+
+def _callbacks(attempt: Attempt, usage: Usage, kept: list[KeptSite], copy: Path) -> list[Callback]:
+    cells = _cells(attempt)
+    if cells is not None:
+        locate(cells, attempt.program.notebook, usage, kept)
+    files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
+    files |= {place[0] for one in kept for place in one.source.places if place}
+    original = {file: path for file in files if (path := attempt.program.original(file, copy))}
+    return callbacks_of(usage, kept, original)
+
+
+def _cells(attempt: Attempt) -> Cells | None:
+    notebook = attempt.program.notebook
+    return Cells.of(read_bytes(attempt.program.folder / notebook, SOURCE)) if notebook else None
+
+
+def _step(usage: Usage, run: Run) -> Step:
+    unit = turns.unit_of(run.elements)
+    waited = usage.input_share.waited if usage.input_share is not None else 0.0
+    return Step(turns.seconds_of(run, run.elements), run.elements if unit == "step" else 1.0, waited, unit)
 
 
 def _say_named(listener: Listener, rows: Sequence[Row], *, ended: str) -> None:

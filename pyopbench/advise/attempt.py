@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,11 @@ COPY = "program"
 BUDGET_SECONDS = 480.0
 RUNS_SHARE = 12
 """A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
+
+MOST_RECORDINGS = 3
+"""Runs of the same program differ, so it is recorded up to this often."""
+RECORDINGS_SHARE = 8
+"""All recordings together may take about the budget divided by this."""
 
 WRITTEN = 1_000_000_000
 """The modification time of the files of a change in each copy: Numba compiles a file again if its time differs."""
@@ -149,6 +154,11 @@ class Attempt:
         return digest.hexdigest()
 
     @property
+    def steps(self) -> int | None:
+        """After how many steps later runs are ended: after as many as were recorded; None for no limit."""
+        return self.options.steps if self.recorded_steps is None else self.recorded_steps
+
+    @property
     def copies(self) -> Path:
         """The folder of the copies; nothing stays in it."""
         return self.folder / "copies"
@@ -183,11 +193,40 @@ class Attempt:
         usage = merge(read_parts(place / "parts"), run.seconds)
         return usage, run, Path(stored["copy"])
 
+    def record_again(self, first: Run) -> Iterator[tuple[Usage, Run]]:
+        """Record the program again, as often as there is time for it; without the inputs, which are known.
+
+        Args:
+            first: the run that was recorded first.
+        """
+        spent = first.seconds
+        for number in range(2, MOST_RECORDINGS + 1):
+            place = self.folder / f"{RECORDING_FOLDER}-{number}"
+            if not (place / RECORDED).exists():
+                if spent + first.seconds > self.options.budget_seconds / RECORDINGS_SHARE:
+                    return
+                shutil.rmtree(place, ignore_errors=True)
+                with self.listener.busy(f"recording the program, run {number}"):
+                    run = self._recorded_again(place)
+                self.write(place / RECORDED, {"run": asdict(run)})
+            run = msgspec.convert(read_stored(place / RECORDED)["run"], Run, str_keys=True)
+            if run.code != first.code or run.ended == "timeout":
+                return
+            spent += run.seconds
+            yield merge(read_parts(place / "parts"), run.seconds), run
+
+    def _recorded_again(self, place: Path) -> Run:
+        first = read_stored(self.folder / RECORDING_FOLDER / RECORDED)
+        asked = Asked(True, self.steps, self.most_seconds, self.timeout_seconds, flights=first["flights"])
+        return self.run_copy(place / "parts", asked, {})[0]
+
     def _record(self, place: Path) -> None:
         run, copy = self._try(place, flights=True)
+        flights = True
         if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
             shutil.rmtree(place, ignore_errors=True)
             run, copy = self._try(place, flights=False)
+            flights = False
         if run.code != 0 and not run.ended:
             self.program.require_tensorflow()
         if run.code != 0 or run.ended == "timeout":
@@ -204,10 +243,10 @@ class Attempt:
                 received=last[-1].strip() if last else " ".join(self.program.command),
                 hint=f"{wrote}; it has to run from {self.program.folder} and use only files in {self.program.root}",
             )
-        self.write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
+        self.write(place / RECORDED, {"run": asdict(run), "copy": str(copy), "flights": flights})
 
     def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
-        asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, flights=flights)
+        asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, keeps=True, flights=flights)
         return self.run_copy(place / "parts", asked, {})
 
     def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes]) -> tuple[Run, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import statistics
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -118,6 +119,44 @@ class KeptSite(Struct):
 
 
 @dataclass(frozen=True)
+class Step:
+    """What a recording shows about a step of the program.
+
+    Attributes:
+        seconds: that it takes.
+        steps: how many were recorded.
+        waited: share of the time that the program waited for its input.
+        unit: `step`, or `run` if the program takes too few elements, so that it is timed as a whole.
+    """
+
+    seconds: float
+    steps: float
+    waited: float
+    unit: Unit = "step"
+
+    @property
+    def whole(self) -> float:
+        """Seconds of all steps."""
+        return self.steps * self.seconds
+
+
+@dataclass(frozen=True)
+class Again:
+    """What one more recording of the same program shows about a callback.
+
+    Attributes:
+        step: of that recording.
+        calls, gradient_calls, seconds, flight_seconds: as of a `Callback`.
+    """
+
+    step: Step
+    calls: int
+    gradient_calls: int
+    seconds: float
+    flight_seconds: float | None
+
+
+@dataclass(frozen=True)
 class Callback:
     """A line of the program that makes a callback, over all graphs in which it was traced.
 
@@ -136,6 +175,7 @@ class Callback:
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
         cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
+        again: what further recordings of the program show.
         was_ended: was the program ended while it was recorded? Then it may ask for a gradient later.
     """
 
@@ -154,6 +194,7 @@ class Callback:
     sizes: Mapping[int, int] = field(default_factory=dict)
     stage: Stage | None = None
     cell: str = ""
+    again: tuple[Again, ...] = ()
     was_ended: bool = False
 
     @cached_property
@@ -208,6 +249,11 @@ class Callback:
         """
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         return max(self.flight_seconds or 0.0, self.seconds) + allowance
+
+    def as_recorded(self, other: Callback, step: Step) -> Callback:
+        """Return this callback with what one more recording shows about it."""
+        again = Again(step, other.calls, other.gradient_calls, other.seconds, other.flight_seconds)
+        return replace(self, again=(*self.again, again))
 
     def why_not(self) -> str:
         """Return why it cannot be ported, or its port cannot take its place; empty if there is no such reason."""
@@ -312,8 +358,8 @@ class Shown:
     """What is shown about a callback before anything is measured.
 
     Attributes:
-        share: of a step that it takes at least, as seen from Python.
-        most: largest share of a step that it could save.
+        share: of a step that it takes at least, as seen from Python: the mean over the recordings.
+        most: largest share of a step that it could save, in any recording.
         why_not: why it is left as it is; empty where it is measured.
         is_small: is it left because it takes too small a share?
     """
@@ -324,30 +370,21 @@ class Shown:
     is_small: bool = False
 
 
-@dataclass(frozen=True)
-class Step:
-    """What the recording shows about a step of the program.
-
-    Attributes:
-        seconds: that it takes.
-        steps: how many were recorded.
-        waited: share of the time that the program waited for its input.
-        unit: `step`, or `run` if the program takes too few elements, so that it is timed as a whole.
-    """
-
-    seconds: float
-    steps: float
-    waited: float
-    unit: Unit = "step"
-
-
 def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
-    """Return what the recording alone shows about a callback."""
-    whole = step.steps * step.seconds
-    share, most = min(1.0, callback.seconds / whole), min(1.0, callback.most_seconds / whole)
+    """Return what the recordings alone show about a callback."""
+    seen = recordings(callback, step)
+    share = statistics.fmean(min(1.0, one.seconds / step.whole) for one, step in seen)
+    most = max(min(1.0, one.most_seconds / step.whole) for one, step in seen)
     if most < minimum_effect:
         return Shown(share, most, "nothing to gain: it takes too small a share of the time", is_small=True)
     return Shown(share, most, callback.why_not())
+
+
+def recordings(callback: Callback, step: Step) -> list[tuple[Callback, Step]]:
+    """Return a callback and a step as each recording of the program shows them."""
+    fields = ("calls", "gradient_calls", "seconds", "flight_seconds")
+    others = [(replace(callback, **{name: getattr(one, name) for name in fields}), one.step) for one in callback.again]
+    return [(callback, step), *others]
 
 
 def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) -> Path:

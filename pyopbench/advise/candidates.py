@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.callbacks import Callback, Step
+from pyopbench.advise.callbacks import Callback, Step, recordings
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
@@ -183,20 +184,28 @@ def is_placeable(callback: Callback, key: str) -> bool:
 
 
 def promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return the share of a step that a port or an arrangement saves.
+    """Return the share of a step that a port or an arrangement saves: the mean over recordings, between the extremes.
 
     The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
-    that, another callback saves the share that it saves alone. A port in the graph still takes as long as it takes
-    alone, and saves the rest, including waits for a thread and the GIL. A pipeline runs while the program does, so a
-    program that hardly waits for its input may gain nothing. It never gains more than the callback takes.
+    that, another callback saves the share that it saves alone. A port in the graph saves what the callback takes,
+    including waits for a thread and the GIL, but for its own time: at most that which it takes alone, and at least that
+    divided by the number of cores, because its ops can run while others do; the middle is predicted. A pipeline runs
+    while the program does, so a program that hardly waits for its input may gain nothing. It never gains more than the
+    callback takes.
 
     Args:
         callback: which.
-        step: of the program.
+        step: of the first recording of the program.
         candidate: the port or arrangement.
         today: seconds of a call of the callback alone, or in a pipeline of an element; None if that is not known.
     """
-    whole = step.steps * step.seconds
+    found = [_promised_share(one, its_step, candidate, today) for one, its_step in recordings(callback, step)]
+    value = statistics.fmean(one.value for one in found)
+    return Share(value, min(one.low for one in found), max(one.high for one in found))
+
+
+def _promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
+    whole = step.whole
     least = min(1.0, callback.seconds / callback.parallel / whole)
     most = min(1.0, max(callback.most_seconds / whole, least))
     alone = None if today is None else today * callback.calls / whole
@@ -204,9 +213,11 @@ def promised_share(callback: Callback, step: Step, candidate: Candidate, today: 
     low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
     value = usual * candidate.saved
     if alone is not None and candidate.variant in IN_GRAPH and not callback.in_input:
+        beside = 1 / len(usable_cores())
         low = min(low, max(least - usual * (1 - candidate.low), 0.0))
-        high = max(high, most - usual * (1 - candidate.high))
-        value = max(least, (callback.flight_seconds or 0.0) / whole) - usual * (1 - candidate.saved)
+        high = max(high, most - usual * (1 - candidate.high) * beside)
+        seen = max(least, (callback.flight_seconds or 0.0) / whole)
+        value = seen - usual * (1 - candidate.saved) * (1 + beside) / 2
     if callback.in_input:
         low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
         value = min(value, max(step.waited, 0.0))

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from msgspec import structs
@@ -84,15 +85,16 @@ def locate(cells: Cells, path: str, usage: Usage, kept: Sequence[KeptSite]) -> N
         cells: of the notebook.
         path: of the notebook.
         usage: what was counted.
-        kept: what was kept.
+        kept: what was kept, by the same kernel or another one.
     """
-    starts = {one.key[0]: cells.start_of(one.call.cell) for one in kept if one.call.cell}
+    # A kernel names a cell by a hash of its text, in a folder of its own.
+    starts = {Path(one.key[0]).name: cells.start_of(one.call.cell) for one in kept if one.call.cell}
     for site in usage.sites:
-        start = starts.get(site.file)
+        start = starts.get(Path(site.file).name)
         if start is not None:
             site.file, site.line = path, start + site.line
     for one in kept:
-        start = starts.get(one.key[0])
+        start = starts.get(Path(one.key[0]).name)
         if start is not None:
             one.key[:2] = [path, start + one.key[1]]
         stage = one.call.stage

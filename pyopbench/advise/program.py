@@ -278,10 +278,11 @@ class Asked:
     """The settings of a run.
 
     Attributes:
-        counts: are callbacks counted, and their real inputs kept?
+        counts: are callbacks counted?
         steps: after so many elements of its input it is ended; None to let it end.
         seconds: after so many seconds likewise.
         timeout_seconds: after which it is taken for hanging.
+        keeps: are real inputs and sources of callbacks kept?
         flights: is the time that calls take in graphs measured, with ops around them?
         shift: is added to all seeds, including those that the program sets.
     """
@@ -290,6 +291,7 @@ class Asked:
     steps: int | None = None
     seconds: float | None = None
     timeout_seconds: float = 600.0
+    keeps: bool = False
     flights: bool = False
     shift: int = 0
 
@@ -349,7 +351,7 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     parts.mkdir(parents=True)
     wanted: dict[str, Any] = {
         "counts": asked.counts,
-        "keep_bytes": KEEP_BYTES if asked.counts else 0,
+        "keep_bytes": KEEP_BYTES if asked.keeps else 0,
         "flights": asked.flights,
         "package": str(PACKAGE.parent),
         "steps": asked.steps,

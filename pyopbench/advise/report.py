@@ -195,8 +195,9 @@ def explanation() -> str:
         "At most: the share that would be saved if the callback took no time. In a graph this is the time "
         "from when its inputs are ready to when its outputs are; an allowance for the threads around it is added. "
         "Promised: predicted from the op, measured alone on recorded inputs, and from the time that the callback takes "
-        "in the program. Realised: measured in the program, which ran with and without the change alternately; if "
-        "several changes stay, with all of them and without each. In brackets: 95% intervals."
+        "in the program, in up to three recorded runs; the range in brackets covers all of them. Realised: measured in "
+        "the program, which ran with and without the change alternately; if several changes stay, with all of them and "
+        "without each; in brackets a 95% interval."
     )
 
 

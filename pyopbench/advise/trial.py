@@ -239,9 +239,8 @@ class Trial:
         parts = self.attempt.folder / "turns" / name
         shutil.rmtree(parts, ignore_errors=True)
         # As many steps as were recorded, and more time, because a port may take long to compile.
-        steps = self.attempt.options.steps if self.attempt.recorded_steps is None else self.attempt.recorded_steps
         most = None if self.attempt.most_seconds is None else LONGER * self.attempt.most_seconds
-        asked = Asked(False, steps, most, LONGER * self.attempt.timeout_seconds, shift=shift)
+        asked = Asked(False, self.attempt.steps, most, LONGER * self.attempt.timeout_seconds, shift=shift)
         with self.attempt.listener.busy(f"running the program {said}"):
             run, _ = self.attempt.run_copy(parts, asked, change)
         shutil.rmtree(parts, ignore_errors=True)

@@ -123,6 +123,11 @@ class World:
     def text_of(self, name: str) -> str:
         return f"import numpy as np\n\n\ndef {name}(a):\n    return {self.bodies[name]}\n"
 
+    @property
+    def recordings(self) -> int:
+        """How many of the runs were recorded; these are the first ones."""
+        return sum(one.counts for one in self.asked)
+
     def decide(self, callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
         self.decided.append(callback.name)
         self.budgets.append(budget)
@@ -206,7 +211,7 @@ def test_before_and_after_take_turns_from_fresh_copies(world: World) -> None:
     world.share = {"first": 0.4, "second": 0.005}
     world.advise()
     first = frozenset({"first"})
-    assert world.ran == [frozenset(), frozenset(), first, first, frozenset(), frozenset(), first]
+    assert world.ran[world.recordings :] == [frozenset(), first, first, frozenset(), frozenset(), first]
     assert not (world.root / "out" / "copies").exists() or not any((world.root / "out" / "copies").iterdir())
 
 
@@ -216,11 +221,12 @@ def test_runs_have_seeds_in_pairs_while_a_changed_callback_draws(world: World) -
     world.seconds = lambda ports: STEP_SECONDS * (2.0 if "second" in ports else 0.5 if ports else 1.0)
     advice = world.advise(budget_seconds=2000.0)
     assert answers(advice) == {"first": "port", "second": "leave"}
+    first = world.recordings
     shifts = [asked.shift for asked in world.asked]
-    assert shifts[0] == 0, "the recording"
-    pairs = [tuple(shifts[place : place + 2]) for place in range(1, len(shifts) - 1, 2)]
+    assert set(shifts[:first]) == {0}
+    pairs = [tuple(shifts[place : place + 2]) for place in range(first, len(shifts) - 1, 2)]
     assert all(one == other for one, other in pairs)
-    drawing = [pair[0] for pair, ran in zip(pairs, world.ran[1::2], strict=False) if pair[0]]
+    drawing = [pair[0] for pair, ran in zip(pairs, world.ran[first::2], strict=False) if pair[0]]
     assert drawing == [*range(1, len(drawing) + 1)]
     assert len(drawing) >= 3
     assert {shift for shift, ports in zip(shifts, world.ran, strict=True) if ports == {"first"}} == {0}
@@ -278,7 +284,7 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
     assert [row[3] for row in rows(advice)] == ["switch to njit", "port to traced", "leave it"]
-    assert world.ran.count(frozenset()) == 1 + 3 + 3, "each change has its own runs before it"
+    assert world.ran.count(frozenset()) == world.recordings + 3 + 3, "each change has its own runs before it"
     stored = as_data(advice)["callbacks"][0]
     assert (stored["variant"], [one["variant"] for one in stored["withdrawn"]]) == ("njit", ["traced"])
     ran = len(world.ran)
@@ -292,7 +298,7 @@ def test_after_a_port_that_changes_a_loss_the_next_one_is_tried_with_the_others(
     advice = world.advise()
     assert [row.answer.variant for row in advice.rows] == ["traced", "njit"]
     assert [(one.name, one.variant) for one in advice.withdrawn] == [("second", "traced")]
-    assert world.ran.count(frozenset()) == 1 + 3, "nothing was timed with the first one"
+    assert world.ran.count(frozenset()) == world.recordings + 3, "nothing was timed with the first one"
 
 
 def test_no_next_port_is_tried_without_time_for_it(world: World) -> None:
@@ -379,20 +385,20 @@ def test_an_advice_that_was_interrupted_goes_on_to_the_same_answers(world: World
     world.dies_after = 10**6
     advice = world.advise()
     assert answers(advice) == {"first": "port", "second": "port"}
-    assert len(world.ran) == 16, "no run is made twice"
+    assert len(world.ran) == world.recordings + 15, "no run is made twice"
     assert world.decided == ["first", "second"]
     assert (tmp_path / "program" / "train.py").read_text() == SOURCE
 
 
 def test_the_budget_is_kept_over_an_interruption(world: World) -> None:
-    world.dies_after = 2
+    world.dies_after = 4
     with pytest.raises(KeyboardInterrupt):
-        world.advise(budget_seconds=100.0)
+        world.advise(budget_seconds=120.0)
     assert world.budgets == [22.5, 45.0], "half of what is left, for those that are left"
     world.dies_after = 10**6
     world.seconds = lambda ports: STEP_SECONDS * (1 + 0.2 * (len(world.ran) % 5))  # never clear
-    world.advise(budget_seconds=100.0)
-    assert world.now == 90.0, "as many turns as are left time for, and no more"
+    world.advise(budget_seconds=120.0)
+    assert world.now == 110.0, "as many turns as are left time for, and no more"
 
 
 def test_a_folder_of_another_program_or_of_something_else_is_refused(world: World) -> None:
@@ -443,7 +449,39 @@ def test_a_run_is_ended_after_what_was_asked_for_alone(
 ) -> None:
     world.advise(**options)
     asked = [(one.steps, one.seconds, one.timeout_seconds) for one in world.asked]
-    assert (asked[0], set(asked[1:])) == (recording, {turns})
+    assert world.recordings == 3
+    assert (set(asked[:3]), set(asked[3:])) == ({recording}, {turns})
+
+
+def test_a_program_is_recorded_again_while_there_is_time(world: World) -> None:
+    """A run of `World` takes 4 s; all recordings together take an eighth of the budget."""
+    for number, budget in enumerate((10.0, 70.0, 100.0), start=1):
+        world.asked, world.out = [], world.root / f"out-{number}"
+        world.advise(budget_seconds=budget)
+        assert world.recordings == number
+        assert [one.keeps for one in world.asked[:number]] == [True, *[False] * (number - 1)]
+
+
+def test_a_program_without_a_costly_callback_is_recorded_once(world: World) -> None:
+    world.share = {"first": 0.005, "second": 0.005}
+    world.advise()
+    assert len(world.ran) == 1
+
+
+def test_what_the_recordings_show_is_put_together(world: World) -> None:
+    """Shares of 40%, 20% and 30%: the mean is promised, and the most that can be saved is that of the first."""
+    shares = iter((0.4, 0.2, 0.3))
+    write_counts = world.write_counts
+
+    def write(copy: Path, parts: Path) -> None:
+        world.share = {"first": next(shares), "second": 0.005}
+        write_counts(copy, parts)
+
+    world.write_counts = write  # type: ignore[method-assign]
+    row = world.advise().rows[0]
+    assert [one.seconds for one in row.callback.again] == pytest.approx([0.18, 0.27])
+    assert row.shown.share == pytest.approx(0.27, abs=0.01)
+    assert row.shown.most == pytest.approx(0.4 + 2e-4 / STEP_SECONDS, abs=0.01)
 
 
 @pytest.mark.parametrize("ended", ["", "steps", "seconds"])
@@ -524,7 +562,7 @@ def test_a_check_refuses_what_is_no_report(world: World) -> None:
             checked(world)
         received.append(str(caught.value.received))
     assert all(f"--check {report}" in one for one in received)
-    assert len(world.ran) == 16, "it is read before the program runs"
+    assert len(world.ran) == world.recordings + 15, "it is read before the program runs"
 
 
 @pytest.mark.parametrize(
