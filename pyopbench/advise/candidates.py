@@ -188,10 +188,10 @@ def promised_share(callback: Callback, step: Step, candidate: Candidate, today: 
 
     The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
     that, another callback saves the share that it saves alone. A port in the graph saves what the callback takes,
-    including waits for a thread and the GIL, but for its own time: at most that which it takes alone, and at least that
-    divided by the number of cores, because its ops can run while others do; the middle is predicted. A pipeline runs
-    while the program does, so a program that hardly waits for its input may gain nothing. It never gains more than the
-    callback takes.
+    including waits for a thread and the GIL, but for its own time. That is at least the time that it takes alone,
+    divided by the number of cores, because its ops can run while others do; the middle between that and the undivided
+    time is predicted. At most, the program slows it down as much as the callback. A pipeline runs while the program
+    does, so a program that hardly waits for its input may gain nothing. It never gains more than the callback takes.
 
     Args:
         callback: which.
@@ -215,9 +215,9 @@ def _promised_share(callback: Callback, step: Step, candidate: Candidate, today:
     if alone is not None and candidate.variant in IN_GRAPH and not callback.in_input:
         beside = 1 / len(usable_cores())
         low = min(low, max(least - usual * (1 - candidate.low), 0.0))
-        high = max(high, most - usual * (1 - candidate.high) * beside)
+        high = max(high, most - min(alone, usual) * (1 - candidate.high) * beside)
         seen = max(least, (callback.flight_seconds or 0.0) / whole)
-        value = seen - usual * (1 - candidate.saved) * (1 + beside) / 2
+        value = seen - min(alone, usual) * (1 - candidate.saved) * (1 + beside) / 2
     if callback.in_input:
         low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
         value = min(value, max(step.waited, 0.0))

@@ -192,11 +192,11 @@ def commands(advice: Advice) -> list[str]:
 def explanation() -> str:
     """Return what the columns mean."""
     return (
-        "At most: the share that would be saved if the callback took no time; in a graph, from when its inputs are ready "
-        "to when its outputs are, with an allowance for the threads around it. Promised: predicted from the op, measured "
-        "alone on recorded inputs, and from the callback's time in up to three recorded runs; the range covers all of "
-        "them. Realised: measured in the program, which ran with and without the change alternately; if several changes "
-        "stay, with all of them and without each. In brackets, a 95% interval."
+        "At most: what would be saved if the callback took no time; in a graph, from when its inputs are ready to when "
+        "its outputs are, with an allowance for threads. Promised: predicted from the op, measured alone on recorded "
+        "inputs, and from the callback's time in up to three recorded runs; the range covers all of them. Realised: "
+        "measured in the program, with and without the change in turns; of several changes, with all of them and "
+        "without each; in brackets, a 95% interval."
     )
 
 

@@ -181,10 +181,10 @@ def test_a_port_in_the_graph_saves_what_it_leaves_of_the_time_in_the_program(
         for name in ("traced", "njit")
     }
     most = IN_GRAPH.most_seconds
-    left = 0.12 * (1 - saved)  # alone it takes less than is seen from Python
+    left = 0.1 * (1 - saved)  # the callback takes longer in the program, also as seen from Python, than alone
     assert found["traced"].value == pytest.approx(max(0.2 - left * (1 + 1 / cores) / 2, found["traced"].low))
     assert found["traced"].low == pytest.approx(max(0.12 * (saved - 0.1), 0.0))
-    assert found["traced"].high == pytest.approx(max(most - 0.12 * (0.9 - saved) / cores, most * (saved + 0.1)))
+    assert found["traced"].high == pytest.approx(max(most - 0.1 * (0.9 - saved) / cores, most * (saved + 0.1)))
     assert saved < 0 or found["njit"].value == pytest.approx(0.12 * saved)
     assert found["traced"].low <= found["traced"].value <= found["traced"].high
 
@@ -213,6 +213,7 @@ def test_a_port_that_saves_nothing_alone_is_tried_where_the_program_waits_for_th
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ratios: dict[str, float], flight: float, tried: list[str]
 ) -> None:
     (tmp_path / "f.py").write_text("")
+    monkeypatch.setattr(candidates, "usable_cores", lambda: frozenset({0}))
     decision = _of_rows(monkeypatch, ratios)
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     monkeypatch.setattr(answers, "_write", lambda *_: ("f_port.py", "test_f_port.py", "f"))
