@@ -432,8 +432,8 @@ def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) 
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
             *([f"    seed_with={callback.draws.seed_with!r},"] if callback.draws is not None and is_seeded else []),
-            # Nothing asked for a gradient, so one that a tape might find through the body does not matter.
-            *(["    differentiable=(),"] if body == "py_function" and not may_need_gradient else []),
+            # Nothing asked for a gradient, or the callback has none, so that of a port does not matter.
+            *(["    differentiable=(),"] if body == "numpy" or not may_need_gradient else []),
             f"    baseline={baseline!r},",
             ")",
             "",

@@ -179,12 +179,13 @@ def test_a_body_whose_draws_stay_gets_no_port(tmp_path: Path, drawn: str) -> Non
         ({"gradient_calls": 9}, None),
         ({"was_ended": True}, None),  # as in a program that trains more of its variables later
         ({"was_ended": True, "in_input": True}, ()),
+        ({"was_ended": True, "kind": "numpy_function"}, ()),  # it has none
     ],
 )
 def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_replaced(
     tmp_path: Path, changes: dict[str, Any], named: Any
 ) -> None:
-    callback = callback_of(kept_of(tmp_path, np.ones(3)), kind="py_function", **changes)
+    callback = callback_of(kept_of(tmp_path, np.ones(3)), **{"kind": "py_function", **changes})
     (tmp_path / "op").mkdir()
     scope: dict[str, Any] = {}
     exec(write_op_file(callback, tmp_path / "op").read_text(), scope)
