@@ -34,6 +34,7 @@ from pyopbench.advise.candidates import (
     ports_that_may_save,
     ports_that_save,
     promised_share,
+    times_text,
     variant_text,
 )
 from pyopbench.advise.turns import Share
@@ -200,8 +201,10 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         candidates, why = arrangements_that_save(callback, found), found.why_text()
         if found.action == "undecided":  # what else to measure would be about another command
             why = "measured alone, no change is clearly faster"
+        elif candidates and current_key(callback) != CURRENT:
+            why = times_text(callback, candidates[0])
         today = found.by_key[current_key(callback)].seconds if candidates else None
-        reason = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
+        reason = why = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
         has_port = any(is_placeable(callback, key) for key in found.by_key)
         best = found.choice.label
         if best and found.action != "undecided" and best != CURRENT and not is_placeable(callback, best):

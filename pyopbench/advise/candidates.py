@@ -13,6 +13,7 @@ from pyopbench.advise.turns import Share
 from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement
+from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
@@ -223,6 +224,15 @@ def _promised_share(callback: Callback, step: Step, candidate: Candidate, today:
         value = min(value, max(step.waited, 0.0))
     high = max(high, low)
     return Share(min(max(value, low), high), low, high)
+
+
+def times_text(callback: Callback, candidate: Candidate) -> str:
+    """Return how many elements a second an arrangement makes, compared with the map that the program has."""
+    least, most = (1 / max(1 - one, 1e-9) for one in (candidate.low, candidate.high))
+    times = formatting.ratio_interval(1 / max(1 - candidate.saved, 1e-9), least, most)
+    calls = parallel_text(1 if callback.stage is None else callback.stage.parallel)
+    felt = f"as many elements a second as with num_parallel_calls={calls}, which the program has"
+    return f"{times} {felt}. Nothing that takes less work is as good"
 
 
 def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:

@@ -7,11 +7,12 @@ import difflib
 import io
 import tokenize
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
 from pyopbench.advise.draws import GENERATOR
+from pyopbench.advise.fixed_values import MADE_WITH, at_call
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
@@ -45,6 +46,7 @@ class Placement:
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
         converts_port: does the patch convert the port by AutoGraph?
+        fixed: constants of the port that are values of the program, as from `fixed_names`.
     """
 
     line: int
@@ -60,6 +62,7 @@ class Placement:
     stops_gradient: bool
     takes_list: bool = False
     converts_port: bool = False
+    fixed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,9 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:
-    port = f"{placement.module}.{placement.function}"
+    values = ", ".join(f"{name}={text}" for name, text in at_call(body_of(source, found), placement.fixed).items())
+    module = f"{placement.module}.{MADE_WITH}({values})" if values else placement.module
+    port = f"{module}.{placement.function}"
     if found.form == "decorator":
         function = body_of(source, found)
         if not isinstance(function, ast.FunctionDef) or len(function.decorator_list) > 1:

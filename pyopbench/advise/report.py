@@ -16,6 +16,7 @@ from markupsafe import Markup
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
+from pyopbench.advise.fixed_values import MADE_WITH
 from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
@@ -150,6 +151,7 @@ def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
     found += [text for row in advice.rows if (text := draws_text(row))]
+    found += [text for row in advice.rows if (text := fixed_text(advice, row))]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
         found.append("njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
@@ -162,6 +164,19 @@ def reasons(advice: Advice) -> list[str]:
         why = " (the random numbers differ, too)" if is_random else ""
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}{why}")
     return found
+
+
+def fixed_text(advice: Advice, row: Row) -> str:
+    """Return which values of the program the file of a change contains; empty if there are none."""
+    callback, answer = row.callback, row.answer
+    spelled = sorted({*callback.kept.source.spellings.values()}) if callback.kept is not None else []
+    if not answer.is_change or not answer.port or not spelled or advice.patch is None:
+        return ""
+    call = f"{answer.port.removesuffix('.py')}.{MADE_WITH}("
+    is_checked = call.encode() in read_bytes(advice.patch, REPORT)
+    names = formatting.listing([f"`{one}`" for one in spelled])
+    then = "and fails if the program has others" if is_checked else "and does not follow later changes"
+    return f"{callback.title}: {answer.port} contains the present values of {names}, {then}"
 
 
 def draws_text(row: Row) -> str:

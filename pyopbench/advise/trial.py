@@ -19,6 +19,7 @@ from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
+from pyopbench.advise.fixed_values import CHECK, MADE_WITH, fixed_names
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import CannotPlace, Parallel, Placement, needs_autograph, patch_text, replaced
 from pyopbench.advise.program import Asked, Run
@@ -34,7 +35,7 @@ WITHDRAWN = "withdrawn.patch"
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""
 
-LEAST_TURNS, MOST_TURNS = 3, 6
+LEAST_TURNS, MOST_TURNS = 3, 10
 
 
 class Trial:
@@ -200,6 +201,9 @@ class Trial:
             content = read_bytes(self.attempt.program.root / file, SOURCE)
             edit = partial(replaced, placements=placements, maps=maps)
             files[file] = edited(content, edit) if is_notebook(file) else edit(content)
+            for one in placements:
+                if f"{one.module}.{MADE_WITH}(".encode() in files[file]:
+                    files[(Path(file).parent / f"{one.module}.py").as_posix()] += CHECK.encode()
         return files
 
     def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
@@ -337,6 +341,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
         takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
+        fixed=fixed_names(port, kept.source.spellings),
         converts_port=(
             callback.mode == "graph"
             and answer.variant == "traced"

@@ -295,7 +295,7 @@ def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
         BadInput: the recording cannot be read, or has no inputs of known shape of such a callback.
     """
     sites: list[dict[str, Any]] = _read(recording)["sites"]
-    here = [one for one in sites if one["body"].rpartition(".")[2] == body]
+    here = [one for one in sites if f".{one['body']}".endswith(f".{body}")]
     shapes = [(Shape(one["inputs"], one["calls"], one["seconds"]), site) for site in here for one in site["shapes"]]
     known = [(shape, site) for shape, site in shapes if shape.size is not None]
     if not known:

@@ -135,6 +135,14 @@ def test_the_inputs_of_a_function_are_expressions_with_the_shapes_of_most_calls(
     assert [(one.shape, one.dtype.name) for one in found] == [(tuple(shape), dtype) for shape, dtype in often[0]]
 
 
+@pytest.mark.parametrize("name", ["load", "Data.load", "make.<locals>.Data.load"])
+def test_a_method_has_the_inputs_that_were_recorded_for_it(source: Path, name: str) -> None:
+    found = recorded(source, 17, ([[[2], "float32"]], 9), body="make.<locals>.Data.load")
+    assert len(inputs_of(found, name)[0]) == 1
+    with pytest.raises(BadInput):
+        inputs_of(found, "ad")
+
+
 def test_a_function_without_recorded_inputs_is_refused(source: Path) -> None:
     with pytest.raises(BadInput) as refused:
         inputs_of(recorded(source, 17, ([[None, "float32"]], 9)), "g")

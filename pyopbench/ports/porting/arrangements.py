@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from pyopbench.model.own_target import Target
 from pyopbench.model.portable import PORTABLE, format_text
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
+from pyopbench.ports.mixed_body import rewrite_for_arrays
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
@@ -156,7 +158,11 @@ POOL_LINE = """
 
 @dataclass(frozen=True)
 class _Arranged:
-    """The material that an arrangement is written from: the extracted body, and what is known about it."""
+    """The material that an arrangement is written from: the extracted body, and what is known about it.
+
+    Attributes:
+        on_tensors: does the body take eager tensors, so that it calls `.numpy()`?
+    """
 
     op: Op
     key: ArrangementKey
@@ -164,6 +170,7 @@ class _Arranged:
     keywords: tuple[str, ...]
     units: Units
     same_shapes: Mapping[int, int]
+    on_tensors: bool = False
 
     def given(self, name: str) -> str:
         """Return the arguments of a call of the body, taken from a list with that name."""
@@ -198,12 +205,17 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
     require_same(op, yours)
     if key.batch:
         require_fixed_shapes(op)
-    source, definition = definition_of(written(yours.numpy))
+    body, on_tensors = written(yours.numpy), yours.is_written_for_tensors
+    if on_tensors:
+        with suppress(CannotPort):  # the body computes with TensorFlow, or its examples do not reach all of it
+            on_arrays = rewrite_for_arrays(body, examples_of(op))
+            body, on_tensors = (body, True) if on_arrays is None else (on_arrays, False)
+    source, definition = definition_of(body)
     keywords = op.own.keywords if op.own is not None else ()
     names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
     place = place_of_user((source.path, definition.lineno))
     facts = facts_of(op, definition.name, names, Path(place[0] if place is not None else source.path).name)
-    return _Arranged(yours, key, facts, keywords, Units.of_all(source), _same_shapes(op))
+    return _Arranged(yours, key, facts, keywords, Units.of_all(source), _same_shapes(op), on_tensors)
 
 
 def _same_shapes(op: Op) -> dict[int, int]:
@@ -227,7 +239,7 @@ def _same_shapes(op: Op) -> dict[int, int]:
 def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
     key, facts, units = arranged.key, arranged.facts, arranged.units
-    is_pool, on_tensors = key.form in POOLED_FORMS, arranged.op.is_written_for_tensors
+    is_pool, on_tensors = key.form in POOLED_FORMS, arranged.on_tensors
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
     given = arranged.given("arrays")
@@ -237,8 +249,8 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     dtypes = [dtype for dtype, _ in facts.outputs]
     is_plain = all(hasattr(np, dtype) for dtype in dtypes)
     as_arrays = AS_ARRAYS.format(
-        array="np.asarray(one, dtype)" if is_plain else "one if isinstance(one, (bytes, str)) else np.asarray(one)",
-        dtypes=", ".join(f"np.{dtype}" if is_plain else "None" for dtype in dtypes),
+        array=f"{'' if is_plain else 'one if isinstance(one, (bytes, str)) else '}np.asarray(one, dtype)",
+        dtypes=", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype in dtypes),
     )
     code = Code(units)
     yours = list(code.write_units(units).values())

@@ -212,3 +212,24 @@ def test_a_body_that_is_seeded_is_compared_with_its_copy_under_the_same_seed(kin
     op = load_own(read_target(str(path), [], []))
     text = write_arrangement(op, "processes", "numpy_function" if kind == "numpy" else "py_function").text
     assert "outputs_of" in {one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
+
+
+LOADER = """
+import numpy as np
+from pyopbench import OwnOp
+def length(name):
+    text = name.numpy().decode()
+    return np.float32(len(text)), name
+OP = OwnOp(py_function=length, inputs=[(np.array(b"one", object),), (np.array(b"three", object),)], differentiable=())
+"""
+
+
+def test_a_body_that_only_converts_its_tensors_gets_arrays(tmp_path: Path) -> None:
+    """`tf.numpy_function` gives text without axes as bytes, which have no `numpy()`."""
+    (tmp_path / "loading.py").write_text(LOADER, encoding="utf-8")
+    op = load_own(read_target(str(tmp_path / "loading.py"), [], []))
+    space: dict[str, Any] = {}
+    exec(write_arrangement(op, "switch numpy_function", "py_function").text, space)
+    assert space["length"](b"seven") == (5, b"seven")
+    ((number, name),) = space["arrange"](tf.data.Dataset.from_tensors((b"seven",)))
+    assert (float(number), bytes(name.numpy())) == (5.0, b"seven")
