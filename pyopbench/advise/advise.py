@@ -159,12 +159,11 @@ def _record_again(attempt: Attempt, advice: Advice, recorded: tuple[Usage, Run, 
         step = _step(usage, run)
         found = {_key(one): one for one in _callbacks(attempt, usage, read_kept(parts), copy)}
         for number, row in enumerate(advice.rows):
-            other = found.get(_key(row.callback))
-            if other is None:
-                continue
-            callback = row.callback.as_recorded(other, step)
+            absent = replace(row.callback, calls=0, gradient_calls=0, seconds=0.0, flight_seconds=0.0)
+            callback = row.callback.add_recording(found.get(_key(row.callback), absent), step)
             shown = assess(callback, advice.step, attempt.options.minimum_effect)
             advice.rows[number] = Row(callback, shown, leave(shown))
+    advice.rows.sort(key=lambda row: -row.shown.most)
 
 
 def _key(callback: Callback) -> tuple[str, int, str, str]:

@@ -34,7 +34,7 @@ from pyopbench.advise.candidates import (
     ports_that_may_save,
     ports_that_save,
     promised_share,
-    times_text,
+    throughput_text,
     variant_text,
 )
 from pyopbench.advise.turns import Share
@@ -202,7 +202,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         if found.action == "undecided":  # what else to measure would be about another command
             why = "measured alone, no change is clearly faster"
         elif candidates and current_key(callback) != CURRENT:
-            why = times_text(callback, candidates[0])
+            why = throughput_text(callback, candidates[0])
         today = found.by_key[current_key(callback)].seconds if candidates else None
         reason = why = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
         has_port = any(is_placeable(callback, key) for key in found.by_key)
@@ -230,7 +230,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
     promising = least_work_first(promising, minimum_effect)
     if not known:
-        why = f"measured alone, no change saves time, but in the program the callback takes longer: {why}"
+        why = f"measured alone, no change saves time, but a port need not wait for a thread or the GIL: {why}"
     elif promising[0].variant != known[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"

@@ -46,9 +46,9 @@ RUNS_SHARE = 12
 """A run of the program may take the budget divided by this if nothing else is asked for; a longer one is ended."""
 
 MOST_RECORDINGS = 3
-"""Runs of the same program differ, so it is recorded up to this often."""
+"""Recordings of a program at most; several, because run times vary."""
 RECORDINGS_SHARE = 8
-"""All recordings together may take about the budget divided by this."""
+"""All recordings together may take the budget divided by this; the first one may take longer."""
 
 WRITTEN = 1_000_000_000
 """The modification time of the files of a change in each copy: Numba compiles a file again if its time differs."""
@@ -155,7 +155,7 @@ class Attempt:
 
     @property
     def steps(self) -> int | None:
-        """After how many steps later runs are ended: after as many as were recorded; None for no limit."""
+        """Steps after which later runs are ended: as many as the first recording has; None for no limit."""
         return self.options.steps if self.recorded_steps is None else self.recorded_steps
 
     @property
@@ -194,7 +194,9 @@ class Attempt:
         return usage, run, Path(stored["copy"])
 
     def record_again(self, first: Run) -> Iterator[tuple[Usage, Run]]:
-        """Record the program again, as often as there is time for it; without the inputs, which are known.
+        """Record the program again while the recordings fit into their share of the budget, and yield each of them.
+
+        Inputs are not kept: the first recording has them.
 
         Args:
             first: the run that was recorded first.
@@ -211,13 +213,14 @@ class Attempt:
                 self.write(place / RECORDED, {"run": asdict(run)})
             run = msgspec.convert(read_stored(place / RECORDED)["run"], Run, str_keys=True)
             if run.code != first.code or run.ended == "timeout":
+                self.listener.warn(f"run {number} of the recorded program failed, and is not used")
                 return
             spent += run.seconds
             yield merge(read_parts(place / "parts"), run.seconds), run
 
     def _recorded_again(self, place: Path) -> Run:
         first = read_stored(self.folder / RECORDING_FOLDER / RECORDED)
-        asked = Asked(True, self.steps, self.most_seconds, self.timeout_seconds, flights=first["flights"])
+        asked = Asked(True, self.steps, self.most_seconds, self.timeout_seconds, flights=first.get("flights", True))
         return self.run_copy(place / "parts", asked, {})[0]
 
     def _record(self, place: Path) -> None:

@@ -135,14 +135,14 @@ class Step:
     unit: Unit = "step"
 
     @property
-    def whole(self) -> float:
+    def total_seconds(self) -> float:
         """Seconds of all steps."""
         return self.steps * self.seconds
 
 
 @dataclass(frozen=True)
-class Again:
-    """What one more recording of the same program shows about a callback.
+class RecordedCost:
+    """The cost of a callback in one further recording of the program.
 
     Attributes:
         step: of that recording.
@@ -175,7 +175,7 @@ class Callback:
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
         cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
-        again: what further recordings of the program show.
+        further_costs: in further recordings of the program.
         was_ended: was the program ended while it was recorded? Then it may ask for a gradient later.
     """
 
@@ -194,7 +194,7 @@ class Callback:
     sizes: Mapping[int, int] = field(default_factory=dict)
     stage: Stage | None = None
     cell: str = ""
-    again: tuple[Again, ...] = ()
+    further_costs: tuple[RecordedCost, ...] = ()
     was_ended: bool = False
 
     @cached_property
@@ -250,10 +250,10 @@ class Callback:
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         return max(self.flight_seconds or 0.0, self.seconds) + allowance
 
-    def as_recorded(self, other: Callback, step: Step) -> Callback:
-        """Return this callback with what one more recording shows about it."""
-        again = Again(step, other.calls, other.gradient_calls, other.seconds, other.flight_seconds)
-        return replace(self, again=(*self.again, again))
+    def add_recording(self, other: Callback, step: Step) -> Callback:
+        """Return this callback with its cost in one further recording, which is taken from another callback."""
+        cost = RecordedCost(step, other.calls, other.gradient_calls, other.seconds, other.flight_seconds)
+        return replace(self, further_costs=(*self.further_costs, cost))
 
     def why_not(self) -> str:
         """Return why it cannot be ported, or its port cannot take its place; empty if there is no such reason."""
@@ -372,18 +372,20 @@ class Shown:
 
 def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
     """Return what the recordings alone show about a callback."""
-    seen = recordings(callback, step)
-    share = statistics.fmean(min(1.0, one.seconds / step.whole) for one, step in seen)
-    most = max(min(1.0, one.most_seconds / step.whole) for one, step in seen)
+    recorded = split_by_recording(callback, step)
+    share = statistics.fmean(min(1.0, one.seconds / each.total_seconds) for one, each in recorded)
+    most = max(min(1.0, one.most_seconds / each.total_seconds) for one, each in recorded)
     if most < minimum_effect:
         return Shown(share, most, "nothing to gain: it takes too small a share of the time", is_small=True)
     return Shown(share, most, callback.why_not())
 
 
-def recordings(callback: Callback, step: Step) -> list[tuple[Callback, Step]]:
-    """Return a callback and a step as each recording of the program shows them."""
+def split_by_recording(callback: Callback, step: Step) -> list[tuple[Callback, Step]]:
+    """Return the callback and the step of each recording, the first one first."""
     fields = ("calls", "gradient_calls", "seconds", "flight_seconds")
-    others = [(replace(callback, **{name: getattr(one, name) for name in fields}), one.step) for one in callback.again]
+    others = [
+        (replace(callback, **{name: getattr(one, name) for name in fields}), one.step) for one in callback.further_costs
+    ]
     return [(callback, step), *others]
 
 
@@ -432,7 +434,7 @@ def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) 
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
             *([f"    seed_with={callback.draws.seed_with!r},"] if callback.draws is not None and is_seeded else []),
-            # Nothing asked for a gradient, or the callback has none, so that of a port does not matter.
+            # The program asked for no gradient, or this kind of callback has none: a port needs none either.
             *(["    differentiable=(),"] if body == "numpy" or not may_need_gradient else []),
             f"    baseline={baseline!r},",
             ")",

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.callbacks import Callback, Step, recordings
+from pyopbench.advise.callbacks import Callback, Step, split_by_recording
 from pyopbench.advise.turns import Share
 from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
@@ -185,14 +185,16 @@ def is_placeable(callback: Callback, key: str) -> bool:
 
 
 def promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return the share of a step that a port or an arrangement saves: the mean over recordings, between the extremes.
+    """Return the share of a step that a change saves: the mean over the recordings, with a range over all of them.
 
     The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
-    that, another callback saves the share that it saves alone. A port in the graph saves what the callback takes,
-    including waits for a thread and the GIL, but for its own time. That is at least the time that it takes alone,
-    divided by the number of cores, because its ops can run while others do; the middle between that and the undivided
-    time is predicted. At most, the program slows it down as much as the callback. A pipeline runs while the program
-    does, so a program that hardly waits for its input may gain nothing. It never gains more than the callback takes.
+    that, another callback saves the share that it saves alone. A pipeline runs while the program does, so a program
+    that hardly waits for its input may gain nothing. No change saves more than the callback takes.
+
+    A port in the graph saves the time that the callback takes, including waits for a thread and the GIL, minus its own.
+    That lies between two bounds. If another core runs other ops meanwhile, it is half of the time measured alone. If
+    the program delays the port by the same factor as the callback, it is longer than measured alone. Three quarters of
+    the time measured alone are predicted, because nothing shows how much of a port overlaps with other ops.
 
     Args:
         callback: which.
@@ -200,25 +202,27 @@ def promised_share(callback: Callback, step: Step, candidate: Candidate, today: 
         candidate: the port or arrangement.
         today: seconds of a call of the callback alone, or in a pipeline of an element; None if that is not known.
     """
-    found = [_promised_share(one, its_step, candidate, today) for one, its_step in recordings(callback, step)]
+    recorded = split_by_recording(callback, step)
+    found = [_promised_share(one, recorded_step, candidate, today) for one, recorded_step in recorded]
     value = statistics.fmean(one.value for one in found)
     return Share(value, min(one.low for one in found), max(one.high for one in found))
 
 
 def _promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    whole = step.whole
+    whole = step.total_seconds
     least = min(1.0, callback.seconds / callback.parallel / whole)
     most = min(1.0, max(callback.most_seconds / whole, least))
     alone = None if today is None else today * callback.calls / whole
     usual = most if alone is None else min(max(alone, least), most)
     low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
     value = usual * candidate.saved
-    if alone is not None and candidate.variant in IN_GRAPH and not callback.in_input:
-        beside = 1 / len(usable_cores())
+    if alone is not None and candidate.variant in IN_GRAPH and callback.mode == "graph" and not callback.in_input:
+        alone = min(alone, most)
+        overlapped = 0.5 if len(usable_cores()) > 1 else 1.0
         low = min(low, max(least - usual * (1 - candidate.low), 0.0))
-        high = max(high, most - min(alone, usual) * (1 - candidate.high) * beside)
+        high = max(high, most - alone * (1 - candidate.high) * overlapped)
         seen = max(least, (callback.flight_seconds or 0.0) / whole)
-        value = seen - min(alone, usual) * (1 - candidate.saved) * (1 + beside) / 2
+        value = seen - alone * (1 - candidate.saved) * (1 + overlapped) / 2
     if callback.in_input:
         low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
         value = min(value, max(step.waited, 0.0))
@@ -226,13 +230,14 @@ def _promised_share(callback: Callback, step: Step, candidate: Candidate, today:
     return Share(min(max(value, low), high), low, high)
 
 
-def times_text(callback: Callback, candidate: Candidate) -> str:
-    """Return how many elements a second an arrangement makes, compared with the map that the program has."""
+def throughput_text(callback: Callback, candidate: Candidate) -> str:
+    """Return the throughput of an arrangement relative to the map that the program has, in words."""
     least, most = (1 / max(1 - one, 1e-9) for one in (candidate.low, candidate.high))
     times = formatting.ratio_interval(1 / max(1 - candidate.saved, 1e-9), least, most)
     calls = parallel_text(1 if callback.stage is None else callback.stage.parallel)
-    felt = f"as many elements a second as with num_parallel_calls={calls}, which the program has"
-    return f"{times} {felt}. Nothing that takes less work is as good"
+    return (
+        f"{variant_text(candidate.variant)}: {times} the elements a second of the map with num_parallel_calls={calls}"
+    )
 
 
 def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:

@@ -85,9 +85,9 @@ def locate(cells: Cells, path: str, usage: Usage, kept: Sequence[KeptSite]) -> N
         cells: of the notebook.
         path: of the notebook.
         usage: what was counted.
-        kept: what was kept, by the same kernel or another one.
+        kept: the kept inputs and sources; they may be from another recording than `usage`.
     """
-    # A kernel names a cell by a hash of its text, in a folder of its own.
+    # Each kernel has its own folder, but names a cell by a hash of its text: only the file name is always the same.
     starts = {Path(one.key[0]).name: cells.start_of(one.call.cell) for one in kept if one.call.cell}
     for site in usage.sites:
         start = starts.get(Path(site.file).name)

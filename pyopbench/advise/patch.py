@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
+from pyopbench.advise.copied_constants import REQUIRE_VALUES, select_visible
 from pyopbench.advise.draws import GENERATOR
-from pyopbench.advise.fixed_values import MADE_WITH, at_call
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
@@ -46,7 +46,8 @@ class Placement:
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
         converts_port: does the patch convert the port by AutoGraph?
-        fixed: constants of the port that are values of the program, as from `fixed_names`.
+        copied_constants: as from `find_copied_constants`.
+        source: the text of the body and all that it needs.
     """
 
     line: int
@@ -62,7 +63,8 @@ class Placement:
     stops_gradient: bool
     takes_list: bool = False
     converts_port: bool = False
-    fixed: Mapping[str, str] = field(default_factory=dict)
+    copied_constants: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,8 +194,9 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:
-    values = ", ".join(f"{name}={text}" for name, text in at_call(body_of(source, found), placement.fixed).items())
-    module = f"{placement.module}.{MADE_WITH}({values})" if values else placement.module
+    visible = select_visible(body_of(source, found), placement.body, placement.source, placement.copied_constants)
+    values = ", ".join(f"{name}={text}" for name, text in visible.items())
+    module = f"{placement.module}.{REQUIRE_VALUES}({values})" if values else placement.module
     port = f"{module}.{placement.function}"
     if found.form == "decorator":
         function = body_of(source, found)

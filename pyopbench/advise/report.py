@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from markupsafe import Markup
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
-from pyopbench.advise.fixed_values import MADE_WITH
+from pyopbench.advise.copied_constants import find_copied_constants, passed_values
 from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
@@ -25,7 +26,7 @@ from pyopbench.report import page
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.integrity import sealed
-from pyopbench.store.open_file import REPORT, read_bytes
+from pyopbench.store.open_file import REPORT, SOURCE, read_bytes
 from pyopbench.store.strict_json import storable, without_nan
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
@@ -151,7 +152,7 @@ def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
     found += [text for row in advice.rows if (text := draws_text(row))]
-    found += [text for row in advice.rows if (text := fixed_text(advice, row))]
+    found += [text for row in advice.rows if (text := constants_text(advice, row))]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
         found.append("njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
@@ -166,17 +167,23 @@ def reasons(advice: Advice) -> list[str]:
     return found
 
 
-def fixed_text(advice: Advice, row: Row) -> str:
-    """Return which values of the program the file of a change contains; empty if there are none."""
+def constants_text(advice: Advice, row: Row) -> str:
+    """Return which constants of a port have values of the program; empty if there are none."""
     callback, answer = row.callback, row.answer
-    spelled = sorted({*callback.kept.source.spellings.values()}) if callback.kept is not None else []
-    if not answer.is_change or not answer.port or not spelled or advice.patch is None:
+    if not answer.is_change or not answer.port or advice.patch is None or callback.kept is None:
         return ""
-    call = f"{answer.port.removesuffix('.py')}.{MADE_WITH}("
-    is_checked = call.encode() in read_bytes(advice.patch, REPORT)
-    names = formatting.listing([f"`{one}`" for one in spelled])
-    then = "and fails if the program has others" if is_checked else "and does not follow later changes"
-    return f"{callback.title}: {answer.port} contains the present values of {names}, {then}"
+    port = advice.folder / "callbacks" / callback.name / answer.folder / answer.port
+    constants = find_copied_constants(read_bytes(port, SOURCE).decode(), callback.kept.source.spellings)
+    patch = read_bytes(advice.patch, REPORT).decode(errors="replace")
+    passed = passed_values(answer.port.removesuffix(".py"), patch) or ""
+    checked = [f"`{text}`" for name, text in constants.items() if re.search(rf"\b{name}=", passed)]
+    others = [f"`{text}`" for text in constants.values() if f"`{text}`" not in checked]
+    parts = []
+    if checked:
+        parts.append(f"{formatting.listing(checked)}; the patched program raises an error if they differ")
+    if others:
+        parts.append(f"{formatting.listing(others)}, and nothing checks them: if they change, run advise again")
+    return f"{callback.title}: {answer.port} contains the current values of {' and of '.join(parts)}" if parts else ""
 
 
 def draws_text(row: Row) -> str:
@@ -208,10 +215,10 @@ def explanation() -> str:
     """Return what the columns mean."""
     return (
         "At most: what would be saved if the callback took no time; in a graph, from when its inputs are ready to when "
-        "its outputs are, with an allowance for threads. Promised: predicted from the op, measured alone on recorded "
-        "inputs, and from the callback's time in up to three recorded runs; the range covers all of them. Realised: "
-        "measured in the program, with and without the change in turns; of several changes, with all of them and "
-        "without each; in brackets, a 95% interval."
+        "its outputs are, plus an allowance for threads. Promised: predicted from the op, measured alone, and from the "
+        "callback's time in the program; the mean of up to three recordings, with a range over them. Realised: "
+        "measured in the program, with and without the change alternately, with a 95% interval; if several changes stay, also "
+        "without each of them."
     )
 
 

@@ -19,7 +19,7 @@ from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
-from pyopbench.advise.fixed_values import CHECK, MADE_WITH, fixed_names
+from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants, passed_values
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import CannotPlace, Parallel, Placement, needs_autograph, patch_text, replaced
 from pyopbench.advise.program import Asked, Run
@@ -35,7 +35,8 @@ WITHDRAWN = "withdrawn.patch"
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""
 
-LEAST_TURNS, MOST_TURNS = 3, 10
+LEAST_TURNS, MOST_TURNS = 3, 6
+"""Runs on each side. After three they stop as soon as the difference is clear; six limit the time if it never is."""
 
 
 class Trial:
@@ -202,8 +203,8 @@ class Trial:
             edit = partial(replaced, placements=placements, maps=maps)
             files[file] = edited(content, edit) if is_notebook(file) else edit(content)
             for one in placements:
-                if f"{one.module}.{MADE_WITH}(".encode() in files[file]:
-                    files[(Path(file).parent / f"{one.module}.py").as_posix()] += CHECK.encode()
+                if passed_values(one.module, files[file].decode(errors="replace")) is not None:
+                    files[(Path(file).parent / f"{one.module}.py").as_posix()] += REQUIRE_VALUES_SOURCE.encode()
         return files
 
     def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
@@ -341,7 +342,9 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
         takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
-        fixed=fixed_names(port, kept.source.spellings),
+        # In eager code, each call would compare the values.
+        copied_constants=find_copied_constants(port, kept.source.spellings) if callback.mode == "graph" else {},
+        source=kept.source.text,
         converts_port=(
             callback.mode == "graph"
             and answer.variant == "traced"

@@ -575,7 +575,7 @@ class Extraction:
 
     def _found(self, value: Any, name: str, place: Place) -> Target | Holder:
         """Return the item for the value of a name, or a holder if only what is read of it is written."""
-        return Holder(value) if self._is_holder(value) else self._value(value, name, place)
+        return Holder(value) if self._is_holder(value) else self._value(value, name, place, name)
 
     def _is_holder(self, value: Any) -> bool:
         if isinstance(value, types.ModuleType):

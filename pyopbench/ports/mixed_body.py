@@ -176,14 +176,16 @@ def _fingerprint(value: Any) -> Fingerprint:
         return ("symbolic",)
     if tf.is_tensor(value) or isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
+        if array.dtype.hasobject and not array.ndim and isinstance(array.item(), bytes):
+            return _fingerprint(array.item())
         if array.dtype.hasobject:
             return ("array", "object", array.shape, repr(array.tolist()))
         if array.dtype.kind in "fc":  # NaN has several bit patterns, and libraries differ in which they return
             array = np.where(np.isnan(array), np.asarray(np.nan, array.dtype), array)
         bits = hashlib.blake2b(array.tobytes(), digest_size=16).digest()
         return ("array", array.dtype.name, array.shape, bits)
-    if isinstance(value, bytes):  # what a callback on arrays gets for text without axes
-        return ("array", "object", (), repr(value))
+    if isinstance(value, bytes):  # tf.numpy_function passes a scalar string as bytes
+        return ("bytes", len(value), hashlib.blake2b(value, digest_size=16).digest())
     if isinstance(value, tf.DType | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return ("dtype", np.dtype(getattr(value, "as_numpy_dtype", value)).name)
     is_plain = isinstance(value, int | float | complex | str | type)

@@ -454,7 +454,7 @@ def test_a_run_is_ended_after_what_was_asked_for_alone(
 
 
 def test_a_program_is_recorded_again_while_there_is_time(world: World) -> None:
-    """A run of `World` takes 4 s; all recordings together take an eighth of the budget."""
+    """A run of `World` takes 4 s; all recordings together take at most an eighth of the budget."""
     for number, budget in enumerate((10.0, 70.0, 100.0), start=1):
         world.asked, world.out = [], world.root / f"out-{number}"
         world.advise(budget_seconds=budget)
@@ -468,8 +468,8 @@ def test_a_program_without_a_costly_callback_is_recorded_once(world: World) -> N
     assert len(world.ran) == 1
 
 
-def test_what_the_recordings_show_is_put_together(world: World) -> None:
-    """Shares of 40%, 20% and 30%: the mean is promised, and the most that can be saved is that of the first."""
+def test_the_share_is_the_mean_of_the_recordings_and_the_limit_the_largest(world: World) -> None:
+    """Shares of 40%, 20% and 30%."""
     shares = iter((0.4, 0.2, 0.3))
     write_counts = world.write_counts
 
@@ -479,7 +479,7 @@ def test_what_the_recordings_show_is_put_together(world: World) -> None:
 
     world.write_counts = write  # type: ignore[method-assign]
     row = world.advise().rows[0]
-    assert [one.seconds for one in row.callback.again] == pytest.approx([0.18, 0.27])
+    assert [one.seconds for one in row.callback.further_costs] == pytest.approx([0.18, 0.27])
     assert row.shown.share == pytest.approx(0.27, abs=0.01)
     assert row.shown.most == pytest.approx(0.4 + 2e-4 / STEP_SECONDS, abs=0.01)
 

@@ -171,10 +171,10 @@ WHOLE = Step(0.01, 100, 0.0)
 
 @pytest.mark.parametrize("saved", [0.6, 0.0, -0.3])
 @pytest.mark.parametrize("cores", [1, 2])
-def test_a_port_in_the_graph_saves_what_it_leaves_of_the_time_in_the_program(
+def test_a_port_in_the_graph_saves_the_time_of_the_callback_minus_its_own(
     monkeypatch: pytest.MonkeyPatch, saved: float, cores: int
 ) -> None:
-    """With a second core its ops may run beside others, and then take half of their time from the step."""
+    """With a second core, its ops may overlap with others, and then add only half of their time to the step."""
     monkeypatch.setattr(candidates, "usable_cores", lambda: frozenset(range(cores)))
     found = {
         name: promised_share(IN_GRAPH, WHOLE, Candidate(name, saved, saved - 0.1, saved + 0.1), ALONE)
@@ -187,6 +187,23 @@ def test_a_port_in_the_graph_saves_what_it_leaves_of_the_time_in_the_program(
     assert found["traced"].high == pytest.approx(max(most - 0.1 * (0.9 - saved) / cores, most * (saved + 0.1)))
     assert saved < 0 or found["njit"].value == pytest.approx(0.12 * saved)
     assert found["traced"].low <= found["traced"].value <= found["traced"].high
+
+
+def test_an_eager_port_takes_the_time_that_it_takes_alone() -> None:
+    """Eager ops run one after another."""
+    eager = promised_share(replace(IN_GRAPH, mode="eager"), WHOLE, Candidate("traced", 0.6, 0.5, 0.7), ALONE)
+    assert eager.value == pytest.approx(0.12 * 0.6)
+
+
+def test_recordings_give_the_mean_and_a_range_over_all_of_them() -> None:
+    """In the second recording the callback is not called, and in the third a step takes half of the time."""
+    candidate = Candidate("njit", 0.5, 0.4, 0.6)
+    none = replace(IN_GRAPH, calls=0, seconds=0.0, flight_seconds=0.0)
+    slow = replace(WHOLE, seconds=WHOLE.seconds / 2)
+    found = promised_share(IN_GRAPH.add_recording(none, WHOLE).add_recording(IN_GRAPH, slow), WHOLE, candidate, ALONE)
+    alone = [promised_share(one, step, candidate, ALONE) for one, step in ((IN_GRAPH, WHOLE), (IN_GRAPH, slow))]
+    assert found.value == pytest.approx((alone[0].value + alone[1].value) / 3)
+    assert (found.low, found.high) == (0.0, alone[1].high)
 
 
 def _of_rows(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float]) -> Decision:

@@ -179,7 +179,7 @@ def test_a_body_whose_draws_stay_gets_no_port(tmp_path: Path, drawn: str) -> Non
         ({"gradient_calls": 9}, None),
         ({"was_ended": True}, None),  # as in a program that trains more of its variables later
         ({"was_ended": True, "in_input": True}, ()),
-        ({"was_ended": True, "kind": "numpy_function"}, ()),  # it has none
+        ({"was_ended": True, "kind": "numpy_function"}, ()),  # numpy_function has no gradient
     ],
 )
 def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_replaced(

@@ -161,7 +161,7 @@ class _Arranged:
     """The material that an arrangement is written from: the extracted body, and what is known about it.
 
     Attributes:
-        on_tensors: does the body take eager tensors, so that it calls `.numpy()`?
+        on_tensors: must the body be called with eager tensors? False if it takes arrays, or was rewritten to take them.
     """
 
     op: Op
@@ -245,6 +245,8 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     given = arranged.given("arrays")
     if on_tensors:
         given = arranged.given("[tf.constant(one) for one in arrays]")
+    elif arranged.op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
+        given = arranged.given("[one if isinstance(one, bytes) else one.copy() for one in arrays]")
     body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given, stars="*arrays")
     dtypes = [dtype for dtype, _ in facts.outputs]
     is_plain = all(hasattr(np, dtype) for dtype in dtypes)

@@ -225,7 +225,7 @@ OP = OwnOp(py_function=length, inputs=[(np.array(b"one", object),), (np.array(b"
 
 
 def test_a_body_that_only_converts_its_tensors_gets_arrays(tmp_path: Path) -> None:
-    """`tf.numpy_function` gives text without axes as bytes, which have no `numpy()`."""
+    """`tf.numpy_function` passes a scalar string as bytes, which have no `numpy()`."""
     (tmp_path / "loading.py").write_text(LOADER, encoding="utf-8")
     op = load_own(read_target(str(tmp_path / "loading.py"), [], []))
     space: dict[str, Any] = {}

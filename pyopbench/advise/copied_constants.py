@@ -1,0 +1,121 @@
+"""Constants that a port has from the program: attributes that a method reads, and variables that a function captures.
+
+The program may later have other values. So the patched call passes the program's values wherever an expression for them
+is valid there, and the file of the port raises an error if one differs from its constant:
+`my_port.require_values(STD=self.std).outputs_of([x])`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+REQUIRE_VALUES = "require_values"
+
+REQUIRE_VALUES_SOURCE = '''
+
+def require_values(**values):
+    """Return this module, after checking the constants that were copied from the program.
+
+    Raises:
+        ValueError: a constant differs from the program's value.
+    """
+    import sys
+
+    for name, value in values.items():
+        expected = globals()[name]
+        if not is_same_value(value, expected):
+            raise ValueError(
+                f"{name} is {value!r} in the program, but {expected!r} in this file: run pyopbench advise again, "
+                "which writes a new file"
+            )
+    return sys.modules[__name__]
+
+
+def is_same_value(value, expected):
+    """Return whether a value of the program is the one that was copied; objects of classes are not compared."""
+    import numpy
+
+    if isinstance(expected, (list, tuple)):
+        is_alike = isinstance(value, (list, tuple)) and len(value) == len(expected)
+        return is_alike and all(is_same_value(*pair) for pair in zip(value, expected))
+    if isinstance(expected, dict):
+        is_alike = isinstance(value, dict) and value.keys() == expected.keys()
+        return is_alike and all(is_same_value(value[key], expected[key]) for key in expected)
+    if isinstance(expected, (bool, int, float, complex, numpy.ndarray, numpy.generic)):
+        one, other = numpy.asarray(value), numpy.asarray(expected)
+        if isinstance(value, (str, bytes)) or (one.dtype, one.shape) != (other.dtype, other.shape):
+            return False
+        return numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+    return value == expected if isinstance(expected, (str, bytes, type(None))) else True
+'''
+
+SELF = "self"
+
+
+def find_copied_constants(port: str, spellings: Mapping[str, str]) -> dict[str, str]:
+    """Return the constants of a port that have values of the program, each with its expression in the program.
+
+    Args:
+        port: the text of its file.
+        spellings: as of `KeptSource`.
+    """
+    statements = [one for one in ast.parse(port).body if isinstance(one, ast.Assign)]
+    names = {target.id for one in statements for target in one.targets if isinstance(target, ast.Name)}
+    return {name: spelled for name, spelled in spellings.items() if name in names}
+
+
+def select_visible(body: ast.AST | None, function: str, source: str, expressions: Mapping[str, str]) -> dict[str, str]:
+    """Return the constants whose values can be written where a callback is made, with the expressions for them there.
+
+    At the call, the object of a method is known, and a lambda sees the same names as the code around it. The captured
+    variables of a function may not be visible there. What helpers read is left out: their `self` is another object.
+
+    Args:
+        body: the expression that the call passes as its function.
+        function: the name of the function that is called back.
+        source: the text of its body and all that it needs, with the constants in place of the expressions.
+        expressions: as from `find_copied_constants`.
+    """
+    found = {}
+    if isinstance(body, ast.Lambda):
+        inside = {ast.unparse(one) for one in ast.walk(body.body) if isinstance(one, ast.expr)}
+        parameters = {one.arg for one in ast.walk(body) if isinstance(one, ast.arg)}
+        for name, text in expressions.items():
+            root = _root(ast.parse(text, mode="eval").body)
+            if root is not None and text in inside and root.id not in parameters:
+                found[name] = text
+    elif isinstance(body, ast.Attribute) and body.attr == function and _root(body.value, (ast.Attribute,)) is not None:
+        functions = [one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)]
+        own = next((one for one in functions if one.name == function), ast.Pass())
+        read = {one.id for one in ast.walk(own) if isinstance(one, ast.Name)}
+        for name, text in expressions.items():
+            expression = ast.parse(text, mode="eval").body
+            root = _root(expression)
+            if name in read and root is not None and root is not expression and root.id == SELF:
+                found[name] = ast.unparse(_SelfReplacer(body.value).visit(expression))
+    return found
+
+
+def _root(node: ast.AST, parts: tuple[type[ast.AST], ...] = (ast.Attribute, ast.Subscript)) -> ast.Name | None:
+    """Return the name at which an expression of attributes and items begins; None for any other expression."""
+    while isinstance(node, parts):
+        node = node.value  # type: ignore[attr-defined]
+    return node if isinstance(node, ast.Name) else None
+
+
+class _SelfReplacer(ast.NodeTransformer):
+    """Replaces `self` by another expression."""
+
+    def __init__(self, replacement: ast.expr) -> None:
+        self.replacement = replacement
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.replacement if node.id == SELF else node
+
+
+def passed_values(module: str, text: str) -> str | None:
+    """Return the arguments with which a patched source calls `require_values` of a module; None if it does not."""
+    found = re.search(rf"(?<![\w.]){re.escape(module)}\.{REQUIRE_VALUES}\((.*?)\)\.", text)
+    return None if found is None else found[1]

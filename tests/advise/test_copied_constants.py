@@ -1,0 +1,119 @@
+"""Constants that a port has from the program: the patched call passes the program's values for comparison."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pyopbench.advise.copied_constants import (
+    REQUIRE_VALUES,
+    REQUIRE_VALUES_SOURCE,
+    find_copied_constants,
+    passed_values,
+    select_visible,
+)
+from pyopbench.model.extract import extract
+
+EXPRESSIONS = {"STD": "self.std", "CONFIG_SIZE": "self.config['size']", "FACTOR": "factor", "SCALE": "self.scale"}
+SOURCE = """
+def helper(x):
+    return x * SCALE
+
+def load(x):
+    return helper(x / STD) + CONFIG_SIZE + FACTOR
+"""
+"""The `self` of the helper may be another object."""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("self.load", {"STD": "self.std", "CONFIG_SIZE": "self.config['size']"}),
+        ("data.loader.load", {"STD": "data.loader.std", "CONFIG_SIZE": "data.loader.config['size']"}),
+        ("make().load", {}),  # it would be called twice
+        ("self.transform", {}),  # an object that can be called, or a method of another one
+        ("lambda x: x * factor + self.std", {"FACTOR": "factor", "STD": "self.std"}),
+        ("lambda x: other(x)", {}),
+        ("lambda factor: factor", {}),
+        ("load", {}),  # what it captures may not be visible here
+    ],
+)
+def test_a_value_is_passed_if_its_expression_is_valid_at_the_call(body: str, expected: dict[str, str]) -> None:
+    assert select_visible(ast.parse(body, mode="eval").body, "load", SOURCE, EXPRESSIONS) == expected
+    assert select_visible(None, "load", SOURCE, EXPRESSIONS) == {}
+
+
+def test_a_local_variable_of_the_port_is_no_copied_constant() -> None:
+    text = "import numpy as np\n\nSTD = 0.72\n\n\ndef f(x):\n    FACTOR = 2\n    return x / STD\n"
+    assert find_copied_constants(text, EXPRESSIONS) == {"STD": "self.std"}
+
+
+@pytest.fixture
+def port() -> Iterator[ModuleType]:
+    """A file with a constant and the check."""
+    module = ModuleType("a_port_with_constants")
+    exec(REQUIRE_VALUES_SOURCE, vars(module))
+    sys.modules[module.__name__] = module
+    yield module
+    del sys.modules[module.__name__]
+
+
+@pytest.mark.parametrize(
+    ("expected", "same", "other"),
+    [
+        (0.72, 0.72, 0.73),
+        (2, 2, 2.0),  # another dtype
+        (np.float32(2), np.float32(2), 2.0),
+        (np.nan, np.nan, 0.0),
+        (np.zeros(3), np.zeros(3), 0.0),  # another shape
+        ([1, np.arange(3)], (1, np.arange(3)), [1, np.arange(4)]),  # Keras keeps lists in a class of its own
+        ({"size": (2, 3)}, {"size": (2, 3)}, {"size": (2, 4)}),
+        ("valid", "valid", "same"),
+        (None, None, 0),
+    ],
+)
+def test_a_file_fails_if_the_program_has_another_value(port: ModuleType, expected: Any, same: Any, other: Any) -> None:
+    vars(port)["VALUE"] = expected
+    assert getattr(port, REQUIRE_VALUES)(VALUE=same) is port
+    with pytest.raises(ValueError, match="VALUE"):
+        getattr(port, REQUIRE_VALUES)(VALUE=other)
+
+
+def test_objects_are_not_compared(port: ModuleType) -> None:
+    """The options of a program are an `argparse.Namespace`, and are written as a `SimpleNamespace`."""
+    vars(port)["VALUE"] = SimpleNamespace(a=1)
+    assert getattr(port, REQUIRE_VALUES)(VALUE=Namespace(a=1)) is port
+
+
+@pytest.mark.parametrize("std", [2.0, 3.0])
+def test_a_map_of_a_dataset_checks_the_value(port: ModuleType, std: float) -> None:
+    """AutoGraph converts the function that is mapped, and what it calls."""
+    vars(port)["STD"], vars(port)["outputs_of"] = 2.0, lambda inputs: [inputs[0] * 2]
+    dataset = tf.data.Dataset.range(3)
+    if std == 2.0:
+        found = dataset.map(lambda x: port.require_values(STD=std).outputs_of([x]))
+        assert [int(one) for (one,) in found] == [0, 2, 4]
+        return
+    with pytest.raises(ValueError, match="STD"):
+        dataset.map(lambda x: port.require_values(STD=std).outputs_of([x]))
+
+
+def test_the_arguments_of_a_patched_call_are_those_of_its_module() -> None:
+    text = "y = my_f_port.require_values(A=self.a).f(x) + f_port.require_values(B=self.b['c'], D=d).f(x)"
+    assert passed_values("f_port", text) == "B=self.b['c'], D=d"
+    assert passed_values("my_f_port", text) == "A=self.a"
+    assert passed_values("g_port", text) is None
+
+
+def test_a_captured_number_is_a_constant_with_its_expression() -> None:
+    factor = 3.0
+    found, _, _ = extract(lambda one: one.add(lambda x: x * factor, arguments=1))
+    assert [text for _, text in found.spellings] == ["factor"]
