@@ -217,8 +217,8 @@ def explanation() -> str:
         "At most: what would be saved if the callback took no time; in a graph, from when its inputs are ready to when "
         "its outputs are, plus an allowance for threads. Promised: predicted from the op, measured alone, and from the "
         "callback's time in the program; the mean of up to three recordings, with a range over them. Realised: "
-        "measured in the program, with and without the change alternately, with a 95% interval; if several changes stay, also "
-        "without each of them."
+        "measured in the program, with and without the change alternately, with a 95% interval; if several changes "
+        "stay, also without each of them."
     )
 
 
