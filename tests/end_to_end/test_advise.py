@@ -234,7 +234,7 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
     for line in (
         "from . import clip_port",
         "    mean, total = [tf.stop_gradient(one) for one in moments_port.moments(x, tf.convert_to_tensor(2))]",
-        "    y = tf.stop_gradient(scale_port.scale(x))",
+        "    y = tf.stop_gradient(scale_port.require_values(FACTOR=scaler.factor).scale(x))",
         "    u = tf.stop_gradient(tf.cast(bounded_port.bounded(z), tf.float64))",
         "    w = tf.numpy_function(counted, [z], tf.float32)",
         "    s = softened_port.softened_in_graph(z)",
