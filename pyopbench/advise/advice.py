@@ -62,6 +62,8 @@ class Advice:
         withdrawn: changes that were tried and are not made, in that order.
         loss_difference: the largest relative difference of losses; nan if there are none.
         patch: the file that `git apply` takes; None without a change.
+        constants: for each callback that is changed, the values of the program that its port contains, by their
+            expressions, and whether the patched program checks each.
         tried: names of the callbacks whose changes `realised` is about.
         ended: `steps` or `seconds` if the recording was ended before the program was done.
     """
@@ -76,6 +78,7 @@ class Advice:
     withdrawn: list[Withdrawn] = field(default_factory=list)
     loss_difference: float = math.nan
     patch: Path | None = None
+    constants: dict[str, dict[str, bool]] = field(default_factory=dict)
     tried: tuple[str, ...] = ()
     ended: str = ""
 
@@ -97,6 +100,7 @@ class Advice:
             "realised": None if self.realised is None else asdict(self.realised),
             "loss_difference": self.loss_difference,
             "patch": self.patch is not None,
+            "constants": self.constants,
             "tried": list(self.tried),
         }
 
@@ -111,4 +115,5 @@ class Advice:
         difference = stored["loss_difference"]
         self.loss_difference = math.nan if difference is None else float(difference)
         self.patch = self.folder / PATCH if stored["patch"] else None
+        self.constants = stored.get("constants", {})
         self.tried = tuple(stored["tried"])

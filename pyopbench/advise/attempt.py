@@ -213,7 +213,7 @@ class Attempt:
                 self.write(place / RECORDED, {"run": asdict(run)})
             run = msgspec.convert(read_stored(place / RECORDED)["run"], Run, str_keys=True)
             if run.code != first.code or run.ended == "timeout":
-                self.listener.warn(f"run {number} of the recorded program failed, and is not used")
+                self.listener.warn(f"recording {number} failed or timed out, and is not used")
                 return
             spent += run.seconds
             yield merge(read_parts(place / "parts"), run.seconds), run

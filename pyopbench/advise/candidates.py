@@ -191,10 +191,10 @@ def promised_share(callback: Callback, step: Step, candidate: Candidate, today: 
     that, another callback saves the share that it saves alone. A pipeline runs while the program does, so a program
     that hardly waits for its input may gain nothing. No change saves more than the callback takes.
 
-    A port in the graph saves the time that the callback takes, including waits for a thread and the GIL, minus its own.
-    That lies between two bounds. If another core runs other ops meanwhile, it is half of the time measured alone. If
-    the program delays the port by the same factor as the callback, it is longer than measured alone. Three quarters of
-    the time measured alone are predicted, because nothing shows how much of a port overlaps with other ops.
+    A port in the graph saves the callback's time, including waits for a thread and the GIL, minus the time that the
+    port adds to a step. At best it adds half of its time measured alone, because other ops run on another core. At
+    worst, the program delays the port by the same factor as the callback. The prediction is three quarters of the time
+    measured alone, or all of it on a single core, because nothing shows how much of a port overlaps with other ops.
 
     Args:
         callback: which.
@@ -235,9 +235,8 @@ def throughput_text(callback: Callback, candidate: Candidate) -> str:
     least, most = (1 / max(1 - one, 1e-9) for one in (candidate.low, candidate.high))
     times = formatting.ratio_interval(1 / max(1 - candidate.saved, 1e-9), least, most)
     calls = parallel_text(1 if callback.stage is None else callback.stage.parallel)
-    return (
-        f"{variant_text(candidate.variant)}: {times} the elements a second of the map with num_parallel_calls={calls}"
-    )
+    compared = f"as many elements a second as the map with num_parallel_calls={calls}"
+    return f"{variant_text(candidate.variant)}: {times} {compared}"
 
 
 def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:

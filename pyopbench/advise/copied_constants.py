@@ -1,4 +1,4 @@
-"""Constants that a port has from the program: attributes that a method reads, and variables that a function captures.
+"""Constants copied from the program: attributes that a method reads, and variables that a function captures.
 
 The program may later have other values. So the patched call passes the program's values wherever an expression for them
 is valid there, and the file of the port raises an error if one differs from its constant:
@@ -8,7 +8,6 @@ is valid there, and the file of the port raises an error if one differs from its
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 
 REQUIRE_VALUES = "require_values"
@@ -55,7 +54,7 @@ SELF = "self"
 
 
 def find_copied_constants(port: str, spellings: Mapping[str, str]) -> dict[str, str]:
-    """Return the constants of a port that have values of the program, each with its expression in the program.
+    """Return the constants of a port that were copied from the program, each with its expression there.
 
     Args:
         port: the text of its file.
@@ -113,9 +112,3 @@ class _SelfReplacer(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return self.replacement if node.id == SELF else node
-
-
-def passed_values(module: str, text: str) -> str | None:
-    """Return the arguments with which a patched source calls `require_values` of a module; None if it does not."""
-    found = re.search(rf"(?<![\w.]){re.escape(module)}\.{REQUIRE_VALUES}\((.*?)\)\.", text)
-    return None if found is None else found[1]

@@ -129,6 +129,24 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[Parall
     return _as_before(code, file.replaced(0, len(file.data), edits))
 
 
+def passed_constants(code: bytes, placement: Placement) -> dict[str, str]:
+    """Return the constants whose values the patched call of a port passes for comparison, with their expressions.
+
+    Args:
+        code: of the user's file.
+        placement: of the port.
+
+    Raises:
+        CannotPlace: the callback is not found.
+    """
+    source = ProgramSource.of(parse(code))
+    return _passed(source, _found(source, placement), placement)
+
+
+def _passed(source: ProgramSource, found: CallbackNode, placement: Placement) -> dict[str, str]:
+    return select_visible(body_of(source, found), placement.body, placement.source, placement.copied_constants)
+
+
 def _as_before(before: bytes, after: str) -> bytes:
     """Return a text with the line ends and the encoding of the original file."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(before).readline)
@@ -194,8 +212,7 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:
-    visible = select_visible(body_of(source, found), placement.body, placement.source, placement.copied_constants)
-    values = ", ".join(f"{name}={text}" for name, text in visible.items())
+    values = ", ".join(f"{name}={text}" for name, text in _passed(source, found, placement).items())
     module = f"{placement.module}.{REQUIRE_VALUES}({values})" if values else placement.module
     port = f"{module}.{placement.function}"
     if found.form == "decorator":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +16,6 @@ from markupsafe import Markup
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
-from pyopbench.advise.copied_constants import find_copied_constants, passed_values
 from pyopbench.advise.turns import Realised, Share
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
@@ -26,7 +24,7 @@ from pyopbench.report import page
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.integrity import sealed
-from pyopbench.store.open_file import REPORT, SOURCE, read_bytes
+from pyopbench.store.open_file import REPORT, read_bytes
 from pyopbench.store.strict_json import storable, without_nan
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
@@ -168,22 +166,17 @@ def reasons(advice: Advice) -> list[str]:
 
 
 def constants_text(advice: Advice, row: Row) -> str:
-    """Return which constants of a port have values of the program; empty if there are none."""
-    callback, answer = row.callback, row.answer
-    if not answer.is_change or not answer.port or advice.patch is None or callback.kept is None:
-        return ""
-    port = advice.folder / "callbacks" / callback.name / answer.folder / answer.port
-    constants = find_copied_constants(read_bytes(port, SOURCE).decode(), callback.kept.source.spellings)
-    patch = read_bytes(advice.patch, REPORT).decode(errors="replace")
-    passed = passed_values(answer.port.removesuffix(".py"), patch) or ""
-    checked = [f"`{text}`" for name, text in constants.items() if re.search(rf"\b{name}=", passed)]
-    others = [f"`{text}`" for text in constants.values() if f"`{text}`" not in checked]
+    """Return which constants of a port were copied from the program; empty if there are none."""
+    found = advice.constants.get(row.callback.name, {})
+    checked, unchecked = ([f"`{text}`" for text, one in found.items() if one is state] for state in (True, False))
     parts = []
     if checked:
-        parts.append(f"{formatting.listing(checked)}; the patched program raises an error if they differ")
-    if others:
-        parts.append(f"{formatting.listing(others)}, and nothing checks them: if they change, run advise again")
-    return f"{callback.title}: {answer.port} contains the current values of {' and of '.join(parts)}" if parts else ""
+        parts.append(f"{formatting.listing(checked)} (checked: the patched program raises an error if one differs)")
+    if unchecked:
+        parts.append(f"{formatting.listing(unchecked)} (not checked: if one changes, run advise again)")
+    if not row.answer.is_change or not parts:
+        return ""
+    return f"{row.callback.title}: {row.answer.port} contains the current values of {' and of '.join(parts)}"
 
 
 def draws_text(row: Row) -> str:
@@ -214,11 +207,11 @@ def commands(advice: Advice) -> list[str]:
 def explanation() -> str:
     """Return what the columns mean."""
     return (
-        "At most: what would be saved if the callback took no time; in a graph, from when its inputs are ready to when "
-        "its outputs are, plus an allowance for threads. Promised: predicted from the op, measured alone, and from the "
-        "callback's time in the program; the mean of up to three recordings, with a range over them. Realised: "
-        "measured in the program, with and without the change alternately, with a 95% interval; if several changes "
-        "stay, also without each of them."
+        "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready "
+        "inputs to ready outputs, plus an allowance for threads. Promised: predicted from the op measured alone and "
+        "the callback's time in the program. It is the mean over up to three recordings; its range covers all of them. "
+        "Realised: measured in the program, with and without the change alternately, with a 95% interval; if several "
+        "changes stay, also without each of them."
     )
 
 

@@ -19,9 +19,17 @@ from pyopbench.advise.attempt import VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
-from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants, passed_values
+from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants
 from pyopbench.advise.notebook import edited, is_notebook
-from pyopbench.advise.patch import CannotPlace, Parallel, Placement, needs_autograph, patch_text, replaced
+from pyopbench.advise.patch import (
+    CannotPlace,
+    Parallel,
+    Placement,
+    needs_autograph,
+    passed_constants,
+    patch_text,
+    replaced,
+)
 from pyopbench.advise.program import Asked, Run
 from pyopbench.advise.turns import Difference, Realised
 from pyopbench.model import formatting
@@ -58,6 +66,7 @@ class Trial:
         self.turns = 0
         self.earlier: list[Run] = []
         self.run_seconds = 0.0
+        self._passed: dict[str, set[str]] = {}
 
     def apply(self) -> None:
         """Try the changes in the program, withdraw those that do not work out, and write the patch."""
@@ -200,12 +209,27 @@ class Trial:
                 by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
         for file, (placements, maps) in by_file.items():
             content = read_bytes(self.attempt.program.root / file, SOURCE)
-            edit = partial(replaced, placements=placements, maps=maps)
+            edit = partial(self._edit, placements, maps)
             files[file] = edited(content, edit) if is_notebook(file) else edit(content)
             for one in placements:
-                if passed_values(one.module, files[file].decode(errors="replace")) is not None:
+                if self._passed[one.module]:
                     files[(Path(file).parent / f"{one.module}.py").as_posix()] += REQUIRE_VALUES_SOURCE.encode()
         return files
+
+    def _edit(self, placements: Sequence[Placement], maps: Sequence[Parallel], code: bytes) -> bytes:
+        for one in placements:
+            self._passed[one.module] = set(passed_constants(code, one))
+        return replaced(code, placements, maps)
+
+    def _constants(self, number: int) -> dict[str, bool]:
+        """Return the values of the program that a port contains, and whether the patched program checks each."""
+        callback, answer = self.advice.rows[number].callback, self.advice.rows[number].answer
+        if not answer.port or callback.kept is None:
+            return {}
+        port = self.attempt.folder / "callbacks" / callback.name / answer.folder / answer.port
+        constants = find_copied_constants(read_bytes(port, SOURCE).decode(), callback.kept.source.spellings)
+        passed = self._passed.get(answer.port.removesuffix(".py"), set())
+        return {text: name in passed for name, text in constants.items()}
 
     def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
         """Run the original and the changed program alternately, until one is clearly faster or no time is left."""
@@ -298,6 +322,7 @@ class Trial:
             numbers = [number for number in numbers if number != worst]
             after = without[worst]
             self._note_tried(numbers, turns.realised(before, after), turns.largest_difference(before, after))
+        self.advice.constants = {self.advice.rows[number].callback.name: self._constants(number) for number in numbers}
         self.advice.patch = self.attempt.folder / PATCH
         write_atomically(self.advice.patch, self._patch(self._change(numbers)))
 

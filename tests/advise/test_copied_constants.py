@@ -1,4 +1,4 @@
-"""Constants that a port has from the program: the patched call passes the program's values for comparison."""
+"""Constants copied from the program: the patched call passes the program's values for comparison."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pyopbench.advise.copied_constants import (
     REQUIRE_VALUES,
     REQUIRE_VALUES_SOURCE,
     find_copied_constants,
-    passed_values,
     select_visible,
 )
 from pyopbench.model.extract import extract
@@ -51,7 +50,7 @@ def test_a_value_is_passed_if_its_expression_is_valid_at_the_call(body: str, exp
     assert select_visible(None, "load", SOURCE, EXPRESSIONS) == {}
 
 
-def test_a_local_variable_of_the_port_is_no_copied_constant() -> None:
+def test_a_local_variable_of_the_port_is_not_a_copied_constant() -> None:
     text = "import numpy as np\n\nSTD = 0.72\n\n\ndef f(x):\n    FACTOR = 2\n    return x / STD\n"
     assert find_copied_constants(text, EXPRESSIONS) == {"STD": "self.std"}
 
@@ -104,13 +103,6 @@ def test_a_map_of_a_dataset_checks_the_value(port: ModuleType, std: float) -> No
         return
     with pytest.raises(ValueError, match="STD"):
         dataset.map(lambda x: port.require_values(STD=std).outputs_of([x]))
-
-
-def test_the_arguments_of_a_patched_call_are_those_of_its_module() -> None:
-    text = "y = my_f_port.require_values(A=self.a).f(x) + f_port.require_values(B=self.b['c'], D=d).f(x)"
-    assert passed_values("f_port", text) == "B=self.b['c'], D=d"
-    assert passed_values("my_f_port", text) == "A=self.a"
-    assert passed_values("g_port", text) is None
 
 
 def test_a_captured_number_is_a_constant_with_its_expression() -> None:

@@ -53,11 +53,11 @@ library rounds at other points; TensorFlow's own tests take 1 of either (`assert
 float8 and float4: 1, because that is already an eighth to a half of the value."""
 
 MOST_ROUNDING = 5.0
-"""The largest tolerance because of a body's own error, in usual ones. Above it, double precision may as well take
-another branch for an element, whose share in a mean is as small."""
+"""The largest tolerance that a body's own error can give, in usual tolerances. Above it, the usual one applies: the
+difference may come from a branch that double precision takes for one element, not from rounding."""
 
-BOTH = 2.0
-"""How many times the body's own error a port may be off: it may be as far from the exact result on the other side."""
+OWN_ERROR_FACTOR = 2.0
+"""How many times the body's own error a port may differ from it: both may be off, in opposite directions."""
 
 DEFAULT_QUICK = 3
 """Sizes of a quick run: the smallest, the middle one and the largest."""
@@ -316,7 +316,7 @@ def _dtype_of_case(example: Sequence[Any]) -> str:
 def _tolerance(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence[Any]) -> float:
     """Return the user's tolerance, else that of the least precise dtype, or more if the body itself rounds more.
 
-    A recursive filter in single precision, for one, may be further from the exact result than any port of it.
+    For example, a recursive filter in single precision may be further from the exact result than any port of it.
     """
     if own.tolerance is not None:
         return own.tolerance
@@ -330,7 +330,7 @@ def _tolerance(own: OwnOp, body: Body, example: Sequence[Any], outputs: Sequence
         errors = [_rounding(one, other) for one, other in zip(outputs, exact, strict=True)]
     except Exception:  # noqa: BLE001 - a body may be one for single precision alone
         return usual
-    allowed = BOTH * max(errors, default=0.0)
+    allowed = OWN_ERROR_FACTOR * max(errors, default=0.0)
     return max(usual, float(f"{allowed:.1e}")) if allowed <= MOST_ROUNDING * usual else usual
 
 

@@ -268,7 +268,7 @@ def _partial(op: Op, body: Body, examples: Examples) -> Made:
     if not steps:
         raise CannotPort("the whole body is written in TensorFlow ops", fix="port it to traced")
     if not computes_besides(code):
-        raise CannotPort("nothing in the body would run in TensorFlow: NumPy makes its calls", fix="keep the callback")
+        raise CannotPort("all calls stay in NumPy, so nothing would run in TensorFlow", fix="keep the callback")
     return replace(made, has_gradient=has_gradient)
 
 

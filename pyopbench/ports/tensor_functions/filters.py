@@ -51,7 +51,7 @@ def scipy_finite(x: Any) -> Any:
 def scipy_through(x: Any, sections: Any, reach: Any = None, *, is_settled: bool = False) -> Any:
     """Return what cascaded filters make of signals along their last axis.
 
-    A convolution keeps the error of each sample relative to those near it, as a product of Fourier transforms does not.
+    A convolution has errors relative to nearby samples. With Fourier transforms, they are relative to the largest one.
 
     Args:
         x: the signals, float32 or float64.
