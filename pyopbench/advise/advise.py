@@ -15,7 +15,7 @@ import msgspec
 from pyopbench.advise import turns
 from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import Answer, leave
-from pyopbench.advise.attempt import RECORDING_FOLDER, Attempt, Options, Tools, read_stored
+from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools, read_stored
 from pyopbench.advise.callbacks import Callback, KeptSite, Step, assess, callbacks_of, read_kept
 from pyopbench.advise.notebook import Cells, is_notebook, locate
 from pyopbench.advise.program import Program, Run
@@ -207,7 +207,7 @@ def _answer(attempt: Attempt, advice: Advice) -> None:
     waiting = [number for number, row in enumerate(advice.rows) if not row.shown.why_not]
     for done, number in enumerate(waiting):
         row = advice.rows[number]
-        place = attempt.folder / "callbacks" / row.callback.name
+        place = attempt.folder / CALLBACKS / row.callback.name
         stored = place / "answer.json"
         if stored.exists():
             answer = Answer.from_plain(read_stored(stored))

@@ -230,7 +230,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
     promising = least_work_first(promising, minimum_effect)
     if not known:
-        why = f"a port in the graph does not wait for a thread or the GIL. Measured alone, no change saves time: {why}"
+        why = f"a port in the graph does not wait for a thread or the GIL. Measured alone, no change is worth it: {why}"
     elif promising[0].variant != known[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"

@@ -22,35 +22,34 @@ def require_values(**values):
     """
     import sys
 
+    import numpy
+
+    def is_same(value, expected):
+        if isinstance(expected, (list, tuple)):
+            is_alike = isinstance(value, (list, tuple)) and len(value) == len(expected)
+            return is_alike and all(is_same(*pair) for pair in zip(value, expected))
+        if isinstance(expected, dict):
+            is_alike = isinstance(value, dict) and value.keys() == expected.keys()
+            return is_alike and all(is_same(value[key], expected[key]) for key in expected)
+        if isinstance(expected, (bool, int, float, complex, numpy.ndarray, numpy.generic)):
+            one, other = numpy.asarray(value), numpy.asarray(expected)
+            if isinstance(value, (str, bytes)) or (one.dtype, one.shape) != (other.dtype, other.shape):
+                return False
+            return numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
+        return value == expected
+
     for name, value in values.items():
         expected = globals()[name]
-        if not is_same_value(value, expected):
+        if not is_same(value, expected):
             raise ValueError(
-                f"{name} is {value!r} in the program, but {expected!r} in this file: run pyopbench advise again, "
+                f"{name} is {value!r} in the program, but {expected!r} in {__name__}.py: run pyopbench advise again, "
                 "which writes a new file"
             )
     return sys.modules[__name__]
-
-
-def is_same_value(value, expected):
-    """Return whether a value of the program is the one that was copied; objects of classes are not compared."""
-    import numpy
-
-    if isinstance(expected, (list, tuple)):
-        is_alike = isinstance(value, (list, tuple)) and len(value) == len(expected)
-        return is_alike and all(is_same_value(*pair) for pair in zip(value, expected))
-    if isinstance(expected, dict):
-        is_alike = isinstance(value, dict) and value.keys() == expected.keys()
-        return is_alike and all(is_same_value(value[key], expected[key]) for key in expected)
-    if isinstance(expected, (bool, int, float, complex, numpy.ndarray, numpy.generic)):
-        one, other = numpy.asarray(value), numpy.asarray(expected)
-        if isinstance(value, (str, bytes)) or (one.dtype, one.shape) != (other.dtype, other.shape):
-            return False
-        return numpy.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
-    return value == expected if isinstance(expected, (str, bytes, type(None))) else True
 '''
 
 SELF = "self"
+NAMESPACE = "SimpleNamespace"
 
 
 def find_copied_constants(port: str, spellings: Mapping[str, str]) -> dict[str, str]:
@@ -65,17 +64,39 @@ def find_copied_constants(port: str, spellings: Mapping[str, str]) -> dict[str, 
     return {name: spelled for name, spelled in spellings.items() if name in names}
 
 
-def select_visible(body: ast.AST | None, function: str, source: str, expressions: Mapping[str, str]) -> dict[str, str]:
+def select_compared(port: str, source: str, function: str, constants: Mapping[str, str]) -> dict[str, str]:
+    """Return the constants of a port that can be compared with the program's values.
+
+    What helpers read is left out: their `self` is another object. So are namespaces: the program's are of other
+    classes.
+
+    Args:
+        port: the text of its file.
+        source: the text of the body and all that it needs, with the constants in place of the expressions.
+        function: the name of the body in it.
+        constants: as from `find_copied_constants`.
+    """
+    tree = ast.parse(port).body
+    if any(isinstance(one, ast.FunctionDef) and one.name == REQUIRE_VALUES for one in tree):
+        return {}
+    assigned = [one for one in tree if isinstance(one, ast.Assign)]
+    objects = {ast.unparse(one.targets[0]) for one in assigned if NAMESPACE in ast.unparse(one)}
+    functions = [one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)]
+    bodies = [one for one in functions if one.name == function]
+    read = {one.id for body in bodies for one in ast.walk(body) if isinstance(one, ast.Name)}
+    return {name: text for name, text in constants.items() if name in read and name not in objects}
+
+
+def select_visible(body: ast.AST | None, function: str, expressions: Mapping[str, str]) -> dict[str, str]:
     """Return the constants whose values can be written where a callback is made, with the expressions for them there.
 
     At the call, the object of a method is known, and a lambda sees the same names as the code around it. The captured
-    variables of a function may not be visible there. What helpers read is left out: their `self` is another object.
+    variables of a function may not be visible there.
 
     Args:
         body: the expression that the call passes as its function.
         function: the name of the function that is called back.
-        source: the text of its body and all that it needs, with the constants in place of the expressions.
-        expressions: as from `find_copied_constants`.
+        expressions: as from `select_compared`.
     """
     found = {}
     if isinstance(body, ast.Lambda):
@@ -86,13 +107,10 @@ def select_visible(body: ast.AST | None, function: str, source: str, expressions
             if root is not None and text in inside and root.id not in parameters:
                 found[name] = text
     elif isinstance(body, ast.Attribute) and body.attr == function and _root(body.value, (ast.Attribute,)) is not None:
-        functions = [one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)]
-        own = next((one for one in functions if one.name == function), ast.Pass())
-        read = {one.id for one in ast.walk(own) if isinstance(one, ast.Name)}
         for name, text in expressions.items():
             expression = ast.parse(text, mode="eval").body
             root = _root(expression)
-            if name in read and root is not None and root is not expression and root.id == SELF:
+            if root is not None and root is not expression and root.id == SELF:
                 found[name] = ast.unparse(_SelfReplacer(body.value).visit(expression))
     return found
 

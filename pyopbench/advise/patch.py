@@ -46,8 +46,7 @@ class Placement:
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
         converts_port: does the patch convert the port by AutoGraph?
-        copied_constants: as from `find_copied_constants`.
-        source: the text of the body and all that it needs.
+        copied_constants: as from `select_compared`.
     """
 
     line: int
@@ -64,7 +63,6 @@ class Placement:
     takes_list: bool = False
     converts_port: bool = False
     copied_constants: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ def passed_constants(code: bytes, placement: Placement) -> dict[str, str]:
 
 
 def _passed(source: ProgramSource, found: CallbackNode, placement: Placement) -> dict[str, str]:
-    return select_visible(body_of(source, found), placement.body, placement.source, placement.copied_constants)
+    return select_visible(body_of(source, found), placement.body, placement.copied_constants)
 
 
 def _as_before(before: bytes, after: str) -> bytes:

@@ -15,11 +15,11 @@ import msgspec
 from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
-from pyopbench.advise.attempt import VERSION, Attempt, read_stored
+from pyopbench.advise.attempt import CALLBACKS, VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
-from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants
+from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants, select_compared
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import (
     CannotPlace,
@@ -167,7 +167,7 @@ class Trial:
 
     def _decided_again(self, number: int, left: Answer) -> Answer:
         callback, answer = self.advice.rows[number].callback, self.advice.rows[number].answer
-        place = self.attempt.folder / "callbacks" / callback.name
+        place = self.attempt.folder / CALLBACKS / callback.name
         stored = place / f"answer-after-{answer.folder}.json"
         if stored.exists():
             again = Answer.from_plain(read_stored(stored))
@@ -198,7 +198,7 @@ class Trial:
                 path = folder / name
                 if os.path.lexists(self.attempt.program.root / path):
                     raise CannotPlace(f"the file {path.as_posix()} already exists")
-                written = self.attempt.folder / "callbacks" / callback.name / answer.folder / name
+                written = self.attempt.folder / CALLBACKS / callback.name / answer.folder / name
                 files[path.as_posix()] = read_bytes(written, SOURCE)
             if answer.port:
                 by_file.setdefault(callback.file, ([], []))[0].append(
@@ -226,7 +226,7 @@ class Trial:
         callback, answer = self.advice.rows[number].callback, self.advice.rows[number].answer
         if not answer.port or callback.kept is None:
             return {}
-        port = self.attempt.folder / "callbacks" / callback.name / answer.folder / answer.port
+        port = self.attempt.folder / CALLBACKS / callback.name / answer.folder / answer.port
         constants = find_copied_constants(read_bytes(port, SOURCE).decode(), callback.kept.source.spellings)
         passed = self._passed.get(answer.port.removesuffix(".py"), set())
         return {text: name in passed for name, text in constants.items()}
@@ -353,6 +353,8 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
     assert kept is not None
     # A py_function has a gradient to keep if the program asks for one, or if `autograph` calls its body unchanged.
     has_gradient = callback.kind == "py_function" and (callback.gradient_calls or answer.variant == "autograph")
+    source = kept.source
+    constants = find_copied_constants(port, source.spellings)
     without_gradient = not has_gradient and not callback.in_input
     return Placement(
         line=callback.line,
@@ -368,8 +370,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
         takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
         # In eager code, each call would compare the values.
-        copied_constants=find_copied_constants(port, kept.source.spellings) if callback.mode == "graph" else {},
-        source=kept.source.text,
+        copied_constants={} if callback.mode == "eager" else select_compared(port, source.text, source.name, constants),
         converts_port=(
             callback.mode == "graph"
             and answer.variant == "traced"

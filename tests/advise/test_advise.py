@@ -633,3 +633,46 @@ def test_what_numba_compiles_is_kept_for_the_runs_that_count(
     assert advice.realised is not None
     assert cached == [False, *[True] * (len(cached) - 1)]
     assert len(cached) == advice.realised.runs + uncounted
+
+
+def test_the_report_says_which_copied_values_are_checked(world: World) -> None:
+    advice = world.advise()
+    assert not any("self.std" in one for one in reasons(advice))
+    advice.constants = {"first": {"self.std": True, "scale": False}}
+    checked, unchecked = ([one for one in reasons(advice) if name in one] for name in ("`self.std`", "`scale`"))
+    assert len(checked) == 1
+    assert checked == unchecked
+    assert checked[0].index("`self.std`") < checked[0].index("`scale`")
+
+
+@pytest.mark.parametrize("which", [2, 3])
+def test_a_recording_that_fails_is_not_used(world: World, which: int) -> None:
+    run = world.run
+
+    def failing(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
+        found = run(program, copy, parts, asked)
+        return replace(found, code=1) if asked.counts and world.recordings == which else found
+
+    world.run = failing  # type: ignore[method-assign]
+    advice = world.advise()
+    assert world.recordings == which
+    assert len(advice.rows[0].callback.further_costs) == which - 2
+
+
+def test_later_recordings_have_no_ops_around_callbacks_if_the_first_could_not(world: World) -> None:
+    run = world.run
+
+    def failing(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
+        found = run(program, copy, parts, asked)
+        return replace(found, code=1) if asked.flights else found
+
+    world.run = failing  # type: ignore[method-assign]
+    world.advise()
+    assert [one.flights for one in world.asked if one.counts] == [True, False, False, False]
+
+
+def test_a_finished_advice_is_not_recorded_again_with_a_larger_budget(world: World) -> None:
+    world.advise(budget_seconds=10.0)
+    assert world.recordings == 1
+    world.advise(budget_seconds=1000.0)
+    assert world.recordings == 1

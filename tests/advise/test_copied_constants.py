@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import sys
-from argparse import Namespace
 from collections.abc import Iterator
-from types import ModuleType, SimpleNamespace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,12 @@ from pyopbench.advise.copied_constants import (
     REQUIRE_VALUES,
     REQUIRE_VALUES_SOURCE,
     find_copied_constants,
+    select_compared,
     select_visible,
 )
 from pyopbench.model.extract import extract
 
-EXPRESSIONS = {"STD": "self.std", "CONFIG_SIZE": "self.config['size']", "FACTOR": "factor", "SCALE": "self.scale"}
-SOURCE = """
-def helper(x):
-    return x * SCALE
-
-def load(x):
-    return helper(x / STD) + CONFIG_SIZE + FACTOR
-"""
-"""The `self` of the helper may be another object."""
+EXPRESSIONS = {"STD": "self.std", "CONFIG_SIZE": "self.config['size']", "FACTOR": "factor"}
 
 
 @pytest.mark.parametrize(
@@ -46,8 +40,18 @@ def load(x):
     ],
 )
 def test_a_value_is_passed_if_its_expression_is_valid_at_the_call(body: str, expected: dict[str, str]) -> None:
-    assert select_visible(ast.parse(body, mode="eval").body, "load", SOURCE, EXPRESSIONS) == expected
-    assert select_visible(None, "load", SOURCE, EXPRESSIONS) == {}
+    assert select_visible(ast.parse(body, mode="eval").body, "load", EXPRESSIONS) == expected
+    assert select_visible(None, "load", EXPRESSIONS) == {}
+
+
+def test_what_helpers_read_and_namespaces_are_not_compared() -> None:
+    """The `self` of the helper is another object, also where both have an attribute of the same name."""
+    source = "def helper(x):\n    return x * STD_2\n\ndef load(x):\n    return helper(x / STD) + ARGS.size\n"
+    constants = {"STD": "self.std", "STD_2": "self.std", "ARGS": "args"}
+    port = "STD = 2.0\nSTD_2 = 5.0\nARGS = types.SimpleNamespace(size=3)\n"
+    assert select_compared(port, source, "load", constants) == {"STD": "self.std"}
+    assert select_compared(port, source, "gone", constants) == {}
+    assert select_compared(f"{port}\ndef {REQUIRE_VALUES}(x):\n    return x\n", source, "load", constants) == {}
 
 
 def test_a_local_variable_of_the_port_is_not_a_copied_constant() -> None:
@@ -56,13 +60,12 @@ def test_a_local_variable_of_the_port_is_not_a_copied_constant() -> None:
 
 
 @pytest.fixture
-def port() -> Iterator[ModuleType]:
-    """A file with a constant and the check."""
-    module = ModuleType("a_port_with_constants")
-    exec(REQUIRE_VALUES_SOURCE, vars(module))
-    sys.modules[module.__name__] = module
-    yield module
-    del sys.modules[module.__name__]
+def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A file with a constant and the check, which is imported, so that AutoGraph can convert it."""
+    (tmp_path / "a_port_with_constants.py").write_text(f"STD = 2.0\n{REQUIRE_VALUES_SOURCE}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("a_port_with_constants")
+    del sys.modules["a_port_with_constants"]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +80,9 @@ def port() -> Iterator[ModuleType]:
         ({"size": (2, 3)}, {"size": (2, 3)}, {"size": (2, 4)}),
         ("valid", "valid", "same"),
         (None, None, 0),
+        ({1, 2}, {1, 2}, {9}),
+        (np.float32, np.float32, np.float64),
+        (slice(0, 3), slice(0, 3), slice(5, 9)),
     ],
 )
 def test_a_file_fails_if_the_program_has_another_value(port: ModuleType, expected: Any, same: Any, other: Any) -> None:
@@ -86,16 +92,10 @@ def test_a_file_fails_if_the_program_has_another_value(port: ModuleType, expecte
         getattr(port, REQUIRE_VALUES)(VALUE=other)
 
 
-def test_objects_are_not_compared(port: ModuleType) -> None:
-    """The options of a program are an `argparse.Namespace`, and are written as a `SimpleNamespace`."""
-    vars(port)["VALUE"] = SimpleNamespace(a=1)
-    assert getattr(port, REQUIRE_VALUES)(VALUE=Namespace(a=1)) is port
-
-
 @pytest.mark.parametrize("std", [2.0, 3.0])
 def test_a_map_of_a_dataset_checks_the_value(port: ModuleType, std: float) -> None:
     """AutoGraph converts the function that is mapped, and what it calls."""
-    vars(port)["STD"], vars(port)["outputs_of"] = 2.0, lambda inputs: [inputs[0] * 2]
+    vars(port)["outputs_of"] = lambda inputs: [inputs[0] * 2]
     dataset = tf.data.Dataset.range(3)
     if std == 2.0:
         found = dataset.map(lambda x: port.require_values(STD=std).outputs_of([x]))

@@ -102,7 +102,7 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
         ),
         (
             "y = tf.numpy_function(loader.f, [a, b], tf.float32)",
-            replace(ONE, stops_gradient=True, copied_constants={"STD": "self.std"}, source="def f(x): return STD"),
+            replace(ONE, stops_gradient=True, copied_constants={"STD": "self.std"}),
             "y = tf.stop_gradient(f_port.require_values(STD=loader.std).f(a, b))",
         ),
         (

@@ -132,10 +132,12 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
         else [[at for at in sizes if sizes[at] == one] for one in dict.fromkeys(sizes.values())]
     )
     found: list[tuple[Any, ...]] = []
+    tried = [{at: sizes[at][0] for at in group} for group in groups]
     end = time.monotonic() + PROBES_SECONDS
     for group, divisor in itertools.product(groups, (2, 4, 16)):
         wanted = {at: -(-sizes[at][0] // divisor) for at in group}
-        is_new = any(size != -(-sizes[at][0] // (divisor // 2)) for at, size in wanted.items())
+        is_new = wanted not in tried
+        tried.append(wanted)
         inputs = _resized(examples[0], wanted) if is_new and time.monotonic() < end else None
         if inputs is not None and _outputs_within(op, inputs, PROBE_SECONDS) is not None:
             found.append(inputs)
@@ -149,7 +151,10 @@ def _sizes(examples: Sequence[Sequence[Any]]) -> dict[Axis, tuple[int, ...]]:
 
 
 def _resized(example: Sequence[Any], sizes: Mapping[Axis, int]) -> tuple[Any, ...] | None:
-    """Return inputs of other sizes: without the last elements, or with the last one repeated; None without elements."""
+    """Return inputs of other sizes: without the last elements, or with the last one repeated.
+
+    None if an axis is or would be empty.
+    """
     inputs = list(example)
     for (place, axis), size in sizes.items():
         array = np.asarray(inputs[place])

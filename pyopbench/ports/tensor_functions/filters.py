@@ -18,16 +18,23 @@ from pyopbench.ports.tensor_functions.table import of_numpy
 
 
 def scipy_response(sections: Any, count: int) -> Any:
-    """Return the first `count` samples of the impulse response of cascaded filters, each in transposed direct form."""
+    """Return the first `count` samples of the impulse response of cascaded filters, each in transposed direct form.
+
+    Raises:
+        NotImplementedError: a filter is unstable, and its response overflows.
+    """
     found = np.zeros(count)
     found[:1] = 1
     for pair in sections:
         size = max(map(len, pair))
         ahead, back = (np.pad(np.asarray(one, np.float64), (0, size - len(one))) / pair[1][0] for one in pair)
         given, found, state = found, np.zeros(count), np.zeros(size)
-        for place, value in enumerate(given):
-            found[place] = ahead[0] * value + state[0]
-            state[:-1] = state[1:] + ahead[1:] * value - back[1:] * found[place]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for place, value in enumerate(given):
+                found[place] = ahead[0] * value + state[0]
+                state[:-1] = state[1:] + ahead[1:] * value - back[1:] * found[place]
+    if not np.isfinite(found).all():
+        raise NotImplementedError("is not supported for a filter whose response overflows")
     return found
 
 
@@ -201,7 +208,7 @@ def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
             given = tf.cast(np_moved(x, axis, -1), scipy_kind(x, b, a))
             found = scipy_through(given, [(np.ravel(b), np.ravel(a))], scipy_reach(b, a))
             return np_moved(found, -1, axis)
-        except NotImplementedError:  # another dtype
+        except NotImplementedError:  # another dtype, or an unstable filter
             pass
     tensors = [tf.convert_to_tensor(np.ravel(one) if scipy_known(one) else one) for one in (b, a)]
     kind = scipy_promoted(*tensors, x)

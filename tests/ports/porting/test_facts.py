@@ -106,7 +106,22 @@ def test_a_body_that_does_not_take_other_sizes_is_not_disturbed(
     assert capsys.readouterr().out == ""
 
 
-def test_an_alarm_of_the_caller_is_still_there_behind_an_interrupted_block() -> None:
+@pytest.mark.parametrize(("size", "smaller"), [(1, []), (2, [1]), (4, [2, 1]), (8, [4, 2, 1]), (64, [32, 16, 4])])
+def test_smaller_examples_have_a_half_a_quarter_and_a_sixteenth_each_once(
+    size: int, smaller: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "one_axis.py"
+    path.write_text(
+        "from pyopbench import OwnOp\ndef body(x):\n    return x * 2\n"
+        f"OP = OwnOp(numpy=body, inputs=lambda size, rng: (rng.random({size}),), sizes=({size},))\n",
+        encoding="utf-8",
+    )
+    op = load_own(read_target(str(path), [], []))
+    found = facts.smaller_examples(op, facts.examples_of(op))
+    assert [len(x) for (x,) in found] == smaller
+
+
+def test_the_alarm_of_the_caller_is_restored_after_an_interrupted_block() -> None:
     before = signal.getsignal(signal.SIGALRM)
     signal.setitimer(signal.ITIMER_REAL, 1000.0)
     try:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy.signal import lfilter
 
 from function_rows import rows
 from places import ROOT
@@ -26,7 +27,7 @@ from pyopbench.ports.porting.observe import definition_of, observe
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.tensor_functions import table
+from pyopbench.ports.tensor_functions import filters, table
 from pyopbench.ports.tensor_functions.sources import source_of
 from written_ports import difference, flat
 
@@ -306,3 +307,12 @@ def test_sizes_and_the_width_of_a_border_may_be_known_only_in_the_graph(mode: st
         everywhere(x, tf.constant([1, 2])),
         np.pad(x, (1, 2), mode),  # type: ignore[call-overload]
     )
+
+
+def test_an_unstable_filter_overflows_as_in_scipy() -> None:
+    """Its response is no weight of a convolution; `lfilter` computes one sample after the other."""
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    found = filters.scipy_lfilter([1.0], [1.0, -1e200], tf.constant(x))
+    np.testing.assert_array_equal(found, lfilter([1.0], [1.0, -1e200], x))
+    with pytest.raises(NotImplementedError):
+        filters.scipy_response([([1.0], [1.0, -10.0])], 400)
