@@ -23,9 +23,11 @@ from pyopbench.advise.callbacks import (
     write_op_file,
 )
 from pyopbench.advise.candidates import (
+    PLACEABLE_FORMS,
     Action,
     Candidate,
     arrangements_that_save,
+    batch_of,
     bridges_of,
     current_key,
     is_placeable,
@@ -327,22 +329,25 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
 
 
 def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
-    """Measure a callback where it is called: in `Dataset.map`, against ports and other arrangements.
+    """Measure a callback where it is called, in `Dataset.map`, against what a patch can make of it.
 
-    Batches are left out: a map that does more than call the callback cannot be moved behind `batch`.
+    A map that does nothing but call the callback, with a `batch` behind it, can get batches of that size.
     """
     run = folder / "run"
     if (run / "run.json").exists():
         return measure.resume(run, str(op_file)).judgement  # type: ignore[union-attr]
     (name,), own = read_ops([str(op_file)], ())
     mix, now = mix_of(callback), 1 if callback.stage is None else callback.stage.parallel
+    batch = batch_of(callback)
     request = pipelines.PipelineRequest(
         name,
         size=max(mix, key=lambda one: mix[one]) if mix else None,
         parallel=tuple(dict.fromkeys((*pipelines.usual_parallel(), now))),
-        batch=(),
+        batch=(batch,) if batch else (),
         baseline=BASELINES[callback.kind],
         budget_seconds=budget_seconds,
+        forms=PLACEABLE_FORMS,
+        variants=(*ports_of(callback), *bridges_of(callback)),
         own=own,
     )
     listener = listener_here(progress=True)

@@ -76,6 +76,8 @@ class Stage(Struct, frozen=True):
         parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
         function, function_line: the name of the mapped function, and the line at which its definition begins.
         cell: the text of the cell of a notebook that the call is in; empty elsewhere.
+        batch: elements of a batch if the mapped function does nothing but call the callback and pass on components, and
+            `batch` is called on the mapped dataset; 0 otherwise.
     """
 
     file: str
@@ -84,6 +86,7 @@ class Stage(Struct, frozen=True):
     function: str
     function_line: int
     cell: str = ""
+    batch: int = 0
 
 
 class KeptCall(Struct):

@@ -31,7 +31,17 @@ IN_GRAPH = ("traced", "autograph")
 """Those of `PORTS` that are not callbacks."""
 
 MOST_ARRANGEMENTS = 3
-"""How many arrangements of a callback may be tried in the program, one after another."""
+"""How many arrangements of a callback may be tried in the program, one after another: the best ones, and the best of
+those that do not need batches, because a batch cannot always be moved."""
+
+BATCH_FORMS = ("batch_body", "batch_loop", "batch_njit", "port_batch", "processes")
+"""Forms of arrangements for batches that a patch can make."""
+
+PLACEABLE_FORMS = ("map", "switch", "port", *BATCH_FORMS)
+"""Forms of arrangements that a patch can make."""
+
+PORT_FORMS = ("port", "port_batch", "batch_njit")
+"""Forms of arrangements that replace the body."""
 
 Action: TypeAlias = Literal["leave", "port", "arrange"]
 
@@ -56,7 +66,7 @@ class Candidate:
     def action(self) -> Action:
         """What to do: a port replaces the body; an arrangement calls the same body in another way."""
         key = read_key(self.variant)
-        is_port = self.variant != BRIDGE if key is None else key.form == "port" or key.variant in PORTS
+        is_port = self.variant != BRIDGE if key is None else key.form in PORT_FORMS or key.variant in PORTS
         return "port" if is_port else "arrange"
 
 
@@ -65,6 +75,13 @@ def variant_text(variant: str) -> str:
     key = read_key(variant)
     if key is None:
         return f"call it by {BRIDGE}" if variant == BRIDGE else _change_to(variant)
+    if key.batch:
+        calls = f" in parallel ({parallel_text(key.parallel)})" if key.parallel != 1 else ""
+        return {
+            "processes": "call it in a process pool, once for each batch",
+            "port_batch": f"{_change_to(key.variant)}, for batches",
+            "batch_njit": f"{_change_to('njit')}, for batches",
+        }.get(key.form, f"call it once for each batch{calls}")
     if key.form == "processes":
         return "call it in a process pool"
     if key.form == "map":
@@ -161,7 +178,18 @@ def arrangements_that_save(callback: Callback, found: PipelineJudgement) -> tupl
         one = Candidate(key, _of_now(share, now), least, most)
         if key != current and one.saved > MINIMUM_EFFECT and is_placeable(callback, key):
             candidates.append(one)
-    return tuple(sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))[:MOST_ARRANGEMENTS])
+    best_first = sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))
+    in_batches = [one for one in best_first if _is_of_batches(one)]
+    left_out = {
+        *in_batches[MOST_ARRANGEMENTS:],
+        *[one for one in best_first if one not in in_batches][MOST_ARRANGEMENTS:],
+    }
+    return tuple(one for one in best_first if one not in left_out)
+
+
+def _is_of_batches(candidate: Candidate) -> bool:
+    key = read_key(candidate.variant)
+    return key is not None and key.batch > 0
 
 
 def _of_now(saved: float, saved_now: float) -> float:
@@ -174,11 +202,25 @@ def current_key(callback: Callback) -> str:
     return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
 
 
+def batch_of(callback: Callback) -> int:
+    """Return how many elements a batch has that the callback could get; 0 if it cannot get batches.
+
+    Every input must be a component of the element: others would not be batched.
+    """
+    call = None if callback.kept is None else callback.kept.call
+    if callback.stage is None or callback.draws is not None or call is None or not all(call.are_tensors):
+        return 0
+    return callback.stage.batch if callback.stage.batch > 1 else 0
+
+
 def is_placeable(callback: Callback, key: str) -> bool:
     """Can a patch make this arrangement? All but a change of the callback alone need the call of `Dataset.map`."""
     read = read_key(key)
-    if read is None or read.batch or (callback.stage is None or not callback.stage.file):
+    if read is None or callback.stage is None or not callback.stage.file:
         return False
+    if read.batch:
+        is_written = read.form != "port_batch" or read.variant in ports_of(callback)
+        return read.batch == batch_of(callback) and read.form in BATCH_FORMS and is_written
     if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
         return read.variant in (*ports_of(callback), *bridges_of(callback))
     return read.form in ("map", "processes")

@@ -66,28 +66,30 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Parallel:
-    """A change of `num_parallel_calls`.
+class MapChange:
+    """A change of a call of `Dataset.map`.
 
     Attributes:
-        stage: the call of `Dataset.map`.
-        calls: how many at the same time, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
+        stage: the call.
+        calls: its `num_parallel_calls`, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
         module, package: as in `Placement`.
+        is_behind_batch: does the `batch` that follows the map go before it, so that the map gets batches?
     """
 
     stage: Stage
     calls: int
     module: str = ""
     package: str = ""
+    is_behind_batch: bool = False
 
 
-def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[Parallel] = ()) -> bytes:
+def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
     """Return a source with ports in place of its callbacks.
 
     Args:
         code: of the user's file.
         placements: each of another line.
-        maps: calls of `Dataset.map` that make parallel calls from now on.
+        maps: calls of `Dataset.map` that change, too.
 
     Raises:
         CannotPlace: a callback is not found, or is of a form that cannot be replaced.
@@ -107,11 +109,11 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[Parall
         imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
         if not _tensorflow(source, found.call, found.node) and "tf." in edits[-1][2]:
             imports["import tensorflow as tf"] = None
-    changes: dict[ast.Call, Parallel] = {}
+    changes: dict[ast.Call, MapChange] = {}
     for change in maps:
         node = _found_map(tree, change.stage)
         is_other = node in changes and changes[node] != change  # another callback of the same map
-        changes[node] = Parallel(change.stage, AUTOTUNE) if is_other else change
+        changes[node] = MapChange(change.stage, AUTOTUNE) if is_other else change
     for node, change in changes.items():
         tf = _tensorflow(source, None, node)
         calls = str(change.calls)
@@ -121,7 +123,13 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[Parall
         elif change.calls == AUTOTUNE:
             calls = f"{tf or 'tf'}.data.AUTOTUNE"
             imports |= {} if tf else {"import tensorflow as tf": None}
-        edits.append(_parallel_edit(file, node, calls))
+        if change.calls != change.stage.parallel:
+            edits.append(_parallel_edit(file, node, calls))
+        if change.is_behind_batch:
+            edits += _batch_edits(source, file, node)
+            for one in placements:
+                if one.module == change.module:
+                    edits += _batched_shapes(source, file, _found(source, one), node)
     if imports:
         edits.append(file.added_imports(list(imports)))
     return _as_before(code, file.replaced(0, len(file.data), edits))
@@ -207,6 +215,116 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
     tail = file.data[end : file.span(call)[1] - 1]
     end += tail.rfind(b")") + 1 if b"#" not in tail else 0
     return end, end, f", num_parallel_calls={calls}"
+
+
+def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Replacement]:
+    """Return the edits that put the `batch` right after a map before it.
+
+    It follows in the same expression, `x.map(f).batch(n)`, or in the next statement, `x = x.batch(n)`. Two such
+    statements change places; otherwise only the call moves.
+
+    Raises:
+        CannotPlace: no `batch` follows.
+    """
+    assert isinstance(call.func, ast.Attribute)
+    above = source.parents.get(call)
+    if isinstance(above, ast.Attribute) and above.attr == "batch" and _is_called(source, above):
+        begin, end = file.span(call)[1], file.span(source.parents[above])[1]
+        return [_inserted(file, call.func, file.text(begin, end)), (begin, end, "")]
+    statements = _statements(source, call)
+    if statements is None:
+        raise CannotPlace("no `batch` follows its `Dataset.map` in the same expression or the next statement")
+    map_statement, batch_statement, batch = statements
+    first, second = _lines(file, map_statement), _lines(file, batch_statement)
+    is_whole = batch_statement.value is batch and isinstance(batch_statement, ast.Assign)
+    if is_whole and _name(call.func.value) == _name(map_statement.targets[0]) and first and second:
+        return [(first[0], first[0], file.text(*second)), (*second, "")]
+    assert isinstance(batch.func, ast.Attribute)
+    begin, end = file.span(batch.func.value)[1], file.span(batch)[1]
+    return [_inserted(file, call.func, file.text(begin, end)), (begin, end, "")]
+
+
+def _lines(file: Source, node: ast.stmt) -> tuple[int, int] | None:
+    """Return the span of the lines of a statement with the comment behind it; None if it shares them with others."""
+    begin, end = file.span(node)
+    first, last = file.data.rfind(b"\n", 0, begin) + 1, file.data.find(b"\n", end)
+    rest = file.data[end:last].strip()
+    is_alone = last >= 0 and not file.data[first:begin].strip() and (not rest or rest.startswith(b"#"))
+    return (first, last + 1) if is_alone else None
+
+
+def _is_called(source: ProgramSource, function: ast.expr) -> bool:
+    above = source.parents.get(function)
+    return isinstance(above, ast.Call) and above.func is function and not has_unpacked(above)
+
+
+def _statements(source: ProgramSource, call: ast.Call) -> tuple[ast.Assign, ast.Assign | ast.Return, ast.Call] | None:
+    """Return the statement that assigns a mapped dataset, the next one, which makes batches of it, and their call.
+
+    None if the next statement does not, or leaves the name without batches.
+    """
+    statement = source.parents.get(call)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not _name(statement.targets[0]):
+        return None
+    name, above = _name(statement.targets[0]), source.parents[statement]
+    blocks = (getattr(above, part, None) for part in ("body", "orelse", "finalbody"))
+    block: list[ast.stmt] = next((one for one in blocks if isinstance(one, list) and statement in one), [statement])
+    after = next(iter(block[block.index(statement) + 1 :]), None)
+    if not isinstance(after, ast.Assign | ast.Return) or after.value is None:
+        return None
+    if isinstance(after, ast.Assign) and [_name(one) for one in after.targets] != [name]:
+        return None
+    batch = _first_call(after.value)
+    if batch is None or not isinstance(batch.func, ast.Attribute) or batch.func.attr != "batch" or has_unpacked(batch):
+        return None
+    uses = [one for one in ast.walk(after.value) if _name(one) == name]
+    return (statement, after, batch) if uses == [batch.func.value] else None
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _first_call(value: ast.expr) -> ast.Call | None:
+    """Return the first of a chain of calls on a name, such as `x.batch(2)` in `x.batch(2).prefetch(1)`."""
+    found = None
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        found, value = value, value.func.value
+    return found if isinstance(value, ast.Name) else None
+
+
+def _inserted(file: Source, function: ast.Attribute, text: str) -> Replacement:
+    """Return the edit that inserts a call into a chain, before a method."""
+    begin = file.span(function.value)[1]
+    between = file.text(begin, file.span(function)[1])
+    dot = between.rindex(".", 0, len(between) - len(function.attr))
+    if "#" not in between:  # else a parenthesis may be part of a comment
+        dot = between.rfind(")", 0, dot) + 1
+    place = begin + len(between[:dot].encode())
+    return place, place, text if "#" not in between else text.strip()
+
+
+def _batched_shapes(source: ProgramSource, file: Source, found: CallbackNode, call: ast.Call) -> list[Replacement]:
+    """Return the edits that give a leading axis to the shapes set in the functions from a callback to its map.
+
+    Raises:
+        CannotPlace: a shape is not written as a list, or a function may be called for another dataset.
+    """
+    outside, edits = source.scopes(call), []
+    if found.form != "call":
+        raise CannotPlace("it is made by a decorator, so it may also be called without a batch")
+    for function in (one for one in source.scopes(found.node) if one not in outside):
+        names = (getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(source.tree))
+        if not isinstance(function, ast.Lambda) and list(names).count(getattr(function, "name", "")) != 1:
+            raise CannotPlace("the function that makes it may also be called without a batch")
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "set_shape":
+                shape = node.args[0] if len(node.args) == 1 else None
+                if not isinstance(shape, ast.List | ast.Tuple):
+                    raise CannotPlace("a shape that is set after it is not written as a list")
+                sizes = "".join(f", {file.text(*file.span(one))}" for one in shape.elts)
+                edits.append((*file.span(shape), f"[None{sizes}]"))
+    return edits
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:

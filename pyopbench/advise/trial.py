@@ -23,7 +23,7 @@ from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied
 from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import (
     CannotPlace,
-    Parallel,
+    MapChange,
     Placement,
     needs_autograph,
     passed_constants,
@@ -188,7 +188,7 @@ class Trial:
     def _change(self, numbers: Sequence[int]) -> dict[str, bytes]:
         """Return the files that some changes change or add, by path from the root."""
         files: dict[str, bytes] = {}
-        by_file: dict[str, tuple[list[Placement], list[Parallel]]] = {}
+        by_file: dict[str, tuple[list[Placement], list[MapChange]]] = {}
         for number in numbers:
             row = self.advice.rows[number]
             callback, answer = row.callback, row.answer
@@ -204,9 +204,9 @@ class Trial:
                 by_file.setdefault(callback.file, ([], []))[0].append(
                     _placement(callback, answer, files[(folder / answer.port).as_posix()].decode())
                 )
-            parallel = _parallel(callback, answer)
-            if parallel is not None:
-                by_file.setdefault(parallel.stage.file, ([], []))[1].append(parallel)
+            change = _map_change(callback, answer)
+            if change is not None:
+                by_file.setdefault(change.stage.file, ([], []))[1].append(change)
         for file, (placements, maps) in by_file.items():
             content = read_bytes(self.attempt.program.root / file, SOURCE)
             edit = partial(self._edit, placements, maps)
@@ -216,7 +216,7 @@ class Trial:
                     files[(Path(file).parent / f"{one.module}.py").as_posix()] += REQUIRE_VALUES_SOURCE.encode()
         return files
 
-    def _edit(self, placements: Sequence[Placement], maps: Sequence[Parallel], code: bytes) -> bytes:
+    def _edit(self, placements: Sequence[Placement], maps: Sequence[MapChange], code: bytes) -> bytes:
         for one in placements:
             self._passed[one.module] = set(passed_constants(code, one))
         return replaced(code, placements, maps)
@@ -380,19 +380,22 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
     )
 
 
-def _parallel(callback: Callback, answer: Answer) -> Parallel | None:
-    """Return how a change affects `num_parallel_calls`; None if it stays the same."""
+def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
+    """Return how a change affects the call of `Dataset.map`; None if the call stays the same."""
     key, stage = read_key(answer.variant), callback.stage
     if key is None or stage is None:
         return None
-    if key.form == "processes":
-        assert callback.kept is not None
-        if Path(stage.file).parent != Path(callback.file).parent:
-            raise CannotPlace("the call of `Dataset.map` is in another folder than the callback")
-        return Parallel(stage, 0, answer.port.removesuffix(".py"), callback.kept.call.package)
+    assert callback.kept is not None
+    module, package = answer.port.removesuffix(".py"), callback.kept.call.package
+    if key.form == "processes" and Path(stage.file).parent != Path(callback.file).parent:
+        raise CannotPlace("the call of `Dataset.map` is in another folder than the callback")
+    if key.batch and stage.file != callback.file:
+        raise CannotPlace("the call of `Dataset.map` is in another file than the callback")
     # Ports and other callbacks are measured with AUTOTUNE in a pipeline.
-    calls = key.parallel if key.form == "map" else AUTOTUNE
-    return None if calls == stage.parallel else Parallel(stage, calls)
+    calls = 0 if key.form == "processes" else AUTOTUNE if key.variant else key.parallel
+    if calls == stage.parallel and not key.batch:
+        return None
+    return MapChange(stage, calls, module, package, is_behind_batch=bool(key.batch))
 
 
 def _promise(answer: Answer) -> float:

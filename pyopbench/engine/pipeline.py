@@ -62,6 +62,8 @@ class PipelineRequest:
         step_elements: of a training step.
         device: `cpu` to measure the pipelines alone, or `gpu` to measure them in front of such a step on the GPU.
         minimum_effect: the smallest share of the current time that is worth acting on.
+        forms: of arrangements; empty for all.
+        variants: of ports and other callbacks; empty for all.
         own: the op, where it is an own one.
     """
 
@@ -81,6 +83,8 @@ class PipelineRequest:
     step_elements: int = STEP_ELEMENTS
     device: str = "cpu"
     minimum_effect: float = MINIMUM_EFFECT
+    forms: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     own: OwnOps = NO_OWN_OPS
 
     @property
@@ -143,7 +147,8 @@ class PipelineRequest:
         """The request to a worker, as `worker.pipeline.measure.describe_pipelines` takes it."""
         what = {"op": self.op, "variant": self.baseline, "size": self.size, "dtype": self.dtype, "elements": None}
         step = {"step_seconds": self.step_seconds, "step_elements": self.step_elements, "placement": self.device}
-        return {"do": "pipeline", **what, **self.planned, **step}
+        chosen = {"forms": list(self.forms), "variants": list(self.variants)}
+        return {"do": "pipeline", **what, **self.planned, **step, **chosen}
 
 
 def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
 from kept_sites import kept_of
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
@@ -18,6 +19,7 @@ from pyopbench.advise import answers, candidates
 from pyopbench.advise.answers import Answer, decide, decide_again
 from pyopbench.advise.callbacks import (
     Callback,
+    KeptCall,
     KeptSource,
     Stage,
     Step,
@@ -110,7 +112,24 @@ def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
     assert measured({TWO.key: 0.5, PARALLEL.key: 0.5}, two).action == "leave"
 
 
-def test_batches_and_maps_that_a_patch_cannot_change_are_no_candidates(measured: Any) -> None:
+def test_batches_are_candidates_if_the_map_gets_them_and_do_not_crowd_out_the_others(
+    measured: Any, tmp_path: Path
+) -> None:
+    stage = structs.replace(STAGE, batch=BATCH.batch)
+    batched = replace(CALLBACK, stage=stage, kept=kept_of(tmp_path, np.ones(3)))
+    tenths = {BATCH.key: 0.1, POOL.key: 0.2, NJIT.key: 0.4, PORT.key: 0.3, PARALLEL.key: 0.5}
+    answer = measured(tenths, batched)
+    assert (answer.action, answer.variant) == ("arrange", BATCH.key)
+    assert [one.variant for one in answer.rest] == [POOL.key, PORT.key, NJIT.key]
+    for other in (
+        replace(batched, stage=structs.replace(stage, batch=BATCH.batch + 1)),
+        replace(batched, stage=STAGE),
+        replace(batched, kept=kept_of(tmp_path, np.ones(3), call=KeptCall([True, False]))),
+    ):
+        assert measured({BATCH.key: 0.1}, other).candidates == ()
+
+
+def test_maps_that_a_patch_cannot_change_are_no_candidates(measured: Any) -> None:
     assert measured({BATCH.key: 0.1}).candidates == ()
     assert measured({POOL.key: 0.1}, replace(CALLBACK, stage=None)).candidates == ()
     elsewhere = replace(CALLBACK, stage=Stage("", 5, 1, "parse", 3))

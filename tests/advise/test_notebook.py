@@ -10,7 +10,7 @@ import pytest
 
 from pyopbench.advise.callbacks import Stage, convert
 from pyopbench.advise.notebook import Cells, edited, locate, printed
-from pyopbench.advise.patch import CannotPlace, Parallel, replaced
+from pyopbench.advise.patch import CannotPlace, MapChange, replaced
 from pyopbench.find.usage import SiteUsage, Usage
 
 FIRST = ["%matplotlib inline\n", "import tensorflow as tf\n", "\n", "x = !ls"]
@@ -70,7 +70,7 @@ def test_a_call_in_another_cell_is_replaced_with_the_names_of_all_cells() -> Non
     start = cells.start_of("".join(THIRD))
     assert start is not None
     stage = Stage("train.ipynb", start + 1, 1, "f", 0)
-    after = edited(content, lambda code: replaced(code, [], [Parallel(stage, -1)]))
+    after = edited(content, lambda code: replaced(code, [], [MapChange(stage, -1)]))
     assert after == notebook(FIRST, SECOND, ["ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)\n", "ds"])
 
 

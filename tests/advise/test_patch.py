@@ -11,7 +11,7 @@ from msgspec import structs
 
 from pyopbench.advise.callbacks import Stage
 from pyopbench.advise.draws import GENERATOR
-from pyopbench.advise.patch import CannotPlace, Parallel, Placement, needs_autograph, patch_text, replaced
+from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replaced
 
 ONE = Placement(
     line=5,
@@ -133,32 +133,32 @@ STAGE = Stage("train.py", 5, 1, "f", 0)
 @pytest.mark.parametrize(
     ("call", "change", "expected"),
     [
-        ("ds = ds.map(f)", Parallel(STAGE, -1), "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)"),
-        ("ds = ds.map(map_func=(f))  # c", Parallel(STAGE, 4), "ds = ds.map(map_func=(f), num_parallel_calls=4)  # c"),
-        ("ds = ds.map(f, 2)", Parallel(STAGE, -1), "ds = ds.map(f, tf.data.AUTOTUNE)"),
+        ("ds = ds.map(f)", MapChange(STAGE, -1), "ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)"),
+        ("ds = ds.map(map_func=(f))  # c", MapChange(STAGE, 4), "ds = ds.map(map_func=(f), num_parallel_calls=4)  # c"),
+        ("ds = ds.map(f, 2)", MapChange(STAGE, -1), "ds = ds.map(f, tf.data.AUTOTUNE)"),
         (
             "ds = ds.map(f, deterministic=True, num_parallel_calls=2).batch(3)",
-            Parallel(STAGE, -1),
+            MapChange(STAGE, -1),
             "ds = ds.map(f, deterministic=True, num_parallel_calls=tf.data.AUTOTUNE).batch(3)",
         ),
         (
             "ds = ds.map(g).map(self.f,).map(lambda x: x)",
-            Parallel(STAGE, -1),
+            MapChange(STAGE, -1),
             "ds = ds.map(g).map(self.f, num_parallel_calls=tf.data.AUTOTUNE,).map(lambda x: x)",
         ),
         (
             "ds = ds.map(lambda x: h(x)).map(f)",
-            Parallel(structs.replace(STAGE, function="<lambda>", function_line=5), -1),
+            MapChange(structs.replace(STAGE, function="<lambda>", function_line=5), -1),
             "ds = ds.map(lambda x: h(x), num_parallel_calls=tf.data.AUTOTUNE).map(f)",
         ),
         (
             "ds = ds.map(\n    f  # (first)\n).map(g)",
-            Parallel(STAGE, -1),
+            MapChange(STAGE, -1),
             "ds = ds.map(\n    f, num_parallel_calls=tf.data.AUTOTUNE  # (first)\n).map(g)",
         ),
     ],
 )
-def test_a_map_gets_parallel_calls_and_nothing_else_changes(call: str, change: Parallel, expected: str) -> None:
+def test_a_map_gets_parallel_calls_and_nothing_else_changes(call: str, change: MapChange, expected: str) -> None:
     assert replaced(source(call).encode(), [], [change]).decode() == source(expected)
 
 
@@ -167,12 +167,85 @@ def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
     pooled = replace(ONE, function="outputs_of", takes_list=True)
     stage = structs.replace(STAGE, function="<lambda>", function_line=5)
     for package, statement in (("", "import f_port"), ("pkg", "from . import f_port")):
-        change = Parallel(stage, 0, "f_port", package)
+        change = MapChange(stage, 0, "f_port", package)
         after = replaced(source(call).encode(), [replace(pooled, package=package)], [change]).decode()
         assert after == source(
             "ds = ds.map(lambda a, b: f_port.outputs_of([a, b])[0], num_parallel_calls=f_port.usual_pool().processes)",
             statement,
         )
+
+
+LAMBDA = "ds.map(lambda a: tf.numpy_function(f, [a], tf.float32))"
+SHAPED = "def h(a, b):\n    y = tf.numpy_function(f, [a], tf.float32)\n    y.set_shape((3, m))\n    return y, b"
+SHAPED_AFTER = "def h(a, b):\n    y = f_port.outputs_of([a])[0]\n    y.set_shape([None, 3, m])\n    return y, b"
+OF_BATCH = "ds.map(lambda a: f_port.outputs_of([a])[0])"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (
+            f"ds = {LAMBDA}.batch(n).prefetch(1)",
+            "ds = ds.batch(n).map(lambda a: f_port.outputs_of([a])[0]).prefetch(1)",
+        ),
+        (
+            f"ds = (\n    ds  # all.\n    {LAMBDA.removeprefix('ds')}\n    .batch(n)\n)",
+            "ds = (\n    ds  # all.\n    .batch(n).map(lambda a: f_port.outputs_of([a])[0])\n)",
+        ),
+        (
+            f"ds = (ds\n    {LAMBDA.removeprefix('ds')}\n    .batch(n)\n)",
+            "ds = (ds\n    .batch(n)\n    .map(lambda a: f_port.outputs_of([a])[0])\n)",
+        ),
+        (
+            f"ds = {LAMBDA}  # loaded\nds = ds.batch(n, True)  # together\nds = ds.prefetch(1)",
+            f"ds = ds.batch(n, True)  # together\nds = {OF_BATCH}  # loaded\nds = ds.prefetch(1)",
+        ),
+        (
+            f"ds = {LAMBDA.replace('ds', '(a or b)')}\nds = ds.batch(n).prefetch(1)",
+            "ds = (a or b).batch(n).map(lambda a: f_port.outputs_of([a])[0])\nds = ds.prefetch(1)",
+        ),
+        (
+            f"def made(ds):\n    ds = {LAMBDA}\n    return ds.batch(n)",
+            "def made(ds):\n    ds = ds.batch(n).map(lambda a: f_port.outputs_of([a])[0])\n    return ds",
+        ),
+        (
+            f"{SHAPED}\nds = ds.map(h).batch(n)",
+            f"{SHAPED_AFTER}\nds = ds.batch(n).map(h)",
+        ),
+    ],
+)
+def test_the_batch_behind_a_map_goes_before_it(code: str, expected: str) -> None:
+    assert _behind_batch(code) == source(expected, "import f_port")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"ds = {LAMBDA}\ntrain = ds.batch(n)\nprint(ds)",
+        f"ds = {LAMBDA}\nds = ds.shuffle(n)\nds = ds.batch(n)",
+        f"ds = {LAMBDA}\nds = ds.batch(len(ds))",
+        f"ds = {LAMBDA}.shuffle(n).batch(n)",
+        f"ds = {LAMBDA}.batch(**n)",
+        "def h(a):\n    return tf.numpy_function(f, [a], tf.float32)\nds = ds.map(h).batch(n)\ne = e.map(h)",
+        f"{SHAPED.replace('(3, m)', 'a.shape')}\nds = ds.map(h).batch(n)",
+        "@tf.numpy_function(Tout=t)\ndef f(a):\n    return a\nds = ds.map(f).batch(n)",
+    ],
+)
+def test_a_batch_that_would_not_get_the_same_elements_is_refused(code: str) -> None:
+    with pytest.raises(CannotPlace):
+        _behind_batch(code)
+
+
+def _behind_batch(code: str) -> str:
+    lines = source(code).splitlines()
+    name = "h" if "map(h)" in code else "f" if "map(f)" in code else "<lambda>"
+    begin, line, of_map = (
+        1 + next(row for row, text in enumerate(lines) if part in text)
+        for part in ("def h" if name == "h" else "def f" if name == "f" else "lambda", "numpy_function", "map(")
+    )
+    stage = Stage("train.py", of_map, 1, name, begin, batch=4)
+    one = replace(ONE, line=line, function="outputs_of", takes_list=True)
+    return replaced(source(code).encode(), [one], [MapChange(stage, 1, "f_port", is_behind_batch=True)]).decode()
 
 
 def test_lists_of_outputs_stay_lists() -> None:
@@ -182,7 +255,7 @@ def test_lists_of_outputs_stay_lists() -> None:
 
 
 def test_two_callbacks_of_a_map_that_want_other_numbers_of_calls_leave_it_to_tensorflow() -> None:
-    maps = [Parallel(STAGE, 0, "f_port"), Parallel(STAGE, 4)]
+    maps = [MapChange(STAGE, 0, "f_port"), MapChange(STAGE, 4)]
     after = replaced(source("ds = ds.map(f)").encode(), [], maps).decode()
     assert after == source("ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)")
 
@@ -192,7 +265,7 @@ def test_two_callbacks_of_a_map_that_want_other_numbers_of_calls_leave_it_to_ten
 )
 def test_a_map_that_cannot_be_told_or_changed_is_refused(call: str) -> None:
     with pytest.raises(CannotPlace):
-        replaced(source(call).encode(), [], [Parallel(STAGE, -1)])
+        replaced(source(call).encode(), [], [MapChange(STAGE, -1)])
 
 
 def test_a_call_over_several_lines_becomes_one() -> None:

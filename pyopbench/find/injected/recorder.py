@@ -49,6 +49,8 @@ ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
 
 DATASET_OPS = os.path.join("data", "ops", "dataset_ops.py")
 """Where TensorFlow 2 defines `Dataset.map`."""
+CALLBACK_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
+"""The ops that callbacks are in a graph (script_ops.py)."""
 
 METHODS = ("_next_internal", "get_next_as_optional")
 """By which an element is taken: `next`, `get_next` and Keras call the first, a `for` loop in a graph the second."""
@@ -217,6 +219,31 @@ def _call_between(
     return found
 
 
+def only_calls_back(graph: Any) -> bool:
+    """Whether the graph of a mapped function has one callback, whose inputs and whose results are passed on unchanged.
+
+    Each input of the callback is then a component of the element, and each result an output of the callback or a
+    component, so that the function of a batch can do the same.
+    """
+
+    def source(tensor: Any) -> Any:
+        while tensor.op.type == "Identity":
+            tensor = tensor.op.inputs[0]
+        return tensor
+
+    captured = {id(one) for one in graph.internal_captures}
+
+    def is_component(tensor: Any) -> bool:
+        return source(tensor).op.type == "Placeholder" and id(source(tensor)) not in captured
+
+    calls = [one for one in graph.get_operations() if one.type in CALLBACK_OPS]
+    return (
+        len(calls) == 1
+        and all(map(is_component, calls[0].inputs))
+        and all(source(one).op is calls[0] or is_component(one) for one in graph.outputs)
+    )
+
+
 def is_in_input(graph: Any) -> bool:
     """Whether a graph, or one that it is built within, is a function of a `tf.data` pipeline."""
     while graph is not None:
@@ -263,6 +290,7 @@ class Recorder:
         self.slices = slices
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
+        self.stages: dict[Any, dict[str, Any]] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
@@ -437,7 +465,9 @@ class Recorder:
                     return None
                 calls, function = given.get("num_parallel_calls"), given["map_func"]
                 code = getattr(function, "__code__", None)
-                return {
+                if code in self.stages:
+                    return self.stages[code]
+                stage = {
                     "file": caller.f_code.co_filename,
                     "cell": cell_text(caller.f_code.co_filename),
                     "line": caller.f_lineno,
@@ -445,8 +475,26 @@ class Recorder:
                     "function": getattr(function, "__name__", ""),
                     "function_line": getattr(code, "co_firstlineno", 0),
                 }
+                if code is not None:
+                    self.stages[code] = stage
+                return stage
             frame = frame.f_back
         return None
+
+    def watch_batches(self, dataset_ops: ModuleType) -> None:
+        """Note the size of batches that are made of what a map returns, if the map only calls a callback."""
+        original = dataset_ops.DatasetV2.batch
+
+        @functools.wraps(original)
+        def wrapper(dataset: Any, batch_size: Any, *arguments: Any, **named: Any) -> Any:
+            with suppress(Exception):  # the size is in a graph, or this is another TensorFlow: then it is not known
+                function = getattr(dataset, "_map_func", None)
+                stage = self.stages.get(getattr(getattr(function, "_func", None), "__code__", None))
+                if stage is not None and only_calls_back(function.function.graph):  # type: ignore[union-attr]
+                    stage["batch"] = int(batch_size)
+            return original(dataset, batch_size, *arguments, **named)
+
+        dataset_ops.DatasetV2.batch = wrapper
 
     def _elements(self) -> float:
         return self.waits.as_dict()["elements"]
@@ -631,6 +679,7 @@ VARIABLE = "PYOPBENCH_RECORD"
 PROGRAM = "PYOPBENCH_PROGRAM"
 """That of what else is asked for, JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`, `trace`"""
 
+DATASETS = "tensorflow.python.data.ops.dataset_ops"
 SCRIPT_OPS = "tensorflow.python.ops.script_ops"
 """Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
 
@@ -679,7 +728,13 @@ def wait_for_tensorflow() -> Recorder:
         except Exception as error:  # noqa: BLE001 - as above
             recorder.waits.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
 
+    def watch_batches(module: ModuleType) -> None:
+        with suppress(AttributeError):  # as above; then callbacks are not moved behind batches
+            recorder.watch_batches(module)
+
     wrap: dict[str, Callable[[ModuleType], None]] = {SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}
+    if recorder.keeper is not None:
+        wrap[DATASETS] = watch_batches
     if watch is not None:
         wrap |= {LISTS: watch.watch_losses, VARIABLES: watch.watch_weights}
     sys.meta_path.insert(0, _Finder(wrap))

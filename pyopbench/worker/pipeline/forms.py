@@ -106,11 +106,17 @@ def arrange_batch_body(context: PipelineContext) -> Arrangements:
 
 
 def arrange_batch_loop(context: PipelineContext) -> Arrangements:
-    """Yield one callback that goes through a batch in a loop."""
+    """Yield one callback that goes through a batch in a loop; of the usual batch, also several calls at once."""
     for batch in context.settings.batch:
         code = f"ds.batch({batch}).map(loop_over_batch)"
         arrangement = Arrangement("batch_loop", "batch", code, batch=batch, extra_effort=size_effort(batch))
         yield arrangement, _batch_builder(context, arrangement)
+    batch = usual_batch(context.settings)
+    if batch and AUTOTUNE in context.settings.parallel:
+        code = f"ds.batch({batch}).map(loop_over_batch, num_parallel_calls=tf.data.AUTOTUNE)"
+        effort = size_effort(batch) + 0.1
+        several = Arrangement("batch_loop", "batch", code, AUTOTUNE, batch, extra_effort=effort)
+        yield several, _batch_builder(context, several)
 
 
 def arrange_batch_njit(context: PipelineContext) -> Arrangements:

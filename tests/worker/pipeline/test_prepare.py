@@ -143,7 +143,10 @@ def test_what_is_planned_is_prepared_checked_and_timed() -> None:
         "processes": 2,
         "private_threads": 0,
     }
-    answer = describe_pipelines({**asked, **ON_CPU, "elements": None}, lambda event: None)
+    request = {**asked, **ON_CPU, "elements": None, "forms": [], "variants": []}
+    answer = describe_pipelines(request, lambda event: None)
+    chosen = describe_pipelines(request | {"forms": ["map", "port"], "variants": ["native"]}, lambda event: None)
+    assert [one["form"] for one in chosen["plan"]["arrangements"]] == ["map", "map", "port"]
     keys = {Case.from_id(key).arrangement: key for key in answer["cases"]}
     assert {"map", "map parallel=2", "batch_loop batch=8", "port native", "body threads=1", "body threads=2"} <= {*keys}
     assert {Case.from_id(one["case"]).arrangement for one in answer["skips"]}.isdisjoint(keys)
