@@ -46,8 +46,9 @@ def print_table(
     whole = [(place > 0) == folds for place in range(len(columns))]
     cells = tuple(zip(columns, *rows, strict=True))
     widths = _widths(cells, whole, console.width)
-    if widths is None and folds and (widths := _widths(cells, [False] * len(columns), console.width)):
+    if widths is None and folds:
         whole = [False] * len(columns)
+        widths = _widths(cells, whole, console.width)
     widths = widths or _widths(cells, whole, console.width, breaks=True)
     table = Table(box=None, pad_edge=widths is not None, padding=(0, GAP, 0, 0), header_style="bold")
     for place, column in enumerate(columns):

@@ -93,6 +93,15 @@ def test_where_the_first_column_cannot_break_the_others_do_between_words() -> No
     assert [line.split() for line in printed] == [["numpy_function", "x"], ["yy"], ["zz"]]
 
 
+def test_where_nothing_fits_every_column_breaks_and_no_cell_is_cut_off() -> None:
+    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
+    print_table("", ("1", "2", "3"), [("numpy_function", "one_two_three four", "five six_seven")], console, folds=True)
+    assert isinstance(console.file, io.StringIO)
+    _, _, *printed, _ = (line.rstrip() for line in console.file.getvalue().splitlines())
+    letters = sorted("numpy_functionone_two_threefourfivesix_seven")
+    assert sorted("".join(printed).replace(" ", "")) == letters
+
+
 @pytest.mark.parametrize("color_system", [None, "standard"])
 def test_json_is_printed_as_rich_prints_it_in_ascii(color_system: Literal["standard"] | None) -> None:
     """Without colours too, where it does not go line by line through `rich`."""
