@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,7 +134,8 @@ def _scan_file(path: Path, found: Scan, program: Program, seen: set[tuple[int, i
         found.broken.append(Broken(name, error.message))
     except SyntaxError as error:
         where = f", line {error.lineno}" if error.lineno else ""
-        found.broken.append(Broken(name, f"{error.msg}{where}"))
+        version = ".".join(map(str, sys.version_info[:2]))  # a newer one may have syntax that this one lacks
+        found.broken.append(Broken(name, f"not valid in Python {version}, which runs this scan: {error.msg}{where}"))
     except (ValueError, RecursionError, MemoryError) as error:  # NUL bytes; nested deeper than Python's parser goes
         found.broken.append(Broken(name, str(error) or "nested too deeply"))
 
