@@ -67,11 +67,21 @@ def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Bod
     except CannotExtract as error:
         raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     body = _Body(extracted)
+    if body.numpy_name == "" and "np" not in body.scope:
+        body = _Body(_with_numpy(extracted))
     try:
         return _rewrite(body, examples)
     except CannotPort as refusal:
         refusal.place = place_of_user(refusal.place)
         raise
+
+
+def _with_numpy(extracted: Extracted) -> Extracted:
+    """Return a module that imports NumPy too, which the changes may need."""
+    lines = extracted.text.splitlines(keepends=True)
+    place = sum(one.startswith("from __future__ ") for one in lines)
+    text = "".join([*lines[:place], "import numpy as np\n", *lines[place:]])
+    return replace(extracted, text=text, places=(*extracted.places[:place], None, *extracted.places[place:]))
 
 
 def has_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> bool:
@@ -276,6 +286,11 @@ class _Body:
                 why, fix=FIX if is_on_tensors else f"{FIX}; {COPY}", place=self._place_of(error)
             ) from error
 
+    @property
+    def numpy_name(self) -> str:
+        """The name of NumPy in the module; empty if it does not import NumPy."""
+        return next((name for name, value in self.scope.items() if value is np), "")
+
     def _watched(self) -> Iterator[ast.AST]:
         for definition in self.definitions:
             for statement in definition.body:
@@ -287,8 +302,7 @@ class _Body:
         Raises:
             CannotPort: it calls a function of TensorFlow, or an operator has not run.
         """
-        edits = _Edits()
-        numpy = next((name for name, value in self.scope.items() if value is np), "")
+        edits, numpy = _Edits(), self.numpy_name
         for definition in self.definitions:
             for node in ast.walk(definition):
                 self._edit(node, definition, run, edits, numpy)
@@ -374,6 +388,8 @@ class _Body:
         source, number = self.source, number_of(node)
         if isinstance(node, ast.Call):
             instead = conversions.on_arrays(node, lambda one: self._value(one, definition), numpy)
+            if instead is not None and not numpy:
+                raise self._refusal(node, "the body does not import NumPy")
             if instead is not None and len(instead.parts) == 1:
                 (begin, end), (first, last) = source.span(node), source.span(instead.parts[0])
                 head, _, tail = PLACE.split(instead.text)

@@ -124,6 +124,16 @@ def test_a_rewritten_body_returns_for_arrays_what_the_old_one_does_for_tensors(b
     assert is_same(given, before)
 
 
+def largest(x: Any) -> Any:
+    return max(map(float, x.numpy().ravel()))
+
+
+def test_a_body_that_does_not_use_numpy_gets_it() -> None:
+    found = rewrite_for_arrays(largest, [(ROW,)])
+    assert found is not None
+    assert found(*as_given((ROW + 1,))) == (ROW + 1).max()
+
+
 def test_an_array_gets_the_dtype_of_the_tensor_it_meets_and_nothing_else_changes() -> None:
     text = text_of(rewrite_for_arrays(greedy_places, [(X,)]))
     changed = set(text.splitlines()) - set(inspect.getsource(greedy_places).splitlines())
