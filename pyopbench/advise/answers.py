@@ -148,6 +148,11 @@ class Answer:
         return "leave it" if self.action == "leave" else variant_text(self.variant)
 
     @property
+    def chosen(self) -> Candidate:
+        """The candidate of a change."""
+        return next(one for one in self.candidates if one.variant == self.variant)
+
+    @property
     def rest(self) -> tuple[Candidate, ...]:
         """The candidates after the one that was chosen."""
         names = [one.variant for one in self.candidates]

@@ -48,6 +48,7 @@ class World:
         loss, code: likewise.
         variants: the candidates of each callback, the best first.
         elements: that the program takes from its input.
+        in_input: are the callbacks in an input pipeline?
         bodies: what each callback returns, in the words of the source; `a` is its input.
         ran, decided: what was done.
     """
@@ -69,6 +70,7 @@ class World:
         self.ended = ""
         self.budgets: list[float] = []
         self.out: Path | None = None
+        self.in_input = False
 
     def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         if len(self.ran) >= self.dies_after:
@@ -107,7 +109,13 @@ class World:
             key = [os.path.abspath(copy / "train.py"), line, "<module>", "numpy_function", "graph"]
             sites.append(
                 dict(zip(("file", "line", "function", "kind", "mode"), key, strict=True))
-                | {"body": name, "in_input": False, "flight_seconds": seconds, "gradient": nothing, "shapes": []}
+                | {
+                    "body": name,
+                    "in_input": self.in_input,
+                    "flight_seconds": seconds,
+                    "gradient": nothing,
+                    "shapes": [],
+                }
                 | {"forward": nothing | {"calls": STEPS, "seconds": 0.9 * seconds}}
             )
             array = {"file": "x.npy"}
@@ -290,6 +298,44 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     ran = len(world.ran)
     assert as_data(world.advise()) == as_data(advice)
     assert len(world.ran) == ran
+
+
+def test_of_the_changes_of_an_input_pipeline_the_one_that_is_fastest_in_the_program_is_taken(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit", "autograph")
+    world.seconds = lambda ports: (
+        STEP_SECONDS * {"first njit": 0.6, "first autograph": 0.5}.get(min(ports, default=""), 1)
+    )
+    advice = world.advise()
+    assert [row.answer.variant for row in advice.rows] == ["autograph", ""]
+    assert advice.withdrawn == []
+    assert advice.realised is not None
+    assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
+    ran = len(world.ran)
+    assert as_data(world.advise()) == as_data(advice)
+    assert len(world.ran) == ran
+
+
+@pytest.mark.parametrize(("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "njit")])
+def test_of_changes_that_are_about_equal_or_without_time_the_first_one_is_taken(
+    world: World, seconds: float, budget: float, variant: str
+) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit")
+    world.seconds = lambda ports: STEP_SECONDS * {"": 2.0, "first": 1.0}.get(min(ports, default=""), seconds)
+    advice = world.advise(budget_seconds=budget)
+    assert advice.rows[0].answer.variant == variant
+
+
+def test_a_change_that_fails_in_the_program_is_not_taken(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit")
+    world.code = lambda ports: int(ports == {"first"})
+    advice = world.advise()
+    assert [row.answer.variant for row in advice.rows] == ["njit", ""]
 
 
 def test_after_a_port_that_changes_a_loss_the_next_one_is_tried_with_the_others(world: World) -> None:
