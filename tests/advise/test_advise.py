@@ -317,7 +317,9 @@ def test_of_the_changes_of_an_input_pipeline_the_one_that_is_fastest_in_the_prog
     assert len(world.ran) == ran
 
 
-@pytest.mark.parametrize(("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "njit")])
+@pytest.mark.parametrize(
+    ("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "njit")]
+)
 def test_of_changes_that_are_about_equal_or_without_time_the_first_one_is_taken(
     world: World, seconds: float, budget: float, variant: str
 ) -> None:
