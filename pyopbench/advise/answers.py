@@ -27,7 +27,7 @@ from pyopbench.advise.candidates import (
     Action,
     Candidate,
     arrangements_that_save,
-    batch_of,
+    batch_size_of,
     bridges_of,
     current_key,
     is_placeable,
@@ -336,14 +336,14 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
 def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
     """Measure a callback where it is called, in `Dataset.map`, against what a patch can make of it.
 
-    A map that does nothing but call the callback, with a `batch` behind it, can get batches of that size.
+    A map that does nothing but call the callback, with a `batch` right after it, can get batches of that size.
     """
     run = folder / "run"
     if (run / "run.json").exists():
         return measure.resume(run, str(op_file)).judgement  # type: ignore[union-attr]
     (name,), own = read_ops([str(op_file)], ())
     mix, now = mix_of(callback), 1 if callback.stage is None else callback.stage.parallel
-    batch = batch_of(callback)
+    batch = batch_size_of(callback)
     request = pipelines.PipelineRequest(
         name,
         size=max(mix, key=lambda one: mix[one]) if mix else None,

@@ -31,8 +31,8 @@ IN_GRAPH = ("traced", "autograph")
 """Those of `PORTS` that are not callbacks."""
 
 MOST_ARRANGEMENTS = 3
-"""How many arrangements of a callback may be tried in the program, one after another: the best ones, and the best of
-those that do not need batches, because a batch cannot always be moved."""
+"""At most so many arrangements with batches, and as many without, are tried in the program: a `batch` cannot always be
+moved."""
 
 BATCH_FORMS = ("batch_body", "batch_loop", "batch_njit", "port_batch", "processes")
 """Forms of arrangements for batches that a patch can make."""
@@ -179,15 +179,12 @@ def arrangements_that_save(callback: Callback, found: PipelineJudgement) -> tupl
         if key != current and one.saved > MINIMUM_EFFECT and is_placeable(callback, key):
             candidates.append(one)
     best_first = sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))
-    in_batches = [one for one in best_first if _is_of_batches(one)]
-    left_out = {
-        *in_batches[MOST_ARRANGEMENTS:],
-        *[one for one in best_first if one not in in_batches][MOST_ARRANGEMENTS:],
-    }
-    return tuple(one for one in best_first if one not in left_out)
+    batched = [one for one in best_first if _has_batch(one)][:MOST_ARRANGEMENTS]
+    others = [one for one in best_first if not _has_batch(one)][:MOST_ARRANGEMENTS]
+    return tuple(one for one in best_first if one in (*batched, *others))
 
 
-def _is_of_batches(candidate: Candidate) -> bool:
+def _has_batch(candidate: Candidate) -> bool:
     key = read_key(candidate.variant)
     return key is not None and key.batch > 0
 
@@ -202,10 +199,10 @@ def current_key(callback: Callback) -> str:
     return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
 
 
-def batch_of(callback: Callback) -> int:
-    """Return how many elements a batch has that the callback could get; 0 if it cannot get batches.
+def batch_size_of(callback: Callback) -> int:
+    """Return the size of the batches that the callback could get; 0 if it cannot get any.
 
-    Every input must be a component of the element: others would not be batched.
+    All inputs must be tensors, and the body must not draw random numbers.
     """
     call = None if callback.kept is None else callback.kept.call
     if callback.stage is None or callback.draws is not None or call is None or not all(call.are_tensors):
@@ -214,13 +211,13 @@ def batch_of(callback: Callback) -> int:
 
 
 def is_placeable(callback: Callback, key: str) -> bool:
-    """Can a patch make this arrangement? All but a change of the callback alone need the call of `Dataset.map`."""
+    """Can a patch make this arrangement? The call of `Dataset.map` must be in a file of the program."""
     read = read_key(key)
     if read is None or callback.stage is None or not callback.stage.file:
         return False
     if read.batch:
-        is_written = read.form != "port_batch" or read.variant in ports_of(callback)
-        return read.batch == batch_of(callback) and read.form in BATCH_FORMS and is_written
+        has_port = read.form != "port_batch" or read.variant in ports_of(callback)
+        return read.batch == batch_size_of(callback) and read.form in BATCH_FORMS and has_port
     if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
         return read.variant in (*ports_of(callback), *bridges_of(callback))
     return read.form in ("map", "processes")

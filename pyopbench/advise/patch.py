@@ -73,26 +73,26 @@ class MapChange:
         stage: the call.
         calls: its `num_parallel_calls`, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
         module, package: as in `Placement`.
-        is_behind_batch: does the `batch` that follows the map go before it, so that the map gets batches?
+        moves_batch: is the `batch` that follows the map moved before it, so that the map gets batches?
     """
 
     stage: Stage
     calls: int
     module: str = ""
     package: str = ""
-    is_behind_batch: bool = False
+    moves_batch: bool = False
 
 
 def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
-    """Return a source with ports in place of its callbacks.
+    """Return a source with ports in place of its callbacks, and with changed calls of `Dataset.map`.
 
     Args:
         code: of the user's file.
         placements: each of another line.
-        maps: calls of `Dataset.map` that change, too.
+        maps: the changes to calls of `Dataset.map`.
 
     Raises:
-        CannotPlace: a callback is not found, or is of a form that cannot be replaced.
+        CannotPlace: a callback or its `Dataset.map` is not found or cannot be changed, or its `batch` cannot be moved.
     """
     try:
         text = decode_source(code)
@@ -125,11 +125,11 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
             imports |= {} if tf else {"import tensorflow as tf": None}
         if change.calls != change.stage.parallel:
             edits.append(_parallel_edit(file, node, calls))
-        if change.is_behind_batch:
+        if change.moves_batch:
             edits += _batch_edits(source, file, node)
             for one in placements:
                 if one.module == change.module:
-                    edits += _batched_shapes(source, file, _found(source, one), node)
+                    edits += _batch_axis_edits(source, file, _found(source, one), node, change.stage)
     if imports:
         edits.append(file.added_imports(list(imports)))
     return _as_before(code, file.replaced(0, len(file.data), edits))
@@ -218,10 +218,10 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
 
 
 def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Replacement]:
-    """Return the edits that put the `batch` right after a map before it.
+    """Return the edits that move the `batch` that follows a map to right before it.
 
-    It follows in the same expression, `x.map(f).batch(n)`, or in the next statement, `x = x.batch(n)`. Two such
-    statements change places; otherwise only the call moves.
+    It follows in the same expression, `x.map(f).batch(n)`, or in the next statement, `x = x.batch(n)`. If each is the
+    only call of its own statement, the statements swap lines; otherwise only the call moves.
 
     Raises:
         CannotPlace: no `batch` follows.
@@ -230,22 +230,25 @@ def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Re
     above = source.parents.get(call)
     if isinstance(above, ast.Attribute) and above.attr == "batch" and _is_called(source, above):
         begin, end = file.span(call)[1], file.span(source.parents[above])[1]
-        return [_inserted(file, call.func, file.text(begin, end)), (begin, end, "")]
-    statements = _statements(source, call)
+        return [_insert_call(file, call.func, file.text(begin, end)), (begin, end, "")]
+    statements = _find_batch_statement(source, call)
     if statements is None:
         raise CannotPlace("no `batch` follows its `Dataset.map` in the same expression or the next statement")
     map_statement, batch_statement, batch = statements
-    first, second = _lines(file, map_statement), _lines(file, batch_statement)
+    first, second = _span_of_lines(file, map_statement), _span_of_lines(file, batch_statement)
     is_whole = batch_statement.value is batch and isinstance(batch_statement, ast.Assign)
     if is_whole and _name(call.func.value) == _name(map_statement.targets[0]) and first and second:
         return [(first[0], first[0], file.text(*second)), (*second, "")]
     assert isinstance(batch.func, ast.Attribute)
     begin, end = file.span(batch.func.value)[1], file.span(batch)[1]
-    return [_inserted(file, call.func, file.text(begin, end)), (begin, end, "")]
+    return [_insert_call(file, call.func, file.text(begin, end)), (begin, end, "")]
 
 
-def _lines(file: Source, node: ast.stmt) -> tuple[int, int] | None:
-    """Return the span of the lines of a statement with the comment behind it; None if it shares them with others."""
+def _span_of_lines(file: Source, node: ast.stmt) -> tuple[int, int] | None:
+    """Return the span of the lines of a statement with the comment after it.
+
+    None if it shares its lines with others, or the last line has no line end.
+    """
     begin, end = file.span(node)
     first, last = file.data.rfind(b"\n", 0, begin) + 1, file.data.find(b"\n", end)
     rest = file.data[end:last].strip()
@@ -258,10 +261,12 @@ def _is_called(source: ProgramSource, function: ast.expr) -> bool:
     return isinstance(above, ast.Call) and above.func is function and not has_unpacked(above)
 
 
-def _statements(source: ProgramSource, call: ast.Call) -> tuple[ast.Assign, ast.Assign | ast.Return, ast.Call] | None:
-    """Return the statement that assigns a mapped dataset, the next one, which makes batches of it, and their call.
+def _find_batch_statement(
+    source: ProgramSource, call: ast.Call
+) -> tuple[ast.Assign, ast.Assign | ast.Return, ast.Call] | None:
+    """Return the statement that assigns a mapped dataset, the next statement, and the call of `batch` in it.
 
-    None if the next statement does not, or leaves the name without batches.
+    None if the next statement does not begin with `NAME.batch(...)`, uses the name again, or assigns to another name.
     """
     statement = source.parents.get(call)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not _name(statement.targets[0]):
@@ -274,7 +279,7 @@ def _statements(source: ProgramSource, call: ast.Call) -> tuple[ast.Assign, ast.
         return None
     if isinstance(after, ast.Assign) and [_name(one) for one in after.targets] != [name]:
         return None
-    batch = _first_call(after.value)
+    batch = _innermost_call(after.value)
     if batch is None or not isinstance(batch.func, ast.Attribute) or batch.func.attr != "batch" or has_unpacked(batch):
         return None
     uses = [one for one in ast.walk(after.value) if _name(one) == name]
@@ -285,7 +290,7 @@ def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _first_call(value: ast.expr) -> ast.Call | None:
+def _innermost_call(value: ast.expr) -> ast.Call | None:
     """Return the first of a chain of calls on a name, such as `x.batch(2)` in `x.batch(2).prefetch(1)`."""
     found = None
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
@@ -293,7 +298,7 @@ def _first_call(value: ast.expr) -> ast.Call | None:
     return found if isinstance(value, ast.Name) else None
 
 
-def _inserted(file: Source, function: ast.Attribute, text: str) -> Replacement:
+def _insert_call(file: Source, function: ast.Attribute, text: str) -> Replacement:
     """Return the edit that inserts a call into a chain, before a method."""
     begin = file.span(function.value)[1]
     between = file.text(begin, file.span(function)[1])
@@ -301,27 +306,34 @@ def _inserted(file: Source, function: ast.Attribute, text: str) -> Replacement:
     if "#" not in between:  # else a parenthesis may be part of a comment
         dot = between.rfind(")", 0, dot) + 1
     place = begin + len(between[:dot].encode())
+    # After a comment, the dot is on a line of its own, and so is the new call.
     return place, place, text if "#" not in between else text.strip()
 
 
-def _batched_shapes(source: ProgramSource, file: Source, found: CallbackNode, call: ast.Call) -> list[Replacement]:
-    """Return the edits that give a leading axis to the shapes set in the functions from a callback to its map.
+def _batch_axis_edits(
+    source: ProgramSource, file: Source, found: CallbackNode, call: ast.Call, stage: Stage
+) -> list[Replacement]:
+    """Return the edits that give a leading axis to the shapes that are set in the mapped function.
 
     Raises:
         CannotPlace: a shape is not written as a list, or a function may be called for another dataset.
     """
-    outside, edits = source.scopes(call), []
     if found.form != "call":
         raise CannotPlace("it is made by a decorator, so it may also be called without a batch")
-    for function in (one for one in source.scopes(found.node) if one not in outside):
-        names = (getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(source.tree))
-        if not isinstance(function, ast.Lambda) and list(names).count(getattr(function, "name", "")) != 1:
-            raise CannotPlace("the function that makes it may also be called without a batch")
+    outside, edits = source.scopes(call), []
+    functions = [one for one in source.scopes(found.node) if one not in outside and not isinstance(one, ast.ClassDef)]
+    if stage.function != "<lambda>" and stage.function not in (getattr(one, "name", "") for one in functions):
+        raise CannotPlace(f"`{stage.function}`, which is mapped, calls another function, which makes it")
+    for function in functions:
+        names = [getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(source.tree)]
+        name = getattr(function, "name", "")
+        if name and names.count(name) != 1:
+            raise CannotPlace(f"`{name}`, which makes it, is used more than once, so it may also get elements")
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "set_shape":
                 shape = node.args[0] if len(node.args) == 1 else None
                 if not isinstance(shape, ast.List | ast.Tuple):
-                    raise CannotPlace("a shape that is set after it is not written as a list")
+                    raise CannotPlace("`set_shape` is called with something other than a list or a tuple of sizes")
                 sizes = "".join(f", {file.text(*file.span(one))}" for one in shape.elts)
                 edits.append((*file.span(shape), f"[None{sizes}]"))
     return edits

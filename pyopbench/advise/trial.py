@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -44,8 +45,8 @@ WITHDRAWN = "withdrawn.patch"
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""
 
-NOTICEABLY = 0.05
-"""Of arrangements that ran once in the program, a later one is chosen if its steps are shorter by this share."""
+LEAST_GAIN = 0.05
+"""Share of a step by which a later change must be faster to be chosen: single runs differ by a few percent."""
 
 LEAST_TURNS, MOST_TURNS = 3, 6
 """Runs on each side. After three they stop as soon as the difference is clear; six limit the time if it never is."""
@@ -84,36 +85,38 @@ class Trial:
         numbers = self._placeable(changed)
         for number in numbers:
             if self.advice.rows[number].callback.in_input and self.advice.rows[number].answer.rest:
-                self._choose_arrangement(number)
+                self._choose_change(number)
         self._try_changes(numbers)
         self.attempt.write(result, {"version": VERSION, **self.advice.outcome()})
 
-    def _choose_arrangement(self, number: int) -> None:
-        """Run the program once with each change of a callback in an input pipeline, and keep the fastest one.
+    def _choose_change(self, number: int) -> None:
+        """Run the program once with each change of a callback in an input pipeline while there is time, and choose one.
 
         In the program, arrangements compete for cores with the training step, which measuring them alone cannot show.
-        What the fastest one saves is measured afterwards, in other runs.
+        A later change is chosen only if it is faster by more than `LEAST_GAIN` than the best one so far. What the
+        chosen one saves is measured afterwards, in other runs.
         """
         row = self.advice.rows[number]
         answer, best, fastest, tried = row.answer, row.answer, math.inf, 0
         while answer.is_change:
             self.advice.rows[number] = replace(row, answer=answer)
-            if not self._why_not_placed(number):
+            with suppress(CannotPlace):
                 change = self._change([number])
-                if "njit" in answer.variant:
+                if self._are_compiled([number]):
                     self._compile(change)
-                run = self._turn(f"once-{_mark(change)}", f"once: {answer.text}", change)
-                tried += 1
+                run = self._turn(f"once-{_mark(change)}", f"with the change: {answer.text}", change)
+                tried += not run.code
                 seconds = math.inf if run.code else turns.seconds_of(run, run.elements)
-                if seconds < fastest * (1 - NOTICEABLY):
+                if seconds < fastest * (1 - LEAST_GAIN):
                     best, fastest = answer, seconds
             if not answer.rest or self.attempt.left_seconds() < self._turns_seconds + self.run_seconds:
                 break
             answer = self._next_best(row.callback, answer)
         if tried > 1 and math.isfinite(fastest):
-            why = f"of {tried} changes that ran once in the program, this one was the fastest. {best.why}"
-            best = replace(best, why=why, candidates=(best.chosen,))
-            self.attempt.listener.say(f"{row.callback.title}: {best.text} was the fastest")
+            why = f"of {tried} changes that each ran once in the program, none was over"
+            why = f"{why} {formatting.percent(LEAST_GAIN)} faster than this one. {best.why}"
+            best = replace(best, why=why, candidates=(best.chosen,))  # the others were slower, or there is no time
+            self.attempt.listener.say(f"{row.callback.title}: chosen: {best.text}")
         self.advice.rows[number] = replace(row, answer=best)
 
     def _try_changes(self, numbers: list[int]) -> None:
@@ -210,7 +213,7 @@ class Trial:
         return again
 
     def _next_best(self, callback: Callback, answer: Answer) -> Answer:
-        """Return the next best answer, written; from an earlier attempt if that has it."""
+        """Return the next best answer with its files written; from the folder if an interrupted attempt stored it."""
         place = self.attempt.folder / CALLBACKS / callback.name
         stored = place / f"answer-after-{answer.folder}.json"
         if stored.exists():
@@ -435,7 +438,7 @@ def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     calls = 0 if key.form == "processes" else AUTOTUNE if key.variant else key.parallel
     if calls == stage.parallel and not key.batch:
         return None
-    return MapChange(stage, calls, module, package, is_behind_batch=bool(key.batch))
+    return MapChange(stage, calls, module, package, moves_batch=bool(key.batch))
 
 
 def _promise(answer: Answer) -> float:

@@ -62,8 +62,8 @@ class PipelineRequest:
         step_elements: of a training step.
         device: `cpu` to measure the pipelines alone, or `gpu` to measure them in front of such a step on the GPU.
         minimum_effect: the smallest share of the current time that is worth acting on.
-        forms: of arrangements; empty for all.
-        variants: of ports and other callbacks; empty for all.
+        forms: of the arrangements to measure; None for all.
+        variants: the ports and other callbacks to measure; None for all, empty for none.
         own: the op, where it is an own one.
     """
 
@@ -83,8 +83,8 @@ class PipelineRequest:
     step_elements: int = STEP_ELEMENTS
     device: str = "cpu"
     minimum_effect: float = MINIMUM_EFFECT
-    forms: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
+    forms: tuple[str, ...] | None = None
+    variants: tuple[str, ...] | None = None
     own: OwnOps = NO_OWN_OPS
 
     @property
@@ -147,7 +147,7 @@ class PipelineRequest:
         """The request to a worker, as `worker.pipeline.measure.describe_pipelines` takes it."""
         what = {"op": self.op, "variant": self.baseline, "size": self.size, "dtype": self.dtype, "elements": None}
         step = {"step_seconds": self.step_seconds, "step_elements": self.step_elements, "placement": self.device}
-        chosen = {"forms": list(self.forms), "variants": list(self.variants)}
+        chosen = {"forms": self.forms, "variants": self.variants}
         return {"do": "pipeline", **what, **self.planned, **step, **chosen}
 
 

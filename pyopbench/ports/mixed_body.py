@@ -44,6 +44,7 @@ OPERATORS = (ast.BinOp, ast.Compare, ast.AugAssign)
 
 COPY = "if it writes to an array that it got from `x.numpy()`, copy that first"
 
+NO_NUMPY = "this needs NumPy, and `np` is the name of something else there"
 FIX = "begin the body with `x = x.numpy()` for each of its tensors, and cast where you need a dtype"
 
 Fingerprint: TypeAlias = tuple[Any, ...]
@@ -67,7 +68,7 @@ def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Bod
     except CannotExtract as error:
         raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
     body = _Body(extracted)
-    if body.numpy_name == "" and "np" not in body.scope:
+    if not body.numpy_name and "np" not in body.scope:
         body = _Body(_with_numpy(extracted))
     try:
         return _rewrite(body, examples)
@@ -77,7 +78,7 @@ def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Bod
 
 
 def _with_numpy(extracted: Extracted) -> Extracted:
-    """Return a module that imports NumPy too, which the changes may need."""
+    """Return the module with `import numpy as np` added, because the rewritten body may use it."""
     lines = extracted.text.splitlines(keepends=True)
     place = sum(one.startswith("from __future__ ") for one in lines)
     text = "".join([*lines[:place], "import numpy as np\n", *lines[place:]])
@@ -389,7 +390,7 @@ class _Body:
         if isinstance(node, ast.Call):
             instead = conversions.on_arrays(node, lambda one: self._value(one, definition), numpy)
             if instead is not None and not numpy:
-                raise self._refusal(node, "the body does not import NumPy")
+                raise self._refusal(node, NO_NUMPY)
             if instead is not None and len(instead.parts) == 1:
                 (begin, end), (first, last) = source.span(node), source.span(instead.parts[0])
                 head, _, tail = PLACE.split(instead.text)
@@ -420,7 +421,7 @@ class _Body:
             raise self._refusal(node, "the other operand is a tensor in one call and an array in another one")
         dtype = "bool_" if names == {"bool"} else names.pop()
         if not numpy or not hasattr(np, dtype):
-            raise self._refusal(node, f"NumPy has no {dtype}" if numpy else "the body does not import NumPy")
+            raise self._refusal(node, f"NumPy has no {dtype}" if numpy else NO_NUMPY)
         is_number = {cast[1] for cast in casts if cast} == {0} and not isinstance(node, ast.List | ast.Tuple)
         before, after = (f"{numpy}.{dtype}(", ")") if is_number else (f"{numpy}.asarray(", f", dtype={numpy}.{dtype})")
         edits.around.append((*self.source.span(node), before, after))

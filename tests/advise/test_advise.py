@@ -300,7 +300,7 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     assert len(world.ran) == ran
 
 
-def test_of_the_changes_of_an_input_pipeline_the_one_that_is_fastest_in_the_program_is_taken(world: World) -> None:
+def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(world: World) -> None:
     world.share = {"first": 0.4, "second": 0.005}
     world.in_input = True
     world.variants["first"] = ("traced", "njit", "autograph")
@@ -320,7 +320,7 @@ def test_of_the_changes_of_an_input_pipeline_the_one_that_is_fastest_in_the_prog
 @pytest.mark.parametrize(
     ("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "njit")]
 )
-def test_of_changes_that_are_about_equal_or_without_time_the_first_one_is_taken(
+def test_a_later_change_is_chosen_only_if_it_is_clearly_faster_and_there_is_time(
     world: World, seconds: float, budget: float, variant: str
 ) -> None:
     world.share = {"first": 0.4, "second": 0.005}

@@ -112,9 +112,7 @@ def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
     assert measured({TWO.key: 0.5, PARALLEL.key: 0.5}, two).action == "leave"
 
 
-def test_batches_are_candidates_if_the_map_gets_them_and_do_not_crowd_out_the_others(
-    measured: Any, tmp_path: Path
-) -> None:
+def test_batches_are_candidates_and_do_not_take_the_places_of_other_arrangements(measured: Any, tmp_path: Path) -> None:
     stage = structs.replace(STAGE, batch=BATCH.batch)
     batched = replace(CALLBACK, stage=stage, kept=kept_of(tmp_path, np.ones(3)))
     tenths = {BATCH.key: 0.1, POOL.key: 0.2, NJIT.key: 0.4, PORT.key: 0.3, PARALLEL.key: 0.5}

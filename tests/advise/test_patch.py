@@ -214,8 +214,8 @@ OF_BATCH = "ds.map(lambda a: f_port.outputs_of([a])[0])"
         ),
     ],
 )
-def test_the_batch_behind_a_map_goes_before_it(code: str, expected: str) -> None:
-    assert _behind_batch(code) == source(expected, "import f_port")
+def test_the_batch_that_follows_a_map_is_moved_before_it(code: str, expected: str) -> None:
+    assert _with_batch_moved(code) == source(expected, "import f_port")
 
 
 @pytest.mark.parametrize(
@@ -228,15 +228,16 @@ def test_the_batch_behind_a_map_goes_before_it(code: str, expected: str) -> None
         f"ds = {LAMBDA}.batch(**n)",
         "def h(a):\n    return tf.numpy_function(f, [a], tf.float32)\nds = ds.map(h).batch(n)\ne = e.map(h)",
         f"{SHAPED.replace('(3, m)', 'a.shape')}\nds = ds.map(h).batch(n)",
+        "def g(a):\n    return tf.numpy_function(f, [a], tf.float32)\ndef h(a):\n    return g(a)\nds = ds.map(h).batch(n)",
         "@tf.numpy_function(Tout=t)\ndef f(a):\n    return a\nds = ds.map(f).batch(n)",
     ],
 )
-def test_a_batch_that_would_not_get_the_same_elements_is_refused(code: str) -> None:
+def test_a_batch_that_cannot_be_moved_safely_is_refused(code: str) -> None:
     with pytest.raises(CannotPlace):
-        _behind_batch(code)
+        _with_batch_moved(code)
 
 
-def _behind_batch(code: str) -> str:
+def _with_batch_moved(code: str) -> str:
     lines = source(code).splitlines()
     name = "h" if "map(h)" in code else "f" if "map(f)" in code else "<lambda>"
     begin, line, of_map = (
@@ -245,7 +246,7 @@ def _behind_batch(code: str) -> str:
     )
     stage = Stage("train.py", of_map, 1, name, begin, batch=4)
     one = replace(ONE, line=line, function="outputs_of", takes_list=True)
-    return replaced(source(code).encode(), [one], [MapChange(stage, 1, "f_port", is_behind_batch=True)]).decode()
+    return replaced(source(code).encode(), [one], [MapChange(stage, 1, "f_port", moves_batch=True)]).decode()
 
 
 def test_lists_of_outputs_stay_lists() -> None:

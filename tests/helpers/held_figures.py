@@ -134,7 +134,7 @@ def held() -> dict[str, dict[str, Holder]]:
         ),
         "advise.md": _exact(
             *(seconds(attempt.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)),
-            percent(trial.NOTICEABLY),
+            percent(trial.LEAST_GAIN),
             *(f"{100 * one:g}%" for one in draws.EXTREMES),
         ),
         "find-and-watch.md": {

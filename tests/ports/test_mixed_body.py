@@ -128,7 +128,7 @@ def largest(x: Any) -> Any:
     return max(map(float, x.numpy().ravel()))
 
 
-def test_a_body_that_does_not_use_numpy_gets_it() -> None:
+def test_numpy_is_imported_for_a_body_whose_module_does_not_import_it() -> None:
     found = rewrite_for_arrays(largest, [(ROW,)])
     assert found is not None
     assert found(*as_given((ROW + 1,))) == (ROW + 1).max()

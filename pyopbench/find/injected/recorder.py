@@ -49,8 +49,8 @@ ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
 
 DATASET_OPS = os.path.join("data", "ops", "dataset_ops.py")
 """Where TensorFlow 2 defines `Dataset.map`."""
-CALLBACK_OPS = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
-"""The ops that callbacks are in a graph (script_ops.py)."""
+CALLBACK_NODES = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
+"""Types of the graph ops of callbacks (tensorflow/python/ops/script_ops.py)."""
 
 METHODS = ("_next_internal", "get_next_as_optional")
 """By which an element is taken: `next`, `get_next` and Keras call the first, a `for` loop in a graph the second."""
@@ -220,10 +220,10 @@ def _call_between(
 
 
 def only_calls_back(graph: Any) -> bool:
-    """Whether the graph of a mapped function has one callback, whose inputs and whose results are passed on unchanged.
+    """Whether the graph of a mapped function only calls one callback, so that the function of a batch can do the same.
 
-    Each input of the callback is then a component of the element, and each result an output of the callback or a
-    component, so that the function of a batch can do the same.
+    Each input of the callback must be a component of the element, and each output of the graph a component or an output
+    of the callback. Ops that no output depends on, such as `tf.print`, are ignored.
     """
 
     def source(tensor: Any) -> Any:
@@ -236,7 +236,7 @@ def only_calls_back(graph: Any) -> bool:
     def is_component(tensor: Any) -> bool:
         return source(tensor).op.type == "Placeholder" and id(source(tensor)) not in captured
 
-    calls = [one for one in graph.get_operations() if one.type in CALLBACK_OPS]
+    calls = [one for one in graph.get_operations() if one.type in CALLBACK_NODES]
     return (
         len(calls) == 1
         and all(map(is_component, calls[0].inputs))
@@ -290,7 +290,7 @@ class Recorder:
         self.slices = slices
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
-        self.stages: dict[Any, dict[str, Any]] = {}
+        self.stages: dict[Any, dict[str, Any]] = {}  # by the code of the mapped function; the batch size comes later
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
@@ -455,7 +455,8 @@ class Recorder:
     def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:
         """Return the call of `Dataset.map` whose function makes a callback; None if the callback is made elsewhere.
 
-        TensorFlow traces the function while `map` is called, so the program's line is above it on the stack.
+        TensorFlow traces the function while `map` is called, so the program's line is above it on the stack. A function
+        that several calls map has the stage of the first one.
         """
         while frame is not None:
             given = frame.f_locals if frame.f_code.co_filename.endswith(DATASET_OPS) else {}
@@ -482,12 +483,12 @@ class Recorder:
         return None
 
     def watch_batches(self, dataset_ops: ModuleType) -> None:
-        """Note the size of batches that are made of what a map returns, if the map only calls a callback."""
+        """Record the size that `batch` of a mapped dataset gets, the last one, if the map only calls its callback."""
         original = dataset_ops.DatasetV2.batch
 
         @functools.wraps(original)
         def wrapper(dataset: Any, batch_size: Any, *arguments: Any, **named: Any) -> Any:
-            with suppress(Exception):  # the size is in a graph, or this is another TensorFlow: then it is not known
+            with suppress(Exception):  # a size that is a symbolic tensor, or another TensorFlow: it is not recorded
                 function = getattr(dataset, "_map_func", None)
                 stage = self.stages.get(getattr(getattr(function, "_func", None), "__code__", None))
                 if stage is not None and only_calls_back(function.function.graph):  # type: ignore[union-attr]
@@ -679,7 +680,8 @@ VARIABLE = "PYOPBENCH_RECORD"
 PROGRAM = "PYOPBENCH_PROGRAM"
 """That of what else is asked for, JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`, `trace`"""
 
-DATASETS = "tensorflow.python.data.ops.dataset_ops"
+DATASET_OPS_MODULE = "tensorflow.python.data.ops.dataset_ops"
+"""Where TensorFlow 2 defines `Dataset.batch`."""
 SCRIPT_OPS = "tensorflow.python.ops.script_ops"
 """Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
 
@@ -729,12 +731,12 @@ def wait_for_tensorflow() -> Recorder:
             recorder.waits.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
 
     def watch_batches(module: ModuleType) -> None:
-        with suppress(AttributeError):  # as above; then callbacks are not moved behind batches
+        with suppress(AttributeError):  # as above; then no batch is moved before a map
             recorder.watch_batches(module)
 
     wrap: dict[str, Callable[[ModuleType], None]] = {SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}
     if recorder.keeper is not None:
-        wrap[DATASETS] = watch_batches
+        wrap[DATASET_OPS_MODULE] = watch_batches
     if watch is not None:
         wrap |= {LISTS: watch.watch_losses, VARIABLES: watch.watch_weights}
     sys.meta_path.insert(0, _Finder(wrap))

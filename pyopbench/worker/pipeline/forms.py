@@ -38,6 +38,9 @@ Arrangements: TypeAlias = Iterator[tuple[Arrangement, Build | str]]
 SAME_BRIDGE = ("py_func",)
 """What makes the same op in a graph as another variant that is measured: `tf.compat.v1.py_func` as numpy_function."""
 
+PARALLEL_EFFORT = 0.1
+"""What parallel calls take beyond one line: at the same speed, a single call at a time is simpler."""
+
 BATCH_PORT_EFFORT = 0.5
 """What the port of a batch takes beyond that of an element."""
 
@@ -106,7 +109,7 @@ def arrange_batch_body(context: PipelineContext) -> Arrangements:
 
 
 def arrange_batch_loop(context: PipelineContext) -> Arrangements:
-    """Yield one callback that goes through a batch in a loop; of the usual batch, also several calls at once."""
+    """Yield one callback that goes through a batch in a loop; for the usual batch size, also with parallel calls."""
     for batch in context.settings.batch:
         code = f"ds.batch({batch}).map(loop_over_batch)"
         arrangement = Arrangement("batch_loop", "batch", code, batch=batch, extra_effort=size_effort(batch))
@@ -114,7 +117,7 @@ def arrange_batch_loop(context: PipelineContext) -> Arrangements:
     batch = usual_batch(context.settings)
     if batch and AUTOTUNE in context.settings.parallel:
         code = f"ds.batch({batch}).map(loop_over_batch, num_parallel_calls=tf.data.AUTOTUNE)"
-        effort = size_effort(batch) + 0.1
+        effort = size_effort(batch) + PARALLEL_EFFORT
         several = Arrangement("batch_loop", "batch", code, AUTOTUNE, batch, extra_effort=effort)
         yield several, _batch_builder(context, several)
 

@@ -803,7 +803,7 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
     Args:
         request: `op`, `variant` (the current callback), `size`, `dtype` (each None for the usual one), `parallel`,
             `batch`, `deterministic`, `processes`, `private_threads`, `step_seconds`, `step_elements`, `placement`,
-            `elements`, None for as many as is usual, and `forms` and `variants`, those to choose from, empty for all.
+            `elements`, None for as many as is usual, and `forms` and `variants`, those to measure, None for all.
         emit: sends an event.
     """
     try:
@@ -824,11 +824,11 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": describe_error(error)}
     elements, op = context.elements, context.elements.op
-    forms, variants = ({*request[name]} for name in ("forms", "variants"))
+    forms, variants = request["forms"], request["variants"]
     arranged = [
         (one, build)
         for one, build in arrange_all(context)
-        if one.form in (forms or FORMS) and (not variants or one.variant in {"", *variants})
+        if (forms is None or one.form in forms) and (variants is None or one.variant in {"", *variants})
     ]
     there = [one for one, build in arranged if callable(build)]
     counts = (1, *thread_counts(context.settings.processes))

@@ -24,43 +24,43 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return made
 
 
-def called(*inputs: Any) -> Any:
+def call_back(*inputs: Any) -> Any:
     return tf.numpy_function(lambda *arrays: np.float32(sum(arrays)), list(inputs), tf.float32)
 
 
-def cropped(x: Any) -> Any:
-    one = called(x)
+def with_shape(x: Any) -> Any:
+    one = call_back(x)
     one.set_shape([])
     return {"x": one, "y": x}
 
 
 @pytest.mark.parametrize(
-    ("function", "is_moved"),
+    ("function", "is_recorded"),
     [
-        (lambda x, y: (called(x), y), True),
-        (lambda x, y: called(y, x), True),
-        (lambda x, y: (cropped(x), y), True),
-        (lambda x, y: (called(x) + 1.0, y), False),
-        (lambda x, y: (called(2.0 * x), y), False),
-        (lambda x, y: (called(x, OFFSET), y), False),
-        (lambda x, y: (called(x), called(y)), False),
-        (lambda x, y: (called(x), 2.0 * y), False),
-        (lambda x, y: (called(x), OFFSET), False),
+        (lambda x, y: (call_back(x), y), True),
+        (lambda x, y: call_back(y, x), True),
+        (lambda x, y: (with_shape(x), y), True),
+        (lambda x, y: (call_back(x) + 1.0, y), False),
+        (lambda x, y: (call_back(2.0 * x), y), False),
+        (lambda x, y: (call_back(x, OFFSET), y), False),
+        (lambda x, y: (call_back(x), call_back(y)), False),
+        (lambda x, y: (call_back(x), 2.0 * y), False),
+        (lambda x, y: (call_back(x), OFFSET), False),
     ],
 )
 def test_only_a_map_that_does_nothing_else_gets_batches(
-    recorder: Recorder, function: Callable[..., Any], *, is_moved: bool
+    recorder: Recorder, function: Callable[..., Any], *, is_recorded: bool
 ) -> None:
     stage: dict[str, Any] = {}
     recorder.stages[function.__code__] = stage
     mapped = tf.data.Dataset.from_tensor_slices((tf.range(6.0), tf.range(6.0))).map(function)
     assert len(list(mapped.batch(4))) == 2
-    assert stage == ({"batch": 4} if is_moved else {})
+    assert stage == ({"batch": 4} if is_recorded else {})
 
 
 def test_a_batch_of_another_dataset_is_not_noted(recorder: Recorder) -> None:
     def function(x: Any) -> Any:
-        return called(x)
+        return call_back(x)
 
     stage: dict[str, Any] = {}
     recorder.stages[function.__code__] = stage
@@ -69,9 +69,9 @@ def test_a_batch_of_another_dataset_is_not_noted(recorder: Recorder) -> None:
     assert stage == {}
 
 
-def test_a_size_that_is_in_a_graph_changes_nothing(recorder: Recorder) -> None:
+def test_a_symbolic_batch_size_is_not_recorded(recorder: Recorder) -> None:
     def function(x: Any) -> Any:
-        return called(x)
+        return call_back(x)
 
     @tf.function
     def total(size: Any) -> Any:

@@ -143,7 +143,7 @@ def test_what_is_planned_is_prepared_checked_and_timed() -> None:
         "processes": 2,
         "private_threads": 0,
     }
-    request = {**asked, **ON_CPU, "elements": None, "forms": [], "variants": []}
+    request = {**asked, **ON_CPU, "elements": None, "forms": None, "variants": None}
     answer = describe_pipelines(request, lambda event: None)
     chosen = describe_pipelines(request | {"forms": ["map", "port"], "variants": ["native"]}, lambda event: None)
     assert [one["form"] for one in chosen["plan"]["arrangements"]] == ["map", "map", "port"]
