@@ -228,7 +228,7 @@ def test_the_batch_that_follows_a_map_is_moved_before_it(code: str, expected: st
         f"ds = {LAMBDA}.batch(**n)",
         "def h(a):\n    return tf.numpy_function(f, [a], tf.float32)\nds = ds.map(h).batch(n)\ne = e.map(h)",
         f"{SHAPED.replace('(3, m)', 'a.shape')}\nds = ds.map(h).batch(n)",
-        "def g(a):\n    return tf.numpy_function(f, [a], tf.float32)\ndef h(a):\n    return g(a)\nds = ds.map(h).batch(n)",
+        "def g(a):\n    return tf.numpy_function(f, [a], t)\ndef h(a):\n    return g(a)\nds = ds.map(h).batch(n)",
         "@tf.numpy_function(Tout=t)\ndef f(a):\n    return a\nds = ds.map(f).batch(n)",
     ],
 )
