@@ -506,13 +506,13 @@ CALLS_PER_STEP = Option(
 )
 STEP_SECONDS = Option(
     "step_seconds",
-    "How long such a step takes, to see what a port saves of it.",
+    "How long such a step takes with its waits for input, to see what a port saves of it.",
     "MS",
     JUDGING,
     float,
     flags=("--step-ms",),
     read=_seconds,
-    python="how long such a step takes, in seconds.",
+    python="how long such a step takes with its waits for input, in seconds.",
 )
 REQUIRES = Option(
     "requires",
@@ -764,8 +764,8 @@ PIPELINE = (
     replace(BASELINE, python="the variant that is the current callback; None as for `run`."),
     replace(
         STEP_SECONDS,
-        help="How long a training step takes if its input is ready.",
-        python="how long a training step takes if its input is ready, in seconds.",
+        help="How long a training step takes if its input is ready; record prints it.",
+        python="how long a training step takes if its input is ready, so without waits for it, in seconds.",
     ),
     Option(
         "step_elements",
