@@ -84,7 +84,7 @@ def test_a_bad_name_ends_at_once_with_what_is_legal(
     lines = ended.err.splitlines()
     assert lines[0] == f"error: {what}"
     labels = [line.split(":")[0].strip() for line in lines[1:]]
-    assert labels == (["received", "next"] if what == "not a size" else ["received", "legal", "next"])
+    assert labels == ["received", "legal", "next"]
 
 
 @pytest.mark.usefixtures("_no_worker")
