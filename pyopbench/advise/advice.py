@@ -17,6 +17,8 @@ from pyopbench.advise.turns import Realised, Share
 from pyopbench.find.usage import Usage
 
 PATCH = "change.patch"
+WITHDRAWN_PATCH = "withdrawn.patch"
+"""The last change that gave the same results and was not shown to make the program faster."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Withdrawn:
         why: it is not made.
         promised: share of a step that it was predicted to save.
         realised: what it saved, if it was the only change; None if that was not timed.
+        together: what it saved with changes of other callbacks, if it was timed only with these.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Withdrawn:
     why: str
     promised: Share | None = None
     realised: Realised | None = None
+    together: Realised | None = None
 
 
 @dataclass
@@ -64,6 +68,8 @@ class Advice:
         patch: the file that `git apply` takes; None without a change.
         constants: for each callback that is changed, the values of the program that its port contains, by their
             expressions, and whether the patched program checks each.
+        withdrawn_constants: likewise for each callback that `withdrawn.patch` changes.
+        lacked_time: did the budget end the runs of changes, or leave some untried?
         tried: names of the callbacks whose changes `realised` is about.
         ended: `steps` or `seconds` if the recording was ended before the program was done.
     """
@@ -79,8 +85,16 @@ class Advice:
     loss_difference: float = math.nan
     patch: Path | None = None
     constants: dict[str, dict[str, bool]] = field(default_factory=dict)
+    withdrawn_constants: dict[str, dict[str, bool]] = field(default_factory=dict)
+    lacked_time: bool = False
     tried: tuple[str, ...] = ()
     ended: str = ""
+
+    @property
+    def withdrawn_patch(self) -> Path | None:
+        """The patch of the last change that was withdrawn after it was timed; None if there is none."""
+        path = self.folder / WITHDRAWN_PATCH
+        return path if self.withdrawn and path.exists() else None
 
     @property
     def promised(self) -> Share | None:
@@ -101,6 +115,8 @@ class Advice:
             "loss_difference": self.loss_difference,
             "patch": self.patch is not None,
             "constants": self.constants,
+            "withdrawn_constants": self.withdrawn_constants,
+            "lacked_time": self.lacked_time,
             "tried": list(self.tried),
         }
 
@@ -116,4 +132,6 @@ class Advice:
         self.loss_difference = math.nan if difference is None else float(difference)
         self.patch = self.folder / PATCH if stored["patch"] else None
         self.constants = stored.get("constants", {})
+        self.withdrawn_constants = stored.get("withdrawn_constants", {})
+        self.lacked_time = stored.get("lacked_time", False)
         self.tried = tuple(stored["tried"])

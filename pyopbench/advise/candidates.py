@@ -269,10 +269,18 @@ def _promised_share(callback: Callback, step: Step, candidate: Candidate, today:
     return Share(min(max(value, low), high), low, high)
 
 
+def throughput_ratio(candidate: Candidate) -> tuple[float, float, float]:
+    """Return how many times as many elements a second an arrangement makes as the program's own map, with an interval.
+
+    What takes a share `s` less time per element makes `1 / (1 - s)` times as many.
+    """
+    value, least, most = (1 / max(1 - one, 1e-9) for one in (candidate.saved, candidate.low, candidate.high))
+    return value, least, most
+
+
 def throughput_text(callback: Callback, candidate: Candidate) -> str:
     """Return the throughput of an arrangement relative to the map that the program has, in words."""
-    least, most = (1 / max(1 - one, 1e-9) for one in (candidate.low, candidate.high))
-    times = formatting.ratio_interval(1 / max(1 - candidate.saved, 1e-9), least, most)
+    times = formatting.ratio_interval(*throughput_ratio(candidate))
     calls = parallel_text(1 if callback.stage is None else callback.stage.parallel)
     compared = f"as many elements a second as the map with num_parallel_calls={calls}"
     return f"{variant_text(candidate.variant)}: {times} {compared}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pyopbench.advise.advice import Advice, Row
+from pyopbench.advise.advice import WITHDRAWN_PATCH, Advice, Row, Withdrawn
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised, Share
@@ -29,6 +29,7 @@ from pyopbench.store.strict_json import storable, without_nan
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
 COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
+ALL_CHANGES = "all changes"
 NONE, MINUS = "–", "−"
 
 NOTICEABLE_SECONDS = 1.0
@@ -41,15 +42,12 @@ OBSTACLES: Mapping[Obstacle, str] = {
         "the results would change."
     ),
     "not_measured": "{} could not be measured: mend what the reasons name, and run advise again.",
-    "withdrawn": (
-        "For {}, changes were tried and withdrawn, because the program was not shown to be faster: if the runs vary or "
-        "no time was left, run advise again with a larger --budget on an idle machine."
-    ),
+    "withdrawn": "For {}, changes were tried and withdrawn, because the program was not shown to be faster{}.",
     "differs": "For {}, changes were withdrawn, because the program failed or gave other results: see the reasons.",
     "no_gain": "For {}, no change that advise can make is worth it.",
 }
 """Obstacle -> what to do about callbacks that are left alone because of it; the reasons have the details. The second
-gap of `no_port` is for what is at stake."""
+gap of `no_port` is for what is at stake, that of `withdrawn` for what would help."""
 
 
 def table_title(advice: Advice) -> str:
@@ -66,19 +64,19 @@ def rows(advice: Advice) -> list[tuple[str, ...]]:
         found.append(_cells(advice, row))
         for one in advice.withdrawn:
             if one.name == row.callback.name:
-                shares = share_text(one.promised), realised_text(one.realised)
+                shares = share_text(one.promised), withdrawn_text(one)
                 found.append(("withdrawn:", "", "", variant_text(one.variant), *shares))
     if advice.patch is not None and len(advice.tried) > 1:
-        found.append(("all changes", "", "", "", share_text(advice.promised), realised_text(advice.realised)))
+        found.append((ALL_CHANGES, "", "", "", share_text(advice.promised), realised_text(advice.realised)))
     return found
 
 
 def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
-    name, shown = row.callback.name, NONE
-    if row.answer.is_change and advice.tried == (name,):
+    shown = NONE
+    if row.answer.is_change and advice.tried == (row.callback.name,):
         shown = realised_text(advice.realised)
     elif row.answer.is_change:
-        shown = share_text(advice.gains.get(name))
+        shown = share_text(advice.gains.get(row.callback.name))
     return (
         row.callback.title,
         row.callback.where,
@@ -109,10 +107,16 @@ def realised_text(found: Realised | None) -> str:
     return share_text(Share(found.saved, found.low, found.high))
 
 
+def withdrawn_text(one: Withdrawn) -> str:
+    """Return what a change saved that was withdrawn, if need be with others: `1% (−2% to 3%), together`."""
+    return f"{realised_text(one.together)}, together" if one.together is not None else realised_text(one.realised)
+
+
 def headline(advice: Advice) -> str:
     """Return what to do, in a sentence."""
     if not advice.rows and advice.ended:
-        return "The program called no callback before it was ended: use more --steps, --seconds or --budget."
+        more = "--steps" if advice.ended == "steps" else "--seconds, or a larger --budget"
+        return f"The program called no callback before it was ended: use more {more}."
     if not advice.rows:
         return "The program called no callback: there is nothing to do."
     if advice.patch is None or advice.realised is None:
@@ -136,9 +140,22 @@ def _obstacles(advice: Advice) -> list[str]:
     """Return why callbacks are left alone and what to do next, with a sentence for each obstacle that occurs."""
     found = Counter(row.answer.obstacle for row in advice.rows)
     stake = f", although up to {formatting.percent(at_stake(advice))} of a {advice.step.unit} could be saved"
+    more = {"no_port": stake, "withdrawn": _remedy(advice)}
     return [
-        text.format(formatting.count(found[key], "callback"), stake) for key, text in OBSTACLES.items() if found[key]
+        text.format(formatting.count(found[key], "callback"), more.get(key, ""))
+        for key, text in OBSTACLES.items()
+        if found[key]
     ]
+
+
+def _remedy(advice: Advice) -> str:
+    """Return what would help to show that the program is faster; empty if the runs show that it is not."""
+    if advice.lacked_time:
+        return ". No time was left for more runs: run advise again with a larger --budget and another --out"
+    timed = [found for one in advice.withdrawn if (found := one.realised or one.together) is not None]
+    if all(one.is_slower for one in timed):
+        return ""
+    return ". If something else kept the machine busy, run advise again on an idle one, with another --out"
 
 
 def at_stake(advice: Advice) -> float:
@@ -155,9 +172,13 @@ def reasons(advice: Advice) -> list[str]:
         found.append("njit needs Numba wherever the program runs")
     if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
         found.append("no time was left to measure what each change saves: use a larger --budget")
-    most = sum(row.shown.most for row in advice.rows if row.callback.name in advice.tried)
-    if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
-        found.append("the runs differ by more than these callbacks take: was the machine busy with something else?")
+    for title, saved, most in savings_beyond_bound(advice):
+        found.append(
+            f"{title}: {formatting.points(saved)} was saved, more than the {formatting.percent(most)} that the "
+            "recording shows as the most, for example because a callback also delayed other work, or because "
+            "something else kept the machine busy in some of the runs"
+        )
+    found += withdrawn_patch_texts(advice)
     if not math.isnan(advice.loss_difference):
         is_random = any(row.answer.is_change and row.callback.draws is not None for row in advice.rows)
         why = " (the random numbers differ, too)" if is_random else ""
@@ -165,18 +186,50 @@ def reasons(advice: Advice) -> list[str]:
     return found
 
 
+def savings_beyond_bound(advice: Advice) -> list[tuple[str, float, float]]:
+    """Return the changes that saved more of a step than the recording shows as the most: title, share saved, most."""
+    if advice.patch is None or advice.realised is None:
+        return []
+    tried = [row for row in advice.rows if row.callback.name in advice.tried]
+    found = [
+        (row.callback.title, advice.gains[row.callback.name].value, row.shown.most)
+        for row in tried
+        if row.callback.name in advice.gains
+    ]
+    title = tried[0].callback.title if len(tried) == 1 else ALL_CHANGES
+    found.append((title, advice.realised.saved, sum(row.shown.most for row in tried)))
+    return [one for one in found if one[1] > one[2]]
+
+
+def withdrawn_patch_texts(advice: Advice) -> list[str]:
+    """Return where the patch of the change is that was last withdrawn for its time, and which constants it contains."""
+    if advice.withdrawn_patch is None:
+        return []
+    rows_in_it = [row for row in advice.rows if row.callback.name in advice.withdrawn_constants]
+    titles = formatting.listing([row.callback.title for row in rows_in_it])
+    what = f"the patch of the last change that gave the same results{f' ({titles})' if titles else ''}"
+    found = [f"`{advice.withdrawn_patch}` is {what} and was not shown to make the program faster"]
+    for row in rows_in_it:
+        copied = _copied_text(advice.withdrawn_constants[row.callback.name])
+        found += [f"{row.callback.title}: `{WITHDRAWN_PATCH}` contains {copied}"] if copied else []
+    return found
+
+
 def constants_text(advice: Advice, row: Row) -> str:
     """Return which constants of a port were copied from the program; empty if there are none."""
-    found = advice.constants.get(row.callback.name, {})
+    copied = _copied_text(advice.constants.get(row.callback.name, {}))
+    return f"{row.callback.title}: {row.answer.port} contains {copied}" if row.answer.is_change and copied else ""
+
+
+def _copied_text(found: Mapping[str, bool]) -> str:
+    """Return copied constants, those first that the patched program checks; empty if there are none."""
     checked, unchecked = ([f"`{text}`" for text, one in found.items() if one is state] for state in (True, False))
     parts = []
     if checked:
         parts.append(f"{formatting.listing(checked)} (checked: the patched program raises an error if one differs)")
     if unchecked:
         parts.append(f"{formatting.listing(unchecked)} (not checked: if one changes, run advise again)")
-    if not row.answer.is_change or not parts:
-        return ""
-    return f"{row.callback.title}: {row.answer.port} contains the current values of {' and of '.join(parts)}"
+    return f"the current values of {' and of '.join(parts)}" if parts else ""
 
 
 def draws_text(row: Row) -> str:
@@ -211,7 +264,7 @@ def explanation() -> str:
         "inputs to ready outputs, plus an allowance for threads. Promised: predicted from the op measured alone and "
         "the callback's time in the program. It is the mean over up to three recordings; its range covers all of them. "
         "Realised: measured in the program, with and without the change alternately, with a 95% interval; if several "
-        "changes stay, also without each of them."
+        "changes stay, also without each. Together: only measured with other changes."
     )
 
 
@@ -286,6 +339,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
                         "why": one.why,
                         "promised": _interval(one.promised),
                         "realised": _realised(one.realised),
+                        "together": _realised(one.together),
                     }
                     for one in advice.withdrawn
                     if one.name == row.callback.name
@@ -297,6 +351,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "realised": _realised(advice.realised),
         "loss_difference": advice.loss_difference,
         "patch": None if advice.patch is None else str(advice.patch),
+        "withdrawn_patch": None if advice.withdrawn_patch is None else str(advice.withdrawn_patch),
     }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from pyopbench.advise import turns
-from pyopbench.advise.advice import PATCH, Advice, Withdrawn
+from pyopbench.advise.advice import PATCH, WITHDRAWN_PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
 from pyopbench.advise.attempt import CALLBACKS, VERSION, Attempt, read_stored
 from pyopbench.advise.body_draws import WITH_DRAWS
@@ -39,8 +39,6 @@ from pyopbench.model.arrangement import AUTOTUNE, read_key
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.open_file import SOURCE, read_bytes
-
-WITHDRAWN = "withdrawn.patch"
 
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""
@@ -139,20 +137,23 @@ class Trial:
             if realised.is_faster:
                 self._accept(numbers, before, after)
                 return
-            write_atomically(self.attempt.folder / WITHDRAWN, self._patch(change))
+            write_atomically(self.attempt.folder / WITHDRAWN_PATCH, self._patch(change))
+            self.advice.withdrawn_constants = self._constants_of(numbers)
             is_slower = realised.is_slower
             why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
             least = min(numbers, key=lambda number: _promise(self.advice.rows[number].answer))
             why += "" if len(numbers) == 1 else " with all changes, of which this one promises the least"
-            alone = realised if len(numbers) == 1 else None
-            self._withdraw(least, why, alone)
+            alone, together = (realised, None) if len(numbers) == 1 else (None, realised)
+            self._withdraw(least, why, alone, together=together)
             self.earlier += before
             self.turns += len(before)
             before = []
             numbers = self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
             if self.attempt.left_seconds() < self._turns_seconds:
                 for number in numbers:
-                    self._withdraw(number, "no time was left to try it without the others")
+                    self.advice.lacked_time = True
+                    together = realised if number != least else None  # that one has another change now
+                    self._withdraw(number, "no time was left to try it without the others", together=together)
                 return
 
     def _note_tried(self, numbers: Sequence[int], realised: Realised, loss: float) -> None:
@@ -188,18 +189,24 @@ class Trial:
         return any("njit" in self.advice.rows[number].answer.variant for number in numbers)
 
     def _withdraw(
-        self, number: int, why: str, realised: Realised | None = None, obstacle: Obstacle = "withdrawn"
+        self,
+        number: int,
+        why: str,
+        realised: Realised | None = None,
+        obstacle: Obstacle = "withdrawn",
+        together: Realised | None = None,
     ) -> None:
         """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
         row = self.advice.rows[number]
         callback, answer = row.callback, row.answer
-        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised))
+        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised, together))
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
         why = f"{answer.text}: withdrawn: {why}"
         left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle=obstacle)
         if answer.rest and self.attempt.left_seconds() < self._turns_seconds:
             others = formatting.listing([variant_text(one.variant) for one in answer.rest])
             left = replace(left, why=f"{left.why}. No time was left to try {others}")
+            self.advice.lacked_time = True
         elif answer.rest:
             left = self._decided_again(number, left)
         self.advice.rows[number] = replace(row, answer=left)
@@ -264,6 +271,9 @@ class Trial:
             self._passed[one.module] = set(passed_constants(code, one))
         return replaced(code, placements, maps)
 
+    def _constants_of(self, numbers: Sequence[int]) -> dict[str, dict[str, bool]]:
+        return {self.advice.rows[number].callback.name: self._constants(number) for number in numbers}
+
     def _constants(self, number: int) -> dict[str, bool]:
         """Return the values of the program that a port contains, and whether the patched program checks each."""
         callback, answer = self.advice.rows[number].callback, self.advice.rows[number].answer
@@ -282,7 +292,10 @@ class Trial:
         while len(after) < MOST_TURNS:
             if len(after) >= LEAST_TURNS:
                 each = (self.attempt.tools.clock() - begun) / len(after)
-                if turns.is_clear(before, after) or each > self.attempt.left_seconds():
+                if turns.is_clear(before, after):
+                    break
+                if each > self.attempt.left_seconds():
+                    self.advice.lacked_time = True
                     break
             number = len(after)
             # The two sides alternate in going first, so that neither always has the colder machine.
@@ -365,7 +378,7 @@ class Trial:
             numbers = [number for number in numbers if number != worst]
             after = without[worst]
             self._note_tried(numbers, turns.realised(before, after), turns.largest_difference(before, after))
-        self.advice.constants = {self.advice.rows[number].callback.name: self._constants(number) for number in numbers}
+        self.advice.constants = self._constants_of(numbers)
         self.advice.patch = self.attempt.folder / PATCH
         write_atomically(self.advice.patch, self._patch(self._change(numbers)))
 

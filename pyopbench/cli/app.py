@@ -52,7 +52,8 @@ class Command:
         panel: of --help.
         help: a line of --help.
         options: in the order of --help.
-        epilog: what stands below the options in --help: exit codes, and what is worth a sentence more.
+        epilog: what stands below the options in --help: what is worth a sentence more.
+        exit_codes: each with its meaning, as --help lists them below the epilog; none if those of all commands will do.
         settings: of Click, on how words are read.
         needs_context: is the handler called with the context of Click, for words that are another command's?
         keeps_what_it_reads: does it keep all that it reads until the end, so that there is little garbage to collect?
@@ -63,16 +64,27 @@ class Command:
     panel: str
     help: str
     options: tuple[Option, ...] = ()
-    epilog: str | None = None
+    epilog: str = ""
+    exit_codes: Mapping[int, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     needs_context: bool = False
     keeps_what_it_reads: bool = False
 
+    @property
+    def whole_epilog(self) -> str | None:
+        """The epilog with the exit codes; None if there is neither."""
+        codes = "; ".join(f"{code} {meaning}" for code, meaning in self.exit_codes.items())
+        title = "Exit codes: " if len(self.exit_codes) > 1 else "Exit code "
+        return " ".join(filter(None, (self.epilog, codes and f"{title}{codes}."))) or None
 
-FLEET_CODES = (
-    "Exit codes: 0 all shards are here; 1 a variant is wrong; 2 bad input; 3 a shard is missing or nothing was "
-    "measured; 130 interrupted."
-)
+
+FLEET_CODES = {
+    0: "all shards are here",
+    1: "a variant is wrong",
+    2: "bad input",
+    3: "a shard is missing or nothing was measured",
+    130: "interrupted",
+}
 GROUPS = {"fleet": (MEASURE, "Measure on many machines, over Dask."), "new": (TRUST, "Write a file to start from.")}
 COMMANDS = (
     Command(
@@ -99,8 +111,11 @@ COMMANDS = (
         MEASURE,
         "Merge the shards of a plan into one run, with the environment of each machine.",
         options.MERGE,
-        "Exit codes: 0 done; 2 shards are missing, doubled, torn (cut off), changed or contradictory; 3 there are "
-        "none.",
+        exit_codes={
+            0: "done",
+            2: "shards are missing, doubled, torn (cut off), changed or contradictory",
+            3: "there are none",
+        },
     ),
     Command(
         "list",
@@ -130,7 +145,8 @@ COMMANDS = (
         "Compile the C++ kernels ahead of a run, for the installed TensorFlow.",
         options.BUILD,
         "Kernels that were compiled before are kept. If TensorFlow has CUDA and nvcc is found, GPU kernels are "
-        "compiled too. Exit code 1: a kernel does not compile.",
+        "compiled too.",
+        {1: "a kernel does not compile"},
     ),
     Command(
         "port",
@@ -138,9 +154,9 @@ COMMANDS = (
         MEASURE,
         "Write a port of your op as source code, with a test against the old function.",
         options.PORT,
-        "The test runs before anything is written, in a process that cannot import pyopbench. Exit codes: 0 written; "
-        "1 the test failed, nothing is written; 2 this function cannot be written as source. "
+        "The test runs before anything is written, in a process that cannot import pyopbench. "
         "With --to custom_op you write the loops of the C++ yourself, so the test does not run.",
+        {0: "written", 1: "the test failed, nothing is written", 2: "this function cannot be written as source"},
     ),
     Command(
         "fleet run",
@@ -148,8 +164,8 @@ COMMANDS = (
         MEASURE,
         "Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run.",
         options.FLEET_RUN,
-        FLEET_CODES,
-        WORDS_OF_RUN,
+        exit_codes=FLEET_CODES,
+        settings=WORDS_OF_RUN,
         needs_context=True,
     ),
     Command(
@@ -158,7 +174,7 @@ COMMANDS = (
         MEASURE,
         "Continue an interrupted fleet run.",
         options.FLEET_RESUME,
-        FLEET_CODES,
+        exit_codes=FLEET_CODES,
     ),
     Command(
         "fleet doctor",
@@ -182,8 +198,8 @@ COMMANDS = (
         "Compare two results: folders of runs, results of asv, files of pytest-benchmark.",
         options.COMPARE,
         "With --axis commit, tf, side or variant, name one result and two labels of that axis: "
-        "`pyopbench compare RESULTS A B --axis tf`. Exit codes: 0 nothing is slower; 1 something is slower; 2 bad "
-        "usage; 3 nothing to compare.",
+        "`pyopbench compare RESULTS A B --axis tf`.",
+        {0: "nothing is slower", 1: "something is slower", 2: "bad usage", 3: "nothing to compare"},
         keeps_what_it_reads=True,
     ),
     Command(
@@ -192,8 +208,8 @@ COMMANDS = (
         JUDGE,
         "Plot results over commits, TensorFlow versions or dates, and find where they changed.",
         options.HISTORY,
-        "A suspected change is confirmed by measuring both sides again, interleaved (--confirm). Exit codes: 0 done; "
-        "1 --confirm or --bisect found a slowdown; 2 bad usage; 3 nothing was timed.",
+        "A suspected change is confirmed by measuring both sides again, interleaved (--confirm).",
+        {0: "done", 1: "--confirm or --bisect found a slowdown", 2: "bad usage", 3: "nothing was timed"},
         keeps_what_it_reads=True,
     ),
     Command(
@@ -202,8 +218,12 @@ COMMANDS = (
         JUDGE,
         "Check stored results against their checksums: which files and lines are unchanged?",
         options.CHECK,
-        "Checksums find what a disk, a copy or an editor changed; they are not signatures. Exit codes: 0 nothing is "
-        "wrong; 1 something was changed, is torn (cut off), missing or there twice; 2 bad input.",
+        "Checksums find what a disk, a copy or an editor changed; they are not signatures.",
+        {
+            0: "nothing is wrong",
+            1: "something was changed, is torn (cut off), missing or there twice",
+            2: "bad input",
+        },
     ),
     Command(
         "schema",
@@ -218,8 +238,8 @@ COMMANDS = (
         LOOK,
         "Find Python callbacks (py_function, numpy_function, py_func) in sources, notebooks and SavedModels.",
         options.SCAN,
-        "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them. Exit "
-        "code 1: with --fail-on new, a callback is not in the baseline.",
+        "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them.",
+        {1: "with --fail-on new, a callback is not in the baseline"},
     ),
     Command(
         "record",
@@ -229,7 +249,7 @@ COMMANDS = (
         options.RECORD,
         "The program keeps its output and its exit code; pyopbench writes to stderr. If the program fails or is "
         "interrupted, what was counted so far is kept.",
-        WORDS_OF_A_PROGRAM,
+        settings=WORDS_OF_A_PROGRAM,
     ),
     Command(
         "advise",
@@ -238,8 +258,14 @@ COMMANDS = (
         "Make a program faster: record it, decide on each callback, try the ports, and write a patch.",
         options.ADVISE,
         "The program runs in copies of its folder (the git repository, or the current folder), several times; your "
-        "files are not touched. If you interrupt it, the same command with --out continues. Exit codes: 0 done; "
-        "1 --check found a callback; 2 bad input; 3 the program failed.",
+        "files are not touched.",
+        {
+            0: "done",
+            1: "--check found a callback",
+            2: "bad input",
+            3: "the program failed",
+            130: "interrupted (the same command with --out continues)",
+        },
         WORDS_OF_A_PROGRAM,
     ),
     Command(
@@ -249,7 +275,8 @@ COMMANDS = (
         "Count copies between host and device per call, by variant, pinning and place of the data.",
         options.PLACEMENT,
         "Nothing is timed. The simulated device needs a C++ compiler and no GPU, and its counts are the same every "
-        "time. Exit code 1: a variant computed a wrong result.",
+        "time.",
+        {1: "a variant computed a wrong result"},
     ),
     Command(
         "copies",
@@ -273,8 +300,8 @@ COMMANDS = (
         "Measure how reliable pyopbench's verdicts and decisions are on this machine.",
         options.CERTIFY,
         "Variants are compared with copies of themselves and with slowed-down ones, and decisions are made several "
-        "times. Later runs on this machine use the figures. Exit code 1: not as good as promised "
-        "(docs/certification.md).",
+        "times. Later runs on this machine use the figures.",
+        {1: "not as good as promised (docs/certification.md)"},
     ),
     Command(
         "new op",
@@ -329,7 +356,7 @@ def make_app(words: Sequence[str] | None = None) -> typer.Typer:
         (groups[group] if group else whole).command(
             name,
             help=command.help,
-            epilog=command.epilog,
+            epilog=command.whole_epilog,
             rich_help_panel=None if group else command.panel,
             context_settings=command.settings,
         )(_taking((*command.options, options.DEBUG) if words is None or name in words else (), _caller(command)))
@@ -416,10 +443,7 @@ def _parameter(option: Option) -> inspect.Parameter:
         shown["min"] = option.least
     if option.completes:
         shown["autocompletion"] = _names_of(option.completes)
-    if option.is_argument:
-        info = typer.Argument(**shown)
-    else:
-        info = typer.Option(*(option.flags or (f"--{option.name.replace('_', '-')}",)), **shown)
+    info = typer.Argument(**shown) if option.is_argument else typer.Option(*option.all_flags, **shown)
     kind: Any = list.__class_getitem__(option.type) if option.is_repeated else option.type
     default = inspect.Parameter.empty if option.is_required else option.default
     annotation = Annotated.__class_getitem__((kind | None if default is None else kind, info))  # type: ignore[attr-defined]

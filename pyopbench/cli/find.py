@@ -269,5 +269,10 @@ def _print_next(number: int, used: usage.Usage, mix: Path, file: Path) -> None:
     body = function_of(Path(site.file), site.body) if site.in_input else ""
     if body:
         words = ["pyopbench", "pipeline", os.path.relpath(body), "--recording", str(file)]
-        say("or measure it in its pipeline (add --program FILE:FUNCTION to use your own dataset):", err)
+        ready, without_waits = used.ready_step_seconds, ""
+        if ready is not None:
+            words += ["--step-ms", f"{1000 * ready:.6g}"]
+            without_waits = "; --step-ms is here the time of a step without its waits for input"
+        own = "add --program FILE:FUNCTION to use your own dataset, else --step-elements with your batch size"
+        say(f"or measure it in its pipeline ({own}{without_waits}):", err)
         err.print(f"  {escape(shlex.join(words))}", soft_wrap=True)

@@ -221,6 +221,16 @@ class Usage:
         waited = min(self.waited_seconds / self.called_seconds, 1.0)
         return InputShare(self.elements, waited, seconds / self.called_seconds)
 
+    @property
+    def ready_step_seconds(self) -> float | None:
+        """Seconds of a step whose input is ready: without waits for it; None if the program only waits, or has none.
+
+        A wait for the first element may begin before the first call, so it may be longer than all calls take.
+        """
+        if not self.elements or not self.called_seconds or self.waited_seconds >= self.called_seconds:
+            return None
+        return (self.called_seconds - self.waited_seconds) / self.elements
+
     def step_of(self, site: SiteUsage) -> Step | None:
         """Return a step, as far as a site is concerned; None where the program takes no elements from iterators."""
         if not self.elements or not self.called_seconds or not site.forward.calls:

@@ -74,12 +74,22 @@ class Option:
         """Return what a handler is called with for what the command line gives.
 
         Raises:
-            BadInput: it cannot be read.
+            BadInput: it cannot be read; the value received begins with the option.
         """
         if given is None or (self.is_repeated and not given):
             return () if self.is_repeated else None
-        value = given if self.read is None else self.read(given)
+        try:
+            value = given if self.read is None else self.read(given)
+        except BadInput as error:
+            if self.is_argument:
+                raise
+            raise error.with_received(f"{self.all_flags[0]} {error.received}") from error
         return tuple(value) if isinstance(value, list) else value
+
+    @property
+    def all_flags(self) -> tuple[str, ...]:
+        """What the option is called on the command line."""
+        return self.flags or (f"--{self.name.replace('_', '-')}",)
 
 
 def _names(what: str) -> Callable[[Sequence[str]], tuple[str, ...]]:
@@ -93,7 +103,7 @@ def read_new_path(text: str) -> Path:
         BadInput: it is empty.
     """
     if not text:
-        raise BadInput("the path is empty", received="--out ''", hint="name a file or folder; . is the current folder")
+        raise BadInput("the path is empty", received="''", hint="name a file or folder; . is the current folder")
     return Path(text)
 
 
@@ -105,10 +115,10 @@ def _seconds(milliseconds: float) -> float:
     return milliseconds / 1000
 
 
-def _one_of(option: str, legal: Sequence[str]) -> Callable[[str], str]:
+def _one_of(*legal: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in legal:
-            raise BadInput(f"no such value of {option}", received=text, legal=", ".join(legal), hint="choose one")
+            raise BadInput("no such value", received=repr(text), legal=", ".join(legal), hint="choose one")
         return text
 
     return read
@@ -123,8 +133,9 @@ def read_numbers(option: str, text: str) -> tuple[int, ...]:
     words = split_some(option, [text]) if text else ()
     if not all(word.isdecimal() or (word.upper() == "AUTOTUNE" and option == "--parallel") for word in words):
         raise BadInput(
-            f"{option} takes whole numbers from 1, separated by commas",
-            received=text,
+            "not a list of numbers",
+            received=repr(text),
+            legal=f"whole numbers from 1{' and AUTOTUNE' if option == '--parallel' else ''}, separated by commas",
             hint="for example --parallel 1,4,AUTOTUNE --batch 1,32",
         )
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
@@ -145,13 +156,20 @@ class Setting:
 
 def _read_count(least: int, text: str) -> int:
     if not re.fullmatch("[0-9]{1,18}", text) or int(text) < least:
-        raise BadInput("not a number for this setting", received=text, hint=f"a whole number from {least}")
+        raise BadInput(
+            "not a number for this setting",
+            received=repr(text),
+            legal=f"a whole number from {least}",
+            hint="docs/commands.md describes each setting",
+        )
     return int(text)
 
 
 def _read_switch(text: str) -> bool:
     if text.lower() not in SWITCHES:
-        raise BadInput("not a value for this setting", received=text, legal="yes, no", hint="for example linearity=yes")
+        raise BadInput(
+            "not a value for this setting", received=repr(text), legal="yes, no", hint="for example linearity=yes"
+        )
     return SWITCHES[text.lower()]
 
 
@@ -200,7 +218,7 @@ def read_settings(legal: Sequence[str], given: Sequence[str] | Mapping[str, Any]
         try:
             values[key] = SETTINGS[key].read(text)
         except BadInput as error:
-            raise BadInput(error.message, received=f"{key}={text}", legal=error.legal, hint=error.hint) from error
+            raise error.with_received(f"{key}={text}") from error
     return values
 
 
@@ -468,7 +486,7 @@ MINIMUM_EFFECT_OPTION = Option(
     JUDGING,
     default=USUAL_EFFECT,
     flags=("--min-effect",),
-    read=partial(parse_share, "--min-effect"),
+    read=parse_share,
     python="the smallest difference that matters, as a share: 0.03 is 3%.",
 )
 MINIMUM_EFFECT_OR_USUAL = replace(
@@ -488,13 +506,13 @@ CALLS_PER_STEP = Option(
 )
 STEP_SECONDS = Option(
     "step_seconds",
-    "How long such a step takes, to see what a port saves of it.",
+    "How long such a step takes with its waits for input, to see what a port saves of it.",
     "MS",
     JUDGING,
     float,
     flags=("--step-ms",),
     read=_seconds,
-    python="how long such a step takes, in seconds.",
+    python="how long such a step takes with its waits for input, in seconds.",
 )
 REQUIRES = Option(
     "requires",
@@ -518,7 +536,7 @@ RUN_SPREAD = Option(
     "Least difference assumed between separate runs of the same code.",
     "SHARE",
     default="3%",
-    read=partial(parse_share, "--run-spread"),
+    read=parse_share,
 )
 
 # Which results, and what is written.
@@ -618,7 +636,7 @@ EXPORT = Option(
     "export",
     f"Print latencies with intervals for a dashboard: {', '.join(DASHBOARDS)}.",
     "FORMAT",
-    read=_one_of("--export", DASHBOARDS),
+    read=_one_of(*DASHBOARDS),
 )
 REPORT = (
     RESULTS,
@@ -746,8 +764,8 @@ PIPELINE = (
     replace(BASELINE, python="the variant that is the current callback; None as for `run`."),
     replace(
         STEP_SECONDS,
-        help="How long a training step takes if its input is ready.",
-        python="how long a training step takes if its input is ready, in seconds.",
+        help="How long a training step takes if its input is ready; record prints it.",
+        python="how long a training step takes if its input is ready, so without waits for it, in seconds.",
     ),
     Option(
         "step_elements",
@@ -834,7 +852,7 @@ HISTORY = (
         "by",
         "commit, tf or date. Default: what the results differ in.",
         "NAME",
-        read=_one_of("--by", ("commit", "tf", "date")),
+        read=_one_of("commit", "tf", "date"),
     ),
     replace(MINIMUM_EFFECT_OPTION, help="Smallest change to list, e.g. 3% or 0.03.", panel=None),
     replace(
@@ -846,7 +864,7 @@ HISTORY = (
         "Share of unchanged series that may raise a false alarm: 5%, 1% or 0.1%.",
         "SHARE",
         default="1%",
-        read=partial(parse_share, "--alarm-rate"),
+        read=parse_share,
     ),
     Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
     Option(
@@ -883,7 +901,7 @@ SCHEMA = (
         "decisions, run or samples (a line of samples.jsonl).",
         "NAME",
         default="decisions",
-        read=_one_of("--of", ("decisions", "run", "samples")),
+        read=_one_of("decisions", "run", "samples"),
     ),
 )
 SCAN = (
@@ -903,7 +921,7 @@ SCAN = (
     replace(
         FAIL_ON,
         help="new: exit code 1 if a callback is not in --baseline. Default: never.",
-        read=_one_of("--fail-on", ("new", "never")),
+        read=_one_of("new", "never"),
     ),
     LIMITS,
     AS_JSON,

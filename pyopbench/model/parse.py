@@ -68,7 +68,8 @@ def parse_size(text: str) -> int:
         raise BadInput(
             "not a size",
             received=repr(text),
-            hint=f"a whole number from 1 to {LARGEST_SIZE:,}; for example size=1e3,1e6",
+            legal=f"a whole number from 1 to {LARGEST_SIZE:,}",
+            hint="for example 1000, 1e3 or 1k",
         )
     return int(number)
 
@@ -85,8 +86,8 @@ def parse_duration(text: str) -> float:
         raise BadInput(
             "not a duration",
             received=repr(text),
-            hint=f"a number with s, m, h or without a unit, above zero and at most {LONGEST_SECONDS:g} seconds; "
-            "for example 90s or 5m",
+            legal=f"a number of seconds, or one with s, m or h; above 0 and at most {LONGEST_SECONDS:g} seconds",
+            hint="for example 90s or 5m",
         )
     return seconds
 
@@ -103,8 +104,8 @@ def parse_bytes(text: str) -> int:
         raise BadInput(
             "not a number of bytes",
             received=repr(text),
-            hint=f"a number above zero, with K, M, G, T or without a unit, and at most {MOST_BYTES >> 40}T; "
-            "for example 8G",
+            legal=f"a number of bytes, or one with K, M, G or T; above 0 and at most {MOST_BYTES >> 40}T",
+            hint="for example 8G",
         )
     return int(number)
 
@@ -120,19 +121,15 @@ def parse_shard(text: str) -> tuple[int, int]:
     if not 1 <= index <= of:
         raise BadInput(
             "not a shard",
-            received=repr(text),
-            hint="I/N with I from 1 to N; "
-            "for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
+            received=f"--shard {text!r}",
+            legal="I/N with I from 1 to N",
+            hint="for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
         )
     return index, of
 
 
-def parse_share(what: str, text: str) -> float:
+def parse_share(text: str) -> float:
     """Return a share of one from `3%` or `0.03`.
-
-    Args:
-        what: the option that it is given to, for the message.
-        text: what was given.
 
     Raises:
         BadInput: not above 0 and below 1.
@@ -141,9 +138,10 @@ def parse_share(what: str, text: str) -> float:
     share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     if not 0 < share < 1:
         raise BadInput(
-            f"not a share for {what}",
+            "not a share",
             received=repr(text),
-            hint="above 0% and below 100%; for example 3%, which is 0.03",
+            legal="above 0% and below 100%",
+            hint="for example 3%, which is 0.03",
         )
     return share
 
@@ -209,7 +207,9 @@ def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
                 legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
                 hint="for example --axis size=1e3,1e6",
             )
-        fields[AXIS_FIELDS[name.strip()]] = (
-            tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else found
-        )
+        try:
+            sizes = tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else ()
+        except BadInput as error:
+            raise error.with_received(repr(text)) from error
+        fields[AXIS_FIELDS[name.strip()]] = sizes or found
     return fields

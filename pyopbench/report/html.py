@@ -12,6 +12,8 @@ from pyopbench.report.sections import Cell
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 """An option of the command line; browsers break lines after each of its hyphens."""
+CODE = re.compile(r"(?<!`)`(?![\s`])([^`\n]*[^`\s])`(?!`)")
+"""Code in a sentence, as messages have it for the terminal too."""
 LONG_WORD = 30
 """Characters that a narrow screen has no room for in a line."""
 SHORT_CELL = 20
@@ -29,6 +31,13 @@ def unbroken(text: str) -> Markup:
         parts += [escape(text[end : found.start()]), Markup('<span class="whole">{}</span>').format(found.group())]
         end = found.end()
     return Markup("").join((*parts, escape(text[end:])))
+
+
+def prose(text: str) -> Markup:
+    """Return sentences, escaped, with what they have in backticks as code; everything else is as from `unbroken`."""
+    parts = CODE.split(text)  # every second one is code
+    shown = (Markup("<code>{}</code>").format(unbroken(one)) if n % 2 else unbroken(one) for n, one in enumerate(parts))
+    return Markup("").join(shown)
 
 
 def breakable(name: str) -> Markup:

@@ -17,7 +17,7 @@ from pyopbench.model import formatting
 from pyopbench.model.printable import printable, printable_values
 from pyopbench.report import vega
 from pyopbench.report.charts.latency import DATA
-from pyopbench.report.html import breakable, field_of, fit, order_of, unbroken, value_of
+from pyopbench.report.html import breakable, field_of, fit, order_of, prose, unbroken, value_of
 from pyopbench.report.markdown import escape, fence
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -53,7 +53,7 @@ def environment(*, autoescape: bool, **filters: Any) -> Environment:
         lstrip_blocks=True,
     )
     found.filters.update(embedded=embedded, packed=packed, fence=fence, moment=formatting.moment)
-    found.filters.update(unbroken=unbroken, breakable=breakable, fit=fit)
+    found.filters.update(unbroken=unbroken, prose=prose, breakable=breakable, fit=fit)
     found.filters.update(field_of=field_of, value_of=value_of, order_of=order_of, **filters)
     return found
 

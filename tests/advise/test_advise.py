@@ -17,15 +17,25 @@ import numpy as np
 import pytest
 
 from pyopbench.advise import advise as module
-from pyopbench.advise.advice import PATCH, Advice
+from pyopbench.advise.advice import PATCH, WITHDRAWN_PATCH, Advice
 from pyopbench.advise.advise import advise, check
 from pyopbench.advise.answers import Answer
 from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Asked, Program, Run
-from pyopbench.advise.report import as_data, at_stake, commands, headline, reasons, rows, share_text, write
-from pyopbench.advise.trial import WITHDRAWN
+from pyopbench.advise.report import (
+    as_data,
+    at_stake,
+    commands,
+    headline,
+    reasons,
+    rows,
+    savings_beyond_bound,
+    share_text,
+    withdrawn_patch_texts,
+    write,
+)
 from pyopbench.advise.turns import Share
 from pyopbench.engine.measure import Listener
 from pyopbench.model import formatting
@@ -407,7 +417,66 @@ def test_ports_that_do_not_make_the_program_faster_are_taken_back(world: World, 
     assert set(answers(advice).values()) == {"leave"}
     assert advice.patch is None
     assert not (world.root / "out" / PATCH).exists()
-    assert (world.root / "out" / WITHDRAWN).exists()
+    assert advice.withdrawn_patch == world.root / "out" / WITHDRAWN_PATCH
+    assert as_data(advice)["withdrawn_patch"] == str(advice.withdrawn_patch)
+
+
+def test_the_reports_name_the_withdrawn_patch_and_the_constants_in_it(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    assert withdrawn_patch_texts(world.advise()) == []
+    world.out = world.root / "again"
+    world.seconds = lambda ports: STEP_SECONDS * (1.5 if ports else 1)
+    advice = world.advise()
+    assert advice.withdrawn_constants == {"first": {}}
+    assert len(withdrawn_patch_texts(advice)) == 1
+    advice.withdrawn_constants = {"first": {"self.std": True, "scale": False}}
+    html = write(advice).read_text()
+    markdown = (advice.folder / "report.md").read_text()
+    for shown in (str(advice.withdrawn_patch), "self.std", "scale"):
+        assert f"<code>{shown}</code>" in html
+        assert shown in markdown
+    assert "`" not in html
+
+
+def test_what_changes_saved_together_is_shown_where_they_were_withdrawn_together(world: World) -> None:
+    world.seconds = lambda ports: STEP_SECONDS * (1.5 if len(ports) == 2 else 1.2 if ports else 1.0)
+    advice = world.advise()
+    assert [one.name for one in advice.withdrawn] == ["second", "first"]
+    second, first = advice.withdrawn
+    assert second.realised is None
+    assert second.together is not None
+    assert second.together.saved == pytest.approx(-0.5, abs=0.02)
+    assert first.together is None
+    assert first.realised is not None
+    assert first.realised.saved == pytest.approx(-0.2, abs=0.02)
+    shown = {row[3]: row[5] for row in rows(advice) if row[0] == "withdrawn:"}
+    assert all("–" not in one.split()[0] for one in shown.values())
+    withdrawn = {one["name"]: one["withdrawn"] for one in as_data(advice)["callbacks"]}
+    assert [one["together"]["value"] for one in withdrawn["second"]] == pytest.approx([second.together.saved])
+    assert as_data(world.advise()) == as_data(advice), "it is read from the folder"
+
+
+def test_changes_that_no_time_was_left_to_try_alone_have_what_they_saved_together(world: World) -> None:
+    world.seconds = lambda ports: STEP_SECONDS * (1.5 if ports else 1.0)
+    advice = world.advise(budget_seconds=100.0)
+    assert [one.name for one in advice.withdrawn] == ["second", "first"]
+    assert [one.together and one.together.is_slower for one in advice.withdrawn] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("factor", "budget_seconds", "lacked_time"),
+    [(1.5, 480.0, False), (1.0, 480.0, False), (1.5, 40.0, False), (1.0, 60.0, True)],
+    ids=["clearly slower", "not clear after all runs", "clearly slower in little time", "no time for more runs"],
+)
+def test_a_larger_budget_is_advised_only_if_time_was_short(
+    world: World, factor: float, budget_seconds: float, lacked_time: bool
+) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.seconds = lambda ports: STEP_SECONDS * (factor if ports else 1)
+    advice = world.advise(budget_seconds=budget_seconds)
+    assert answers(advice) == {"first": "leave", "second": "leave"}
+    assert advice.lacked_time == lacked_time
+    assert ("--budget" in headline(advice)) == lacked_time
 
 
 def test_a_program_that_fails_is_an_error_with_its_last_words(world: World) -> None:
@@ -551,10 +620,28 @@ def test_the_report_has_a_row_for_each_callback_and_the_change(world: World) -> 
 
 def test_a_gain_beyond_what_the_callbacks_take_is_questioned(world: World) -> None:
     world.share = {"first": 0.2, "second": 0.005}
-    assert len(reasons(world.advise())) == 4, "two answers, a question, the losses"
+    advice = world.advise()
+    assert len(reasons(advice)) == 4, "two answers, a note, the losses"
+    ((title, saved, most),) = savings_beyond_bound(advice)
+    assert title == advice.rows[0].callback.title
+    assert (saved, most) == (pytest.approx(0.5, abs=0.01), advice.rows[0].shown.most)
     world.seconds = lambda ports: STEP_SECONDS * (1 - 0.1 * len(ports))
     world.out = world.root / "again"
+    assert savings_beyond_bound(world.advise()) == []
     assert len(reasons(world.advise())) == 3
+
+
+def test_a_gain_of_one_of_several_changes_is_compared_with_what_its_callback_takes(world: World) -> None:
+    """The interval may include the most: the mean is compared."""
+    world.share = {"first": 0.4, "second": 0.1}
+    worth = {"first": 0.1, "second": 0.125}
+    world.seconds = lambda ports: STEP_SECONDS * (1 - sum(worth[name] for name in ports))
+    advice = world.advise()
+    second = advice.rows[1]
+    assert second.shown.most < worth["second"]
+    assert [(title, most) for title, _, most in savings_beyond_bound(advice)] == [
+        (second.callback.title, second.shown.most)
+    ]
 
 
 def test_a_file_of_the_port_that_is_there_already_keeps_the_callback(world: World) -> None:
@@ -566,7 +653,9 @@ def test_no_callback_leaves_nothing_to_do(world: World, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "callbacks_of", lambda usage, kept, original: [])
     advice = world.advise()
     assert rows(replace(advice, rows=[])) == []
-    assert headline(replace(advice, ended="seconds")) != headline(advice), "it may call some later"
+    lines = [headline(replace(advice, ended=ended)) for ended in ("", "steps", "seconds")]
+    assert len({*lines}) == 3, "it may call some later"
+    assert ["--budget" in one for one in lines] == [False, False, True]
     assert world.decided == []
 
 

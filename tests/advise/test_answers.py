@@ -29,6 +29,8 @@ from pyopbench.advise.candidates import (
     least_work_first,
     ports_that_save,
     promised_share,
+    throughput_ratio,
+    throughput_text,
     variant_text,
 )
 from pyopbench.advise.turns import Share
@@ -36,7 +38,8 @@ from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import BaselineFailed
 from pyopbench.judge.pipeline import TrainingStep, judge
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model import formatting
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
 from pyopbench.model.errors import NotRepeatable
 from pyopbench.model.portable import BRIDGE
 
@@ -331,3 +334,23 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     found = decide(replace(CALLBACK, in_input=False), STEP, tmp_path, 1.0, EFFECT)
     assert (found.action, found.obstacle) == ("leave", "not_measured")
     assert found.why.startswith(failed.text())
+
+
+@pytest.mark.parametrize(
+    ("shares", "ratios"),
+    [
+        ((0.5, 0.2, 0.75), (2.0, 1.25, 4.0)),
+        ((0.0, -1.0, 0.9), (1.0, 0.5, 10.0)),
+        ((0.99, 0.9, 1.0), (100.0, 10.0, 1e9)),
+    ],
+)
+def test_less_time_for_an_element_is_more_elements_in_the_same_time(
+    shares: tuple[float, float, float], ratios: tuple[float, float, float]
+) -> None:
+    """By hand: with half of the time for each, twice as many. The throughput is finite even if all of it is saved."""
+    candidate = Candidate(POOL.key, *shares)
+    assert throughput_ratio(candidate) == pytest.approx(ratios)
+    for calls in (1, 7):
+        callback = replace(CALLBACK, stage=Stage("train.py", 5, calls, "parse", 3))
+        assert formatting.ratio_interval(*ratios) in throughput_text(callback, candidate)
+        assert parallel_text(calls) in throughput_text(callback, candidate)

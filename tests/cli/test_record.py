@@ -106,6 +106,23 @@ def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
         assert commands[1][-4:] == ["--calls-per-step", str(calls // 2), "--step-ms", "4000"]
 
 
+@pytest.mark.parametrize(("waited", "step_ms"), [(4.0, ["--step-ms", "2000"]), (8.0, [])])
+def test_the_command_for_the_pipeline_has_the_time_of_a_step_whose_input_is_ready(
+    waited: float, step_ms: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "t.py"
+    program.write_text("def load(path):\n    return path\n")
+    site = SiteUsage(str(program), 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 4.0), in_input=True)
+    site.shapes.append(Shape([{"shape": [6], "dtype": "float32"}], 4, 4.0))
+    used = Usage(10.0, 1, [site], called_seconds=8.0, elements=2, waited_seconds=waited)
+    monkeypatch.setattr(find, "run_and_record", lambda command, file, trace=None: (0, used))
+    recording = str(tmp_path / "r.json")
+    done = CliRunner().invoke(make_app(), ["record", "--out", recording, "--", "python", "t.py"])
+    commands = [line.split() for line in done.stderr.splitlines() if line.startswith("  pyopbench ")]
+    (words,) = (one for one in commands if one[1] == "pipeline")
+    assert words[3:] == ["--recording", recording, *step_ms]
+
+
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
     done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
     assert done.exit_code == 0

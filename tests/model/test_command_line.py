@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import pyopbench
+from pyopbench.cli.app import COMMANDS
 from pyopbench.judge import requirements
 from pyopbench.model import command_line as options
 from pyopbench.model.command_line import SETTINGS, Option, describe_arguments, read_settings
 from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_axes, parse_bytes, parse_duration, parse_share
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Option, ...]]] = {
     "run": (pyopbench.run, options.RUN),
@@ -110,3 +112,33 @@ def test_a_command_names_the_settings_that_it_has() -> None:
     with pytest.raises(BadInput) as refused:
         read_settings(["seed"], ["rounds=2"])
     assert (refused.value.received, refused.value.legal) == ("rounds=2", "seed")
+
+
+def options_read_by(*readers: Any) -> list[Option]:
+    every = {id(one): one for command in COMMANDS for one in command.options}
+    return [one for one in every.values() if getattr(one.read, "func", one.read) in readers]
+
+
+MISTYPED = [
+    *((one, "5x") for one in options_read_by(parse_duration, parse_bytes, parse_share, options.read_numbers)),
+    *((one, ["size=5x"]) for one in options_read_by(parse_axes)),
+    *((one, [f"{key}=5x"]) for one in options_read_by(read_settings) for key in one.read.args[0]),  # type: ignore[union-attr]
+]
+
+
+@pytest.mark.parametrize(("option", "given"), MISTYPED, ids=[f"{one.name} {given}" for one, given in MISTYPED])
+def test_a_mistyped_number_is_refused_with_its_option_the_legal_values_and_an_example(
+    option: Option, given: str | list[str]
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        option.value_of(given)
+    flag, _, value = str(refused.value.received).partition(" ")
+    assert flag in option.all_flags
+    assert value.strip("'") in (given if isinstance(given, list) else [given])
+    assert refused.value.legal
+    assert refused.value.hint
+
+
+def test_the_options_with_units_are_among_those_that_are_tried() -> None:
+    tried = {one.all_flags[0] for one, _ in MISTYPED}
+    assert {"--budget", "--seconds", "--timeout", "--patience", "--memory-limit", "--min-effect", "--axis"} <= tried

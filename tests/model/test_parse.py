@@ -131,11 +131,11 @@ def test_what_is_no_axis_is_refused_with_the_axes_there_are(text: str) -> None:
     assert all(name in str(caught.value.legal) for name in AXIS_FIELDS)
 
 
-@pytest.mark.parametrize(("text", "received"), [("size=0", "'0'"), ("size=abc", "'abc'"), ("size=1,-1", "'-1'")])
-def test_a_bad_size_is_refused(text: str, received: str) -> None:
+@pytest.mark.parametrize("text", ["size=0", "size=abc", "size=1,-1"])
+def test_a_bad_size_is_refused(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_axes([text])
-    assert refused.value.received == received
+    assert refused.value.received == repr(text)
 
 
 @given(st.lists(texts | st.sampled_from(["size=1", "mode=x", "size=0"]), max_size=3))
@@ -158,13 +158,13 @@ def test_nothing_where_something_is_meant_is_refused(values: list[str]) -> None:
 
 @pytest.mark.parametrize(("given", "share"), [("3%", 0.03), ("0.03", 0.03), ("12.5%", 0.125), (".5", 0.5)])
 def test_shares(given: str, share: float) -> None:
-    assert parse_share("--option", given) == pytest.approx(share)
+    assert parse_share(given) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("given", ["", "0", "0%", "1", "100%", "-3%", "3 %%", "x", "3", "nan", "1e-2"])
 def test_what_is_no_share(given: str) -> None:
     with pytest.raises(BadInput) as refused:
-        parse_share("--option", given)
+        parse_share(given)
     assert refused.value.received == repr(given)
 
 
@@ -192,4 +192,4 @@ def test_a_shard_is_a_number_of_so_many(text: str, shard: tuple[int, int]) -> No
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_shard(text)
-    assert refused.value.received == repr(text)
+    assert refused.value.received == f"--shard {text!r}"

@@ -17,6 +17,7 @@ from pyopbench.report.html import (
     field_of,
     fit,
     order_of,
+    prose,
     unbroken,
     value_of,
 )
@@ -45,16 +46,32 @@ def test_options_are_held_together_and_copied_as_they_are(text, markup):
     assert shown(markup) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "markup"),
+    [
+        ("`a < b` and `c`", "<code>a &lt; b</code> and <code>c</code>"),
+        ("use `--budget 5m`", 'use <code><span class="whole">--budget</span> 5m</code>'),
+        ("one ` alone, & two ``", "one ` alone, &amp; two ``"),
+        ("one ` and ` another", "one ` and ` another"),
+        ("`f` of ` <b>", "<code>f</code> of ` &lt;b&gt;"),
+        ("`two\nlines`", "`two\nlines`"),
+    ],
+)
+def test_what_a_sentence_has_in_backticks_is_code(text, markup):
+    assert prose(text) == markup
+
+
 def test_a_name_may_break_after_its_underscores_and_is_copied_as_it_is():
     assert breakable("py_function_numpy") == "py_<wbr>function_<wbr>numpy"
     assert shown(breakable("py_function_numpy")) == "py_function_numpy"
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "--option<img src=x>"])
-@pytest.mark.parametrize("made", [unbroken, breakable])
+@pytest.mark.parametrize("made", [unbroken, prose, breakable])
 def test_what_texts_hold_is_escaped(made, name):
-    assert set(re.findall(r"<\w+", made(name))) <= {"<span", "<wbr"}
-    assert shown(made(name)) == name
+    assert set(re.findall(r"<\w+", made(name))) <= {"<span", "<wbr", "<code"}
+    kept = "" if made is prose else "`"
+    assert shown(made(name)).replace("`", kept) == name.replace("`", kept)
 
 
 @pytest.mark.parametrize(

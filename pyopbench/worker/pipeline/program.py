@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from tensorflow.python.ops import script_ops
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.errors import BadInput, PyopbenchError, Unsupported, WrongResult
+from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.modules import load_file, module_of
 from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
@@ -40,6 +42,41 @@ ARRANGED = "pyopbench_arranged"
 """An attribute of the stage's dataset: if `batch` is called on it, the stage is moved behind the batch."""
 
 Outputs = Callable[[list[Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class BodyCode:
+    """How the body is recognised among the functions that callbacks call.
+
+    Attributes:
+        code: of the function; None if it has none.
+        copied_from: files and lines of the program that its lines were copied from, if an op file has a copy of it.
+    """
+
+    code: types.CodeType | None
+    copied_from: frozenset[tuple[str, int]]
+
+    @classmethod
+    def of(cls, body: Any) -> BodyCode:
+        """Return what the body of an op is recognised by."""
+        code = next(iter(codes_reached(body)), None)
+        own = set() if code is None else _places_of(code)
+        return cls(code, frozenset(found for one in own if (found := place_of_user(one)) is not None and found != one))
+
+    def is_reached_by(self, function: Any) -> bool:
+        """Is the body a function, or one that it calls?"""
+        return any(code == self.code or self._is_copy_of(code) for code in codes_reached(function))
+
+    def _is_copy_of(self, code: types.CodeType) -> bool:
+        lines = {line for _, line in _places_of(code)}
+        parts = Path(code.co_filename).parts
+        return any(
+            line in lines and parts[-len(Path(file).parts) :] == Path(file).parts for file, line in self.copied_from
+        )
+
+
+def _places_of(code: types.CodeType) -> set[tuple[str, int]]:
+    return {(code.co_filename, line) for _, _, line in code.co_lines() if line is not None}
 
 
 @dataclass(frozen=True)
@@ -138,7 +175,7 @@ class Program:
 
     def _begin(self, text: str, elements: Elements) -> None:
         self.text, self._elements = text, elements
-        self._codes = set(codes_reached(elements.op.numpy)[:1])
+        self._body = BodyCode.of(elements.op.numpy)
         self._path, _, self._name = text.rpartition(":")
         self._make = self._load(again=False)
 
@@ -164,7 +201,7 @@ class Program:
     def _made(
         self, change: InMap | InBatches | None, *, keeps_prefetch: bool = False
     ) -> tuple[tf.data.Dataset, _Watch]:
-        watch = _Watch(self._codes, self._elements.dtypes, change, keeps_prefetch=keeps_prefetch)
+        watch = _Watch(self._body, self._elements.dtypes, change, keeps_prefetch=keeps_prefetch)
         with watch.installed():
             dataset = self._make()
         if not isinstance(dataset, tf.data.Dataset):
@@ -276,6 +313,7 @@ class _Watch:
     """Intercepts calls while the user's function makes its dataset, and changes its stage.
 
     Attributes:
+        body: what is looked for.
         stages: maps that call the body.
         others: names of callbacks that do not call the body.
         place: file and line of the stage.
@@ -286,7 +324,7 @@ class _Watch:
     """
 
     def __init__(
-        self, codes: set[Any], dtypes: Sequence[str], change: InMap | InBatches | None, *, keeps_prefetch: bool
+        self, body: BodyCode, dtypes: Sequence[str], change: InMap | InBatches | None, *, keeps_prefetch: bool
     ) -> None:
         self._keeps_prefetch = keeps_prefetch
         self.stages, self.prefetched, self.is_replaced = 0, 0, False
@@ -294,7 +332,7 @@ class _Watch:
         self.place: tuple[str, int] | None = None
         self.calls: int | None = None
         self.batches: list[int] = []
-        self._codes, self._dtypes, self._change = codes, dtypes, change
+        self.body, self._dtypes, self._change = body, dtypes, change
         self._called, self._is_inside = 0, False
         self._originals: dict[str, Any] = {}
         self._instead: Outputs | None = None
@@ -318,9 +356,9 @@ class _Watch:
 
     def _is_body(self, function: Any) -> bool:
         with suppress(Exception):  # it may not be a Python function
-            while isinstance(function, partial):
-                function = function.func
-            return any(code in self._codes for code in codes_reached(function))
+            while isinstance(function, partial) or inspect.ismethod(function):
+                function = function.func if isinstance(function, partial) else function.__func__
+            return self.body.is_reached_by(function)
         return False
 
     def _bridge(self, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -509,5 +547,7 @@ def _no_one_stage(text: str, watch: _Watch) -> BadInput:
         "no stage of your program calls this function in a callback",
         received=f"{text}, whose callbacks are: {others}",
         legal="tf.numpy_function, tf.py_function or tf.compat.v1.py_func in Dataset.map, over your function",
-        hint="make the op from the function that the callback calls, or name the function whose dataset calls it",
+        hint="if the program has changed since advise wrote the op file, run advise again"
+        if watch.body.copied_from
+        else "make the op from the function that the callback calls, or name the function whose dataset calls it",
     )

@@ -115,6 +115,40 @@ def context_of(folder: Path, name: str, text: str = "", body: str = BODY) -> Pip
     return PipelineContext(elements, SETTINGS, Program(OWN_OPS[target.name].program, elements))
 
 
+OWN_BODIES = {
+    "function": ("def own(x):\n    return 3 * x\n\n\nbody = own\n", 1, 2),
+    "method": ("class Own:\n    def of(self, x):\n        return 3 * x\n\n\nbody = Own().of\n", 2, 2),
+    "lambda": ("body = lambda x: 3 * x\n", 1, 1),
+}
+"""Kind -> text of a program, line in it at which the body begins, and lines of the body."""
+LAST_LINE = 5
+"""The line of `BODY` at which its function ends."""
+
+
+def copied_body(file: str, line: int, lines: int) -> str:
+    """Return an op file whose body is a copy of lines of a program, counted from the end of its head."""
+    place = HEAD.count("\n") + line
+    return BODY.replace("OwnOp(", f"OwnOp(copied=(({LAST_LINE + 1 - lines}, {lines}, {file!r}, {place}),), ", 1)
+
+
+@pytest.mark.parametrize("kind", OWN_BODIES)
+def test_the_body_of_an_op_file_that_has_a_copy_of_it_is_found_in_the_program(tmp_path: Path, kind: str) -> None:
+    """As in the op files that `advise` writes."""
+    text, line, lines = OWN_BODIES[kind]
+    program_text = text + PLAIN.replace("scaled, [x]", "body, [x]")
+    for file in ("train_own.py", f"{tmp_path.name}/train_own.py", str(tmp_path / "train_own.py")):
+        context = context_of(tmp_path, "own", program_text, copied_body(file, line, lines))
+        assert running(context, "map parallel=2").check() == (0.0, True)
+        OWN_OPS.clear()
+
+
+@pytest.mark.parametrize(("file", "line"), [("another.py", 1), ("train_own.py", 12)])
+def test_a_function_that_is_elsewhere_is_not_the_one_that_was_copied(tmp_path: Path, file: str, line: int) -> None:
+    text, _, lines = OWN_BODIES["function"]
+    with pytest.raises(BadInput):
+        context_of(tmp_path, "own", text + PLAIN.replace("scaled, [x]", "body, [x]"), copied_body(file, line, lines))
+
+
 def running(context: PipelineContext, key: str) -> RunningProgram:
     arrangements = [one for arrange in FORMS.values() for one, _ in arrange(context)]
     return RunningProgram(next(one for one in arrangements if one.key == key), context)
