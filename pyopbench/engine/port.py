@@ -237,16 +237,18 @@ def _require_passed(result: dict[str, Any], variant: str, target: Target) -> Non
 def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
     """Run the tests of a module in a process where pyopbench cannot be imported.
 
+    It runs in the current folder, because a body may read a file by a relative path.
+
     Returns:
         `passed`, the names of those that did; and where one did not, `failed`, its name, and `error`, what it says.
     """
     answer = folder / "answer.json"
-    command: Sequence[str] = [sys.executable, "-B", str(RUNNER), str(folder), module, str(answer)]
+    command: Sequence[str] = [sys.executable, "-B", str(RUNNER), str(folder.resolve()), module, str(answer)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout_seconds, check=False
+            command, env=environment, capture_output=True, text=True, timeout=timeout_seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return {"passed": [], "failed": module, "error": f"it took longer than {timeout_seconds:g} s"}

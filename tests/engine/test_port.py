@@ -136,6 +136,14 @@ def test_a_test_runs_where_pyopbench_cannot_be_imported(tmp_path: Path) -> None:
     assert (found["failed"], found["error"]) == ("test_b", "ModuleNotFoundError: No module named 'pyopbench'")
 
 
+def test_a_test_reads_relative_paths_as_the_program_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_reads.py").write_text("def test_a():\n    assert open('data.txt').read() == 'x'\n")
+    (tmp_path / "data.txt").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    assert run_test(Path("tests"), "test_reads", 60) == {"passed": ["test_a"]}
+
+
 def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
     (tmp_path / "test_gone.py").write_text("import os\n\nos._exit(3)\n")
     assert run_test(tmp_path, "test_gone", 60)["failed"] == "test_gone"
