@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 
 
 IN_GRAPH = "in_graph"
+NO_WORD = re.compile(r"\W+")
 TEST_SECONDS = 300.0
 
 OUTPUTS = "outputs_of"
@@ -121,6 +123,7 @@ class Answer:
         promised: share of a step of the program that is saved.
         seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
+        tried: how many changes ran once in the program before this one was chosen; 0 if that was not done.
         obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
             written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
     """
@@ -135,6 +138,7 @@ class Answer:
     promised: Share | None = None
     seconds: float | None = None
     folder: str = "port"
+    tried: int = 0
     obstacle: Obstacle = ""
 
     @property
@@ -286,8 +290,7 @@ def _first_written(
         why = f"the best change, {variant_text(best.variant)}, {saves}"
         return replace(left, why=why, promised=best.promised, obstacle="no_gain")
     for candidate in worth:
-        number, promised = candidates.index(candidate), candidate.promised
-        place = f"port-{len(answer.candidates) - len(candidates) + number + 1}"
+        promised, place = candidate.promised, f"port-{re.sub(NO_WORD, '-', candidate.variant)}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
             refused = written

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import io
+import re
 import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,6 +114,8 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
     for change in maps:
         node = _found_map(tree, change.stage)
         is_other = node in changes and changes[node] != change  # another callback of the same map
+        if is_other and (change.moves_batch or changes[node].moves_batch):
+            raise CannotPlace("its `Dataset.map` is used for another callback too, so its `batch` cannot be moved")
         changes[node] = MapChange(change.stage, AUTOTUNE) if is_other else change
     for node, change in changes.items():
         tf = _tensorflow(source, None, node)
@@ -132,7 +135,12 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
                     edits += _batch_axis_edits(source, file, _found(source, one), node, change.stage)
     if imports:
         edits.append(file.added_imports(list(imports)))
-    return _as_before(code, file.replaced(0, len(file.data), edits))
+    after = file.replaced(0, len(file.data), edits)
+    try:
+        ast.parse(after)
+    except SyntaxError as error:
+        raise CannotPlace(f"the changed file cannot be parsed: {error.msg}") from error
+    return _as_before(code, after)
 
 
 def passed_constants(code: bytes, placement: Placement) -> dict[str, str]:
@@ -227,21 +235,36 @@ def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Re
         CannotPlace: no `batch` follows.
     """
     assert isinstance(call.func, ast.Attribute)
+    given = [*call.args, *(one.value for one in call.keywords)]
+    if any(isinstance(one, ast.NamedExpr) for value in given for one in ast.walk(value)):
+        raise CannotPlace("an argument of its `Dataset.map` assigns a name, which `batch` might use")
     above = source.parents.get(call)
     if isinstance(above, ast.Attribute) and above.attr == "batch" and _is_called(source, above):
         begin, end = file.span(call)[1], file.span(source.parents[above])[1]
-        return [_insert_call(file, call.func, file.text(begin, end)), (begin, end, "")]
+        text = file.text(begin, end)
+        if "#" in text:  # a comment stays with the call before it
+            kept, _, text = text.rpartition("\n")
+            text, begin = f"\n{text}", begin + len(kept.encode())
+        return [_insert_call(file, call.func, text), (begin, end, "")]
     statements = _find_batch_statement(source, call)
     if statements is None:
         raise CannotPlace("no `batch` follows its `Dataset.map` in the same expression or the next statement")
     map_statement, batch_statement, batch = statements
+    name = _name(map_statement.targets[0])
+    if name in (_name(one) for value in given for one in ast.walk(value)):
+        raise CannotPlace(f"an argument of its `Dataset.map` uses `{name}`")
     first, second = _span_of_lines(file, map_statement), _span_of_lines(file, batch_statement)
+    if first is None or second is None or first[1] != second[0]:
+        raise CannotPlace("its `Dataset.map` and `batch` are not on lines of their own, one after the other")
     is_whole = batch_statement.value is batch and isinstance(batch_statement, ast.Assign)
-    if is_whole and _name(call.func.value) == _name(map_statement.targets[0]) and first and second:
+    if is_whole and _name(call.func.value) == name:
         return [(first[0], first[0], file.text(*second)), (*second, "")]
     assert isinstance(batch.func, ast.Attribute)
     begin, end = file.span(batch.func.value)[1], file.span(batch)[1]
-    return [_insert_call(file, call.func, file.text(begin, end)), (begin, end, "")]
+    text = file.text(begin, end)
+    if "#" in text:
+        raise CannotPlace("there is a comment in the call of `batch`")
+    return [_insert_call(file, call.func, text.strip()), (begin, end, "")]
 
 
 def _span_of_lines(file: Source, node: ast.stmt) -> tuple[int, int] | None:
@@ -282,6 +305,9 @@ def _find_batch_statement(
     batch = _innermost_call(after.value)
     if batch is None or not isinstance(batch.func, ast.Attribute) or batch.func.attr != "batch" or has_unpacked(batch):
         return None
+    shared = (one.names for one in ast.walk(source.tree) if isinstance(one, ast.Global | ast.Nonlocal))
+    if any(name in names for names in shared):  # a function that is called later may read it
+        return None
     uses = [one for one in ast.walk(after.value) if _name(one) == name]
     return (statement, after, batch) if uses == [batch.func.value] else None
 
@@ -302,9 +328,10 @@ def _insert_call(file: Source, function: ast.Attribute, text: str) -> Replacemen
     """Return the edit that inserts a call into a chain, before a method."""
     begin = file.span(function.value)[1]
     between = file.text(begin, file.span(function)[1])
-    dot = between.rindex(".", 0, len(between) - len(function.attr))
-    if "#" not in between:  # else a parenthesis may be part of a comment
-        dot = between.rfind(")", 0, dot) + 1
+    code = re.sub("#[^\n]*", lambda comment: " " * len(comment[0]), between)
+    dot = code.rindex(".", 0, len(code) - len(function.attr))
+    if "#" not in between:
+        dot = code.rfind(")", 0, dot) + 1
     place = begin + len(between[:dot].encode())
     # After a comment, the dot is on a line of its own, and so is the new call.
     return place, place, text if "#" not in between else text.strip()
@@ -324,6 +351,8 @@ def _batch_axis_edits(
     functions = [one for one in source.scopes(found.node) if one not in outside and not isinstance(one, ast.ClassDef)]
     if stage.function != "<lambda>" and stage.function not in (getattr(one, "name", "") for one in functions):
         raise CannotPlace(f"`{stage.function}`, which is mapped, calls another function, which makes it")
+    if not _is_mapped(call, stage, functions):
+        raise CannotPlace("its `Dataset.map` is called with a variable, so it may map other functions too")
     for function in functions:
         names = [getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(source.tree)]
         name = getattr(function, "name", "")
@@ -337,6 +366,16 @@ def _batch_axis_edits(
                 sizes = "".join(f", {file.text(*file.span(one))}" for one in shape.elts)
                 edits.append((*file.span(shape), f"[None{sizes}]"))
     return edits
+
+
+def _is_mapped(call: ast.Call, stage: Stage, functions: Sequence[ast.AST]) -> bool:
+    """Is the function of a map written in its call, or named there by its own name?"""
+    named = {one.arg: one.value for one in call.keywords}
+    mapped = named.get("map_func") or next(iter(call.args), None)
+    if isinstance(mapped, ast.Lambda):
+        return all(not isinstance(one, ast.Lambda) or one is mapped for one in functions)
+    name = mapped.attr if isinstance(mapped, ast.Attribute) else getattr(mapped, "id", "")
+    return bool(name) and name == stage.function
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:

@@ -7,7 +7,6 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -84,7 +83,7 @@ class Trial:
         for number in numbers:
             if self.advice.rows[number].callback.in_input and self.advice.rows[number].answer.rest:
                 self._choose_change(number)
-        self._try_changes(numbers)
+        self._try_changes([number for number in numbers if self.advice.rows[number].answer.is_change])
         self.attempt.write(result, {"version": VERSION, **self.advice.outcome()})
 
     def _choose_change(self, number: int) -> None:
@@ -94,28 +93,50 @@ class Trial:
         A later change is chosen only if it is faster by more than `LEAST_GAIN` than the best one so far. What the
         chosen one saves is measured afterwards, in other runs.
         """
-        row = self.advice.rows[number]
-        answer, best, fastest, tried = row.answer, row.answer, math.inf, 0
+        row, runs = self.advice.rows[number], list[tuple[float, Answer]]()
+        answer, first, failed = row.answer, row.answer, 0
         while answer.is_change:
             self.advice.rows[number] = replace(row, answer=answer)
-            with suppress(CannotPlace):
-                change = self._change([number])
-                if self._are_compiled([number]):
-                    self._compile(change)
-                run = self._turn(f"once-{_mark(change)}", f"with the change: {answer.text}", change)
-                tried += not run.code
-                seconds = math.inf if run.code else turns.seconds_of(run, run.elements)
-                if seconds < fastest * (1 - LEAST_GAIN):
-                    best, fastest = answer, seconds
+            seconds, why = self._seconds_once(number, answer)
+            if why:
+                failed += 1
+                self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.promised))
+            else:
+                runs.append((seconds, answer))
             if not answer.rest or self.attempt.left_seconds() < self._turns_seconds + self.run_seconds:
                 break
             answer = self._next_best(row.callback, answer)
-        if tried > 1 and math.isfinite(fastest):
-            why = f"of {tried} changes that each ran once in the program, none was over"
-            why = f"{why} {formatting.percent(LEAST_GAIN)} faster than this one. {best.why}"
-            best = replace(best, why=why, candidates=(best.chosen,))  # the others were slower, or there is no time
+        if not runs:
+            why = "none of its changes runs in the program"
+            first = Answer("leave", why, first.candidates, seconds=first.seconds, obstacle="withdrawn")
+        elif len(runs) + failed > 1:
+            fastest, best = runs[0]
+            for seconds, one in runs[1:]:
+                if seconds < fastest * (1 - LEAST_GAIN):
+                    fastest, best = seconds, one
+            others = [one for _, one in sorted(runs, key=lambda run: run[0]) if one is not best]
+            why = f"of {len(runs)} changes that each ran once in the program, none was over"
+            why = f"{why} {formatting.percent(LEAST_GAIN)} faster than this one"
+            why = f"{why}. {best.why}" if best is first else why
+            candidates = tuple(one.chosen for one in (best, *others))
+            first = replace(best, why=why, candidates=candidates, tried=len(runs))
             self.attempt.listener.say(f"{row.callback.title}: chosen: {best.text}")
-        self.advice.rows[number] = replace(row, answer=best)
+        self.advice.rows[number] = replace(row, answer=first)
+
+    def _seconds_once(self, number: int, answer: Answer) -> tuple[float, str]:
+        """Run the program once with a change, and return the seconds of a step and why it cannot be used, if so."""
+        try:
+            change = self._change([number])
+        except CannotPlace as error:
+            return math.nan, error.message
+        if self._are_compiled([number]):
+            self._compile(change)
+        longest = self.run_seconds
+        run = self._turn(f"once-{_mark(change)}", f"with the change: {answer.text}", change)
+        if run.code:
+            self.run_seconds = longest  # it may have been killed after a long time
+            return math.nan, f"the program fails with it, with exit code {run.code}"
+        return turns.seconds_of(run, run.elements), ""
 
     def _try_changes(self, numbers: list[int]) -> None:
         before: list[Run] = []
@@ -203,11 +224,13 @@ class Trial:
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
         why = f"{answer.text}: withdrawn: {why}"
         left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle=obstacle)
-        if answer.rest and self.attempt.left_seconds() < self._turns_seconds:
-            others = formatting.listing([variant_text(one.variant) for one in answer.rest])
+        # Of changes that ran once in the program, the others are slower.
+        rest = () if answer.tried and obstacle == "withdrawn" else answer.rest
+        if rest and self.attempt.left_seconds() < self._turns_seconds:
+            others = formatting.listing([variant_text(one.variant) for one in rest])
             left = replace(left, why=f"{left.why}. No time was left to try {others}")
             self.advice.lacked_time = True
-        elif answer.rest:
+        elif rest:
             left = self._decided_again(number, left)
         self.advice.rows[number] = replace(row, answer=left)
 
@@ -222,7 +245,8 @@ class Trial:
     def _next_best(self, callback: Callback, answer: Answer) -> Answer:
         """Return the next best answer with its files written; from the folder if an interrupted attempt stored it."""
         place = self.attempt.folder / CALLBACKS / callback.name
-        stored = place / f"answer-after-{answer.folder}.json"
+        others = hashlib.sha256(repr([one.variant for one in answer.rest]).encode()).hexdigest()[:8]
+        stored = place / f"answer-after-{answer.folder}-{others}.json"
         if stored.exists():
             return Answer.from_plain(read_stored(stored))
         with self.attempt.listener.busy(f"{callback.title}: writing the next best change"):

@@ -160,7 +160,7 @@ class World:
 
     def written(self, callback: Callback, folder: Path, answer: Answer, candidate: Candidate) -> Answer:
         port = folder / candidate.variant
-        port.mkdir(parents=True)
+        port.mkdir(parents=True, exist_ok=True)
         names = f"{callback.name}_port.py", f"test_{callback.name}_port.py"
         for name in names:
             (port / name).write_text(f"# {callback.name} {candidate.variant}")
@@ -348,6 +348,43 @@ def test_a_change_that_fails_in_the_program_is_not_taken(world: World) -> None:
     world.code = lambda ports: int(ports == {"first"})
     advice = world.advise()
     assert [row.answer.variant for row in advice.rows] == ["njit", ""]
+    assert [(one.variant, one.realised) for one in advice.withdrawn] == [("traced", None)]
+    assert world.ran.count(frozenset({"first"})) == 1
+
+
+def test_if_the_fastest_change_alters_a_loss_the_next_fastest_is_tried(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit", "autograph")
+    times = {"first": 1.0, "first njit": 0.6, "first autograph": 0.5}
+    world.seconds = lambda ports: STEP_SECONDS * times.get(min(ports, default=""), 1)
+    world.loss = lambda ports: 0.6 if "first autograph" in ports else 0.5
+    advice = world.advise()
+    assert [row.answer.variant for row in advice.rows] == ["njit", ""]
+    assert [one.variant for one in advice.withdrawn] == ["autograph"]
+    ran = len(world.ran)
+    assert as_data(world.advise()) == as_data(advice)
+    assert len(world.ran) == ran
+
+
+def test_if_the_fastest_change_does_not_make_the_program_faster_the_slower_ones_are_not_tried(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit")
+    world.seconds = lambda ports: STEP_SECONDS * {"first": 1.2, "first njit": 1.1}.get(min(ports, default=""), 1)
+    advice = world.advise()
+    assert advice.patch is None
+    assert [one.variant for one in advice.withdrawn] == ["njit"]
+
+
+def test_if_no_change_runs_in_the_program_the_callback_is_left_alone(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit")
+    world.code = lambda ports: int(bool(ports))
+    advice = world.advise()
+    assert answers(advice) == {"first": "leave", "second": "leave"}
+    assert [one.variant for one in advice.withdrawn] == ["traced", "njit"]
 
 
 def test_after_a_port_that_changes_a_loss_the_next_one_is_tried_with_the_others(world: World) -> None:

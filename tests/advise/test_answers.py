@@ -141,10 +141,10 @@ def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_c
     measured: Any, tmp_path: Path
 ) -> None:
     answer = measured({PORT.key: 0.1, NJIT.key: 0.3, POOL.key: 0.5}, refuse=(PORT.key,))
-    assert (answer.variant, answer.folder) == (NJIT.key, "port-2")
+    assert (answer.variant, answer.folder) == (NJIT.key, "port-switch-njit")
     assert [one.variant for one in answer.rest] == [POOL.key]
     again = decide_again(CALLBACK, tmp_path, answer, EFFECT)
-    assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-3", ())
+    assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-processes", ())
     assert decide_again(CALLBACK, tmp_path, again, EFFECT).obstacle == "no_gain"
     assert measured({PORT.key: 0.1}, refuse=(PORT.key,)).obstacle == "no_port"
 

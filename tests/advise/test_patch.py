@@ -193,6 +193,10 @@ OF_BATCH = "ds.map(lambda a: f_port.outputs_of([a])[0])"
             "ds = (\n    ds  # all.\n    .batch(n).map(lambda a: f_port.outputs_of([a])[0])\n)",
         ),
         (
+            f"ds = (\n    {LAMBDA}  # loaded (1).\n    .batch(n)  # many\n)",
+            "ds = (\n    ds\n    .batch(n).map(lambda a: f_port.outputs_of([a])[0])  # loaded (1).  # many\n)",
+        ),
+        (
             f"ds = (ds\n    {LAMBDA.removeprefix('ds')}\n    .batch(n)\n)",
             "ds = (ds\n    .batch(n)\n    .map(lambda a: f_port.outputs_of([a])[0])\n)",
         ),
@@ -226,6 +230,11 @@ def test_the_batch_that_follows_a_map_is_moved_before_it(code: str, expected: st
         f"ds = {LAMBDA}\nds = ds.batch(len(ds))",
         f"ds = {LAMBDA}.shuffle(n).batch(n)",
         f"ds = {LAMBDA}.batch(**n)",
+        f"ds = {LAMBDA.removesuffix(')')}, num_parallel_calls=(n := 2)).batch(n)",
+        f"ds = {LAMBDA.removesuffix(')')}, num_parallel_calls=len(ds))\nds = ds.batch(n)",
+        f"ds = {LAMBDA}\n#pyopbench-cell-2\nds = ds.batch(n)",
+        f"def made(ds, fn):\n    fn = {LAMBDA[7:-1]}\n    return ds.map(fn).batch(n)",
+        f"def made():\n    global ds\n    ds = {LAMBDA}\n    return ds.batch(n)",
         "def h(a):\n    return tf.numpy_function(f, [a], tf.float32)\nds = ds.map(h).batch(n)\ne = e.map(h)",
         f"{SHAPED.replace('(3, m)', 'a.shape')}\nds = ds.map(h).batch(n)",
         "def g(a):\n    return tf.numpy_function(f, [a], t)\ndef h(a):\n    return g(a)\nds = ds.map(h).batch(n)",

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -219,11 +219,35 @@ def _call_between(
     return found
 
 
-def only_calls_back(graph: Any) -> bool:
+class MapUse:
+    """How a call of `Dataset.map` in the program is used.
+
+    Attributes:
+        code: that the call is in, which has to live as long as its number is used.
+        maps: how many datasets it made.
+        batched: how many of these could get batches, because `batch` was called on them and their functions only call a
+            callback.
+        size: of the last batch.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.maps = self.batched = self.size = 0
+
+
+USE = "pyopbench_map_use"
+"""Attribute of a mapped dataset."""
+
+
+def only_calls_back(graph: Any, own: Collection[int] = ()) -> bool:
     """Whether the graph of a mapped function only calls one callback, so that the function of a batch can do the same.
 
     Each input of the callback must be a component of the element, and each output of the graph a component or an output
-    of the callback. Ops that no output depends on, such as `tf.print`, are ignored.
+    of the callback. No other op may have state, as `tf.print` and `assign_add` have.
+
+    Args:
+        graph: of the mapped function.
+        own: the numbers (`id`) of the handles of variables to which the recorder adds.
     """
 
     def source(tensor: Any) -> Any:
@@ -232,13 +256,19 @@ def only_calls_back(graph: Any) -> bool:
         return tensor
 
     captured = {id(one) for one in graph.internal_captures}
+    ours = {id(inside) for outside, inside in graph.captures if id(outside) in own}
 
     def is_component(tensor: Any) -> bool:
         return source(tensor).op.type == "Placeholder" and id(source(tensor)) not in captured
 
+    def has_state(operation: Any) -> bool:
+        of_recorder = operation.type == "Timestamp" or any(id(one) in ours for one in operation.inputs)
+        return bool(operation.op_def.is_stateful) and operation.type not in CALLBACK_NODES and not of_recorder
+
     calls = [one for one in graph.get_operations() if one.type in CALLBACK_NODES]
     return (
         len(calls) == 1
+        and not any(map(has_state, graph.get_operations()))
         and all(map(is_component, calls[0].inputs))
         and all(source(one).op is calls[0] or is_component(one) for one in graph.outputs)
     )
@@ -290,7 +320,8 @@ class Recorder:
         self.slices = slices
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
-        self.stages: dict[Any, dict[str, Any]] = {}  # by the code of the mapped function; the batch size comes later
+        self.stages: list[tuple[Any, dict[str, Any], MapUse]] = []
+        self.map_uses: dict[tuple[int, int], MapUse] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
@@ -422,7 +453,7 @@ class Recorder:
                     call = self._describe_call(arguments, named, frame)
                     call["cell"] = cell_text(site.key[0])
                     if site.in_input:
-                        call["stage"] = self._stage(frame)
+                        call["stage"] = self._stage(site, frame)
                     self.keeper.called_with(site, function, call)
             except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
                 self.trouble = repr(error)
@@ -452,11 +483,10 @@ class Recorder:
         package, as_dtype = _package_of(caller), self.script_ops.dtypes.as_dtype
         return describe_call(given.get("inp"), given.get("Tout"), caller.f_code, package, as_dtype)
 
-    def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:
+    def _stage(self, site: Site, frame: FrameType | None) -> dict[str, Any] | None:
         """Return the call of `Dataset.map` whose function makes a callback; None if the callback is made elsewhere.
 
-        TensorFlow traces the function while `map` is called, so the program's line is above it on the stack. A function
-        that several calls map has the stage of the first one.
+        TensorFlow traces the function while `map` is called, so the program's line is above it on the stack.
         """
         while frame is not None:
             given = frame.f_locals if frame.f_code.co_filename.endswith(DATASET_OPS) else {}
@@ -466,8 +496,6 @@ class Recorder:
                     return None
                 calls, function = given.get("num_parallel_calls"), given["map_func"]
                 code = getattr(function, "__code__", None)
-                if code in self.stages:
-                    return self.stages[code]
                 stage = {
                     "file": caller.f_code.co_filename,
                     "cell": cell_text(caller.f_code.co_filename),
@@ -476,26 +504,58 @@ class Recorder:
                     "function": getattr(function, "__name__", ""),
                     "function_line": getattr(code, "co_firstlineno", 0),
                 }
-                if code is not None:
-                    self.stages[code] = stage
+                self.stages.append((site.key, stage, self._map_use(caller)))
                 return stage
             frame = frame.f_back
         return None
 
+    def _map_use(self, caller: FrameType) -> MapUse:
+        """Return what is known about the call of `Dataset.map` that a frame of the program is in."""
+        return self.map_uses.setdefault((id(caller.f_code), caller.f_lasti), MapUse(caller.f_code))
+
     def watch_batches(self, dataset_ops: ModuleType) -> None:
-        """Record the size that `batch` of a mapped dataset gets, the last one, if the map only calls its callback."""
-        original = dataset_ops.DatasetV2.batch
+        """Record whether all datasets that a call of `Dataset.map` makes could get batches, and the size of these."""
+        map_dataset, batch_dataset = dataset_ops.DatasetV2.map, dataset_ops.DatasetV2.batch
 
-        @functools.wraps(original)
-        def wrapper(dataset: Any, batch_size: Any, *arguments: Any, **named: Any) -> Any:
+        @functools.wraps(map_dataset)
+        def map_and_note(dataset: Any, *arguments: Any, **named: Any) -> Any:
+            mapped = map_dataset(dataset, *arguments, **named)
+            with suppress(Exception):  # another TensorFlow: it is not recorded
+                use = self._map_use(self._caller(sys._getframe(1)))
+                use.maps += 1
+                setattr(mapped, USE, use)
+            return mapped
+
+        @functools.wraps(batch_dataset)
+        def batch_and_note(dataset: Any, batch_size: Any, *arguments: Any, **named: Any) -> Any:
             with suppress(Exception):  # a size that is a symbolic tensor, or another TensorFlow: it is not recorded
-                function = getattr(dataset, "_map_func", None)
-                stage = self.stages.get(getattr(getattr(function, "_func", None), "__code__", None))
-                if stage is not None and only_calls_back(function.function.graph):  # type: ignore[union-attr]
-                    stage["batch"] = int(batch_size)
-            return original(dataset, batch_size, *arguments, **named)
+                use = getattr(dataset, USE, None)
+                if use is not None and self._takes_batches(dataset):
+                    use.size = int(batch_size)
+                    use.batched += 1
+                    setattr(dataset, USE, None)  # another `batch` of the same dataset does not count again
+            return batch_dataset(dataset, batch_size, *arguments, **named)
 
-        dataset_ops.DatasetV2.batch = wrapper
+        dataset_ops.DatasetV2.map, dataset_ops.DatasetV2.batch = map_and_note, batch_and_note
+
+    def _takes_batches(self, mapped: Any) -> bool:
+        """Whether the function of a mapped dataset could get batches: elements of other shapes make none."""
+        import tensorflow as tf
+
+        specs = tf.nest.flatten(mapped._input_dataset.element_spec)
+        own = {} if self.flights is None else self.flights.variables
+        handles = {id(one.handle) for one in own.values()}
+        are_alike = all(one.shape.is_fully_defined() for one in specs)
+        return are_alike and only_calls_back(mapped._map_func.function.graph, handles)
+
+    def _add_batches(self) -> None:
+        """Add the size of the batches to each stage whose `map` and whose callback are used with batches alone."""
+        uses: dict[Any, set[int]] = {}
+        for key, _, use in self.stages:
+            uses.setdefault(key, set()).add(id(use))
+        for key, stage, use in self.stages:
+            if len(uses[key]) == 1 and 0 < use.maps == use.batched:
+                stage["batch"] = use.size
 
     def _elements(self) -> float:
         return self.waits.as_dict()["elements"]
@@ -634,6 +694,7 @@ class Recorder:
     def save_all(self) -> None:
         """Write the counts, and what was kept."""
         self.save()
+        self._add_batches()
         if self.keeper is not None and self.keeper.held:
             try:
                 self.keeper.save((self.folder / self.name).with_suffix(".kept"))

@@ -66,7 +66,7 @@ CALL_ROWS = '''
 def call_body(*columns):
     """Return what `{function}` returns for each element of a batch, as a list of arrays with a leading axis."""
     rows = [as_arrays({function}({given})) for arrays in zip(*columns)]
-    return [np.stack(column) for column in zip(*rows)]
+    return [{stacked} for column in zip(*rows)]
 '''
 AS_ARRAYS = '''
 def as_arrays(outputs):
@@ -247,9 +247,13 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         given = arranged.given("[tf.constant(one) for one in arrays]")
     elif arranged.op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
         given = arranged.given("[one if isinstance(one, bytes) else one.copy() for one in arrays]")
-    body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given, stars="*arrays")
     dtypes = [dtype for dtype, _ in facts.outputs]
     is_plain = all(hasattr(np, dtype) for dtype in dtypes)
+    stacked = "np.stack(column)"
+    if not is_plain:  # `np.stack` would cut off zero bytes at the end of text
+        stacked = f"np.array(column, object) if isinstance(column[0], (bytes, str)) else {stacked}"
+    body = CALL_ROWS if key.batch else CALL
+    body = body.format(function=facts.function, given=given, stars="*arrays", stacked=stacked)
     as_arrays = AS_ARRAYS.format(
         array=f"{'' if is_plain else 'one if isinstance(one, (bytes, str)) else '}np.asarray(one, dtype)",
         dtypes=", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype in dtypes),
