@@ -65,6 +65,8 @@ settings.register_profile(
 settings.load_profile("suite")
 keep_bytecode()
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHE / "numba"))
+# Numba compiles in two thirds of the time, and no test compares how fast its code is. With 0 it caches nothing.
+os.environ.setdefault("NUMBA_OPT", "1")
 # Runs of the suite measure nothing, and those of its processes need not wait for each other.
 os.environ["PYOPBENCH_LOCK_FOLDER"] = tempfile.mkdtemp(prefix="pyopbench-locks-")
 atexit.register(shutil.rmtree, os.environ["PYOPBENCH_LOCK_FOLDER"], ignore_errors=True)

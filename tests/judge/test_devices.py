@@ -199,10 +199,14 @@ def test_the_interval_holds_the_true_ratio_as_often_as_it_says(launches: tuple[i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("outliers", [0.0, 0.1])
-@pytest.mark.parametrize("variants", [(1, 1), (5, 1), (5, 5)])
-@pytest.mark.parametrize("spreads", [(0.05, 0.05), (0.02, 0.1)])
-@pytest.mark.parametrize("launches", [2, 3, 8])
+@pytest.mark.parametrize(
+    ("launches", "spreads", "variants", "outliers"),
+    [
+        *((2, (0.05, 0.05), (1, 1), 0.0), (2, (0.02, 0.1), (5, 1), 0.1), (2, (0.02, 0.1), (5, 5), 0.0)),
+        *((3, (0.02, 0.1), (1, 1), 0.0), (3, (0.05, 0.05), (5, 1), 0.0), (3, (0.02, 0.1), (5, 5), 0.1)),
+        *((8, (0.02, 0.1), (1, 1), 0.1), (8, (0.02, 0.1), (5, 1), 0.0), (8, (0.05, 0.05), (5, 5), 0.1)),
+    ],
+)
 def test_few_reports_name_a_device_where_both_are_equal(
     launches: int, spreads: tuple[float, float], variants: tuple[int, int], outliers: float
 ) -> None:

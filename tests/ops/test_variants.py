@@ -278,20 +278,27 @@ def test_what_was_written_for_an_op_is_right(case: Case) -> None:
     assert prepare(case).checked.values <= load_op(case.op).tolerance["float32"]
 
 
+ATTEMPTED = ("sinh", "log_huber", "log_huber_elementwise", "determinant")
+"""Ops of an array, of numbers, of both, and of matrices."""
+ATTEMPTED_OF_DICTS = ("tnp", "traced", "xla", "xla_autograph", "njit")
+"""Variants of `sparse_conv_q`, whose body has Python dicts: for each of these there is another reason."""
+
+
 def test_what_nobody_wrote_for_an_op_is_right_or_says_why_it_cannot_be() -> None:
     """Rebinding fails for Python dicts and for `np.linalg`; elementwise ops work for both."""
     refused: dict[tuple[str, str], Unsupported] = {}
     right = set()
     for case in combinations(attempts=True):
+        is_of_dicts = case.op == "sparse_conv_q" and case.variant in ATTEMPTED_OF_DICTS
+        if not is_of_dicts and case.op not in ATTEMPTED:
+            continue
         try:
             prepare(case)
             right.add((case.op, case.variant))
-        except Unsupported as unsupported:  # noqa: PERF203
+        except Unsupported as unsupported:
             refused[case.op, case.variant] = unsupported
-    assert refused.keys() >= {("determinant", "tnp"), ("sparse_conv_q", "tnp")}
-    assert right >= {
-        (op, variant) for op in ("square", "sinh", "identity", "relu", "double") for variant in ("tnp", "xla")
-    }
+    assert refused.keys() >= {("determinant", "tnp"), *(("sparse_conv_q", one) for one in ATTEMPTED_OF_DICTS)}
+    assert right >= {("sinh", one) for one in ("tnp", "xla", "traced", "njit", "keras_ops")}
     for (op, _), unsupported in refused.items():
         assert unsupported.__cause__ is not None
         assert unsupported.message == explain(unsupported.__cause__, load_op(op))

@@ -179,7 +179,7 @@ def test_values_shapes_and_dtypes_are_those_of_numpy(body: Any, dtype: str) -> N
     require_equal_to_numpy(body, np.array([[3, 1, 2, 0], [0, 2, 1, 3], [1, 1, 4, 4]], dtype))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_histograms_are_those_of_numpy_also_at_the_edges(dtype: str) -> None:
     def body(x: Any, w: Any) -> Any:
         edges = np.array([0.0, 1.0, 2.5, 30.0])
@@ -205,7 +205,10 @@ def test_what_is_reshaped_and_written_to_is_left_to_numba() -> None:
 
 
 def test_of_several_nan_one_is_unique() -> None:
-    require_equal_to_numpy(counted, np.array([[np.nan, 1.0, np.nan], [1.0, np.nan, 2.0]]))
+    def of_rows(x: Any) -> Any:
+        return np.unique(x, return_inverse=True, return_counts=True)
+
+    require_equal_to_numpy(of_rows, np.array([[np.nan, 1.0, np.nan], [1.0, np.nan, 2.0]]))
 
 
 def test_what_is_padded_may_be_empty_only_with_a_value() -> None:

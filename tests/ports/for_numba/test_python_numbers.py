@@ -150,7 +150,7 @@ def wider(x: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16"])
 def test_a_number_that_short_integers_cannot_hold_keeps_its_value_next_to_what_is_wider(dtype: str) -> None:
     require_equal_to_numpy(wider, np.array([1, 2, 3, 100]).astype(dtype))
 

@@ -529,7 +529,7 @@ def test_a_product_of_integers_of_python_is_noted(line: str, notes: tuple[str, .
     [
         "for one in np.unique(labels):\n        total += np.sum(x[labels == one]) ** 2",
         (
-            "for i in range(30):\n        chosen = x[labels == i]\n        if len(chosen) == 0:\n            continue\n"
+            "for i in range(12):\n        chosen = x[labels == i]\n        if len(chosen) == 0:\n            continue\n"
             "        total += chosen.max() - chosen.min()"
         ),
     ],
