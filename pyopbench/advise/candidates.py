@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import statistics
 from collections.abc import Collection
@@ -104,7 +105,16 @@ def ports_of(callback: Callback) -> tuple[str, ...]:
     """
     if callback.draws is not None and not callback.draws.moved:
         return ()
-    return PORTS if callback.kind == "py_function" else PORTS[:2]
+    return PORTS if callback.kind == "py_function" and not _takes_arrays(callback) else PORTS[:2]
+
+
+def _takes_arrays(callback: Callback) -> bool:
+    """Does the body call `numpy()`, which tensors in a graph do not have?"""
+    try:
+        nodes = list(ast.walk(ast.parse(callback.source_text))) if callback.kept is not None else []
+    except SyntaxError:
+        nodes = []
+    return any(isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "numpy" for one in nodes)
 
 
 def bridges_of(callback: Callback) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ class MapChange:
         stage: the call.
         calls: its `num_parallel_calls`, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
         module, package: as in `Placement`.
+        callback_line: of the callback.
         moves_batch: is the `batch` that follows the map moved before it, so that the map gets batches?
     """
 
@@ -81,6 +82,7 @@ class MapChange:
     calls: int
     module: str = ""
     package: str = ""
+    callback_line: int = 0
     moves_batch: bool = False
 
 
@@ -131,7 +133,7 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
         if change.moves_batch:
             edits += _batch_edits(source, file, node)
             for one in placements:
-                if one.module == change.module:
+                if one.line == change.callback_line:
                     edits += _batch_axis_edits(source, file, _found(source, one), node, change.stage)
     if imports:
         edits.append(file.added_imports(list(imports)))

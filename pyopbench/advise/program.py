@@ -21,6 +21,7 @@ from msgspec import Struct
 from pyopbench.advise.notebook import Cells, printed
 from pyopbench.find.notebook import SUFFIX
 from pyopbench.find.record import PROGRAM, environment_of
+from pyopbench.find.scan import ADVICE_FILE, NOT_SOURCES
 from pyopbench.model import formatting
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
@@ -33,7 +34,7 @@ from pyopbench.store.strict_json import parse, problem
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that programs do not need."""
 
-STATE = "advice.json"
+STATE = ADVICE_FILE
 """The file by which output folders of earlier commands are recognised: they are not copied either."""
 
 COPIED_BYTES = 16 * 1024**2
@@ -152,7 +153,7 @@ class Program:
                     yield here / one, False
 
     def _is_copied(self, folder: Path) -> bool:
-        is_known = any((folder / name).exists() for name in ("pyvenv.cfg", STATE))
+        is_known = any((folder / name).exists() for name in NOT_SOURCES)
         return folder.name not in LEFT_OUT and folder not in self.left_out and not is_known
 
     def original(self, file: str, copy: Path) -> str:

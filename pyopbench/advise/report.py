@@ -130,9 +130,13 @@ def headline(advice: Advice) -> str:
         longer, steps = formatting.seconds(found.start_seconds), formatting.count(found.pays_after, "step")
         start = f" It takes {longer} longer to start"
         start += f", so a run is faster only if it has more than {steps}." if found.pays_after else "."
+    whole = ""
+    if found.unit == "step" and math.isfinite(found.after_run_seconds):
+        runs = (formatting.seconds(one) for one in (found.after_run_seconds, found.before_run_seconds))
+        whole = f" A whole run takes {' instead of '.join(runs)}."
     return (
         f"Change {changed}: a {found.unit} takes {after} instead of {before}, {realised_text(found)} less, in "
-        f"{found.runs} runs each.{start}"
+        f"{found.runs} runs each.{whole}{start}"
     )
 
 
@@ -165,7 +169,7 @@ def at_stake(advice: Advice) -> float:
 
 def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
-    found = [f"{row.callback.title}: {row.answer.text}. {row.answer.why}" for row in advice.rows]
+    found = [f"{row.callback.title}: {row.answer.text}. {formatting.capital(row.answer.why)}" for row in advice.rows]
     found += [text for row in advice.rows if (text := draws_text(row))]
     found += [text for row in advice.rows if (text := constants_text(advice, row))]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):

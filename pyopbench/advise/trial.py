@@ -68,7 +68,7 @@ class Trial:
         self.turns = 0
         self.earlier: list[Run] = []
         self.run_seconds = 0.0
-        self._passed: dict[str, set[str]] = {}
+        self._passed: dict[tuple[str, int], set[str]] = {}
 
     def apply(self) -> None:
         """Try the changes in the program, withdraw those that do not work out, and write the patch."""
@@ -82,16 +82,20 @@ class Trial:
         numbers = self._placeable(changed)
         for number in numbers:
             if self.advice.rows[number].callback.in_input and self.advice.rows[number].answer.rest:
-                self._choose_change(number)
+                self._choose_change(number, _runs_for_each(len(numbers)))
         self._try_changes([number for number in numbers if self.advice.rows[number].answer.is_change])
         self.attempt.write(result, {"version": VERSION, **self.advice.outcome()})
 
-    def _choose_change(self, number: int) -> None:
+    def _choose_change(self, number: int, reserved_runs: int) -> None:
         """Run the program once with each change of a callback in an input pipeline while there is time, and choose one.
 
         In the program, arrangements compete for cores with the training step, which measuring them alone cannot show.
         A later change is chosen only if it is faster by more than `LEAST_GAIN` than the best one so far. What the
         chosen one saves is measured afterwards, in other runs.
+
+        Args:
+            number: of the callback.
+            reserved_runs: for which time has to be left, beside those before and after the change.
         """
         row, runs = self.advice.rows[number], list[tuple[float, Answer]]()
         answer, first, failed = row.answer, row.answer, 0
@@ -103,7 +107,8 @@ class Trial:
                 self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.promised))
             else:
                 runs.append((seconds, answer))
-            if not answer.rest or self.attempt.left_seconds() < self._turns_seconds + self.run_seconds:
+            needed = self._turns_seconds + (1 + reserved_runs) * self.run_seconds
+            if not answer.rest or self.attempt.left_seconds() < needed:
                 break
             answer = self._next_best(row.callback, answer)
         if not runs:
@@ -117,7 +122,7 @@ class Trial:
             others = [one for _, one in sorted(runs, key=lambda run: run[0]) if one is not best]
             why = f"of {len(runs)} changes that each ran once in the program, none was over"
             why = f"{why} {formatting.percent(LEAST_GAIN)} faster than this one"
-            why = f"{why}. {best.why}" if best is first else why
+            why = f"{why}. {formatting.capital(best.why)}" if best is first else why
             candidates = tuple(one.chosen for one in (best, *others))
             first = replace(best, why=why, candidates=candidates, tried=len(runs))
             self.attempt.listener.say(f"{row.callback.title}: chosen: {best.text}")
@@ -238,7 +243,7 @@ class Trial:
         callback = self.advice.rows[number].callback
         again = self._next_best(callback, self.advice.rows[number].answer)
         if not again.is_change:
-            return replace(left, why=f"{left.why}. {again.why[:1].upper()}{again.why[1:]}")
+            return replace(left, why=f"{left.why}. {formatting.capital(again.why)}")
         self.attempt.listener.say(f"{callback.title}: {again.text}")
         return again
 
@@ -263,17 +268,16 @@ class Trial:
         """Return the files that some changes change or add, by path from the root."""
         files: dict[str, bytes] = {}
         by_file: dict[str, tuple[list[Placement], list[MapChange]]] = {}
-        for number in numbers:
-            row = self.advice.rows[number]
-            callback, answer = row.callback, row.answer
+        for number, answer in self._with_shared_files(numbers).items():
+            callback = self.advice.rows[number].callback
             assert callback.kept is not None
             folder = Path(callback.file).parent
             for name in filter(None, (answer.port, answer.test)):
                 path = folder / name
                 if os.path.lexists(self.attempt.program.root / path):
                     raise CannotPlace(f"the file {path.as_posix()} already exists")
-                written = self.attempt.folder / CALLBACKS / callback.name / answer.folder / name
-                files[path.as_posix()] = read_bytes(written, SOURCE)
+                if path.as_posix() not in files:
+                    files[path.as_posix()] = self._written(number, name)
             if answer.port:
                 by_file.setdefault(callback.file, ([], []))[0].append(
                     _placement(callback, answer, files[(folder / answer.port).as_posix()].decode())
@@ -283,16 +287,37 @@ class Trial:
                 by_file.setdefault(change.stage.file, ([], []))[1].append(change)
         for file, (placements, maps) in by_file.items():
             content = read_bytes(self.attempt.program.root / file, SOURCE)
-            edit = partial(self._edit, placements, maps)
+            edit = partial(self._edit, file, placements, maps)
             files[file] = edited(content, edit) if is_notebook(file) else edit(content)
-            for one in placements:
-                if self._passed[one.module]:
-                    files[(Path(file).parent / f"{one.module}.py").as_posix()] += REQUIRE_VALUES_SOURCE.encode()
+            compared = {one.module for one in placements if self._passed[file, one.line]}
+            for module in sorted(compared):
+                port = (Path(file).parent / f"{module}.py").as_posix()
+                if not files[port].endswith(REQUIRE_VALUES_SOURCE.encode()):  # for a callback in another file
+                    files[port] += REQUIRE_VALUES_SOURCE.encode()
         return files
 
-    def _edit(self, placements: Sequence[Placement], maps: Sequence[MapChange], code: bytes) -> bytes:
+    def _with_shared_files(self, numbers: Sequence[int]) -> dict[int, Answer]:
+        """Return the answers of callbacks; those in a folder whose ports are the same text have one file together."""
+        found: dict[int, Answer] = {}
+        first: dict[tuple[Path, bytes], Answer] = {}
+        for number in numbers:
+            row = self.advice.rows[number]
+            answer = row.answer
+            if answer.port:
+                key = Path(row.callback.file).parent, self._written(number, answer.port)
+                same = first.setdefault(key, answer)
+                answer = replace(answer, port=same.port, test=same.test)
+            found[number] = answer
+        return found
+
+    def _written(self, number: int, name: str) -> bytes:
+        """Return a file of an answer."""
+        row = self.advice.rows[number]
+        return read_bytes(self.attempt.folder / CALLBACKS / row.callback.name / row.answer.folder / name, SOURCE)
+
+    def _edit(self, file: str, placements: Sequence[Placement], maps: Sequence[MapChange], code: bytes) -> bytes:
         for one in placements:
-            self._passed[one.module] = set(passed_constants(code, one))
+            self._passed[file, one.line] = set(passed_constants(code, one))
         return replaced(code, placements, maps)
 
     def _constants_of(self, numbers: Sequence[int]) -> dict[str, dict[str, bool]]:
@@ -303,9 +328,8 @@ class Trial:
         callback, answer = self.advice.rows[number].callback, self.advice.rows[number].answer
         if not answer.port or callback.kept is None:
             return {}
-        port = self.attempt.folder / CALLBACKS / callback.name / answer.folder / answer.port
-        constants = find_copied_constants(read_bytes(port, SOURCE).decode(), callback.kept.source.spellings)
-        passed = self._passed.get(answer.port.removesuffix(".py"), set())
+        constants = find_copied_constants(self._written(number, answer.port).decode(), callback.kept.source.spellings)
+        passed = self._passed.get((callback.file, callback.line), set())
         return {text: name in passed for name, text in constants.items()}
 
     def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
@@ -405,9 +429,11 @@ class Trial:
         self.advice.constants = self._constants_of(numbers)
         self.advice.patch = self.attempt.folder / PATCH
         write_atomically(self.advice.patch, self._patch(self._change(numbers)))
+        for number, answer in self._with_shared_files(numbers).items():
+            self.advice.rows[number] = replace(self.advice.rows[number], answer=answer)
 
     def _has_time_for_each(self, numbers: Sequence[int]) -> bool:
-        return (len(numbers) + 1) * LEAST_TURNS * self.run_seconds <= self.attempt.left_seconds()
+        return _runs_for_each(len(numbers)) * self.run_seconds <= self.attempt.left_seconds()
 
     def _take_turns_without(self, numbers: Sequence[int]) -> tuple[list[Run], dict[int, list[Run]]]:
         """Run the program with all changes and without each of them, alternately."""
@@ -475,7 +501,12 @@ def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     calls = 0 if key.form == "processes" else AUTOTUNE if key.variant else key.parallel
     if calls == stage.parallel and not key.batch:
         return None
-    return MapChange(stage, calls, module, package, moves_batch=bool(key.batch))
+    return MapChange(stage, calls, module, package, callback.line, moves_batch=bool(key.batch))
+
+
+def _runs_for_each(many: int) -> int:
+    """Return how many runs it takes to measure what each of several changes saves."""
+    return (many + 1) * LEAST_TURNS if many > 1 else 0
 
 
 def _promise(answer: Answer) -> float:

@@ -108,7 +108,7 @@ def _print_scan(found: Scan) -> None:
     if found.skipped:
         say(f"skipped: {escape(formatting.listing(found.skipped[:5]))}")
         if len(found.skipped) > 5:
-            out.print(f"and {len(found.skipped) - 5:,} more hidden folders and virtual environments")
+            out.print(f"and {len(found.skipped) - 5:,} more hidden folders, virtual environments and results of advise")
     total = len(found.sites) + len(found.nodes)
     out.print(f"{formatting.count(total, 'callback')}, {formatting.count(len(found.broken), 'file')} not scanned")
     if total:

@@ -26,8 +26,10 @@ NO_GRAPHS = {"fingerprint.pb", "keras_metadata.pb"}
 
 DEEPEST = 100
 """Folders within folders that are gone into."""
-ENVIRONMENT_FILE = "pyvenv.cfg"
-"""Marks a folder as a virtual environment (PEP 405)."""
+ADVICE_FILE = "advice.json"
+"""In the folder of the results of `pyopbench advise`."""
+NOT_SOURCES = ("pyvenv.cfg", ADVICE_FILE)
+"""Files that mark a folder that is not read: a virtual environment (PEP 405), or results."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def scan(paths: Sequence[Path]) -> Scan:
 
     Args:
         paths: a file is scanned whatever its name, by its suffix as a stored graph or else as Python; a folder's files
-            by their suffix, except what is below a hidden folder or a virtual environment.
+            by their suffix, except what is below a hidden folder, a virtual environment, or results of `advise`.
 
     Raises:
         BadInput: a path does not exist.
@@ -102,7 +104,7 @@ def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -
                 yield path
         elif entry.is_symlink() and real_path(path) in (real_path(folder), *real_path(folder).parents):
             found.broken.append(Broken(str(path), "a link to a folder above it"))
-        elif entry.name.startswith(".") or Path(path, ENVIRONMENT_FILE).exists():
+        elif entry.name.startswith(".") or any(Path(path, one).exists() for one in NOT_SOURCES):
             found.skipped.append(str(path))
         elif entry.name != "__pycache__":
             yield from _files(path, found, seen, levels - 1)

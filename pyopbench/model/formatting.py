@@ -221,6 +221,11 @@ def count(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
+def capital(text: str) -> str:
+    """Return a text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
 def listing(words: Sequence[str], last: str = "and") -> str:
     """Join words as in a sentence: `a`, `a and b`, `a, b and c`."""
     if len(words) < 2:

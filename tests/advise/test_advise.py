@@ -59,6 +59,7 @@ class World:
         variants: the candidates of each callback, the best first.
         elements: that the program takes from its input.
         in_input: are the callbacks in an input pipeline?
+        is_same: do both have the same port?
         bodies: what each callback returns, in the words of the source; `a` is its input.
         ran, decided: what was done.
     """
@@ -81,14 +82,17 @@ class World:
         self.budgets: list[float] = []
         self.out: Path | None = None
         self.in_input = False
+        self.is_same = False
 
     def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         if len(self.ran) >= self.dies_after:
             raise KeyboardInterrupt
         text = (copy / "train.py").read_text()
-        there = [name for name in ("first", "second") if f"{name}_port.{name}" in text]
+        there = [name for name in ("first", "second") if f"function({name}," not in text]
+        files = {name: copy / f"{name}_port.py" for name in there}
         ports = frozenset(
-            (copy / f"{name}_port.py").read_text().removeprefix("# ").removesuffix(" traced") for name in there
+            file.read_text().removeprefix("# ").removesuffix(" traced") if file.exists() else name
+            for name, file in files.items()
         )
         self.ran.append(ports)
         self.asked.append(asked)
@@ -163,13 +167,13 @@ class World:
         port.mkdir(parents=True, exist_ok=True)
         names = f"{callback.name}_port.py", f"test_{callback.name}_port.py"
         for name in names:
-            (port / name).write_text(f"# {callback.name} {candidate.variant}")
+            (port / name).write_text("# first" if self.is_same else f"# {callback.name} {candidate.variant}")
         return replace(
             answer,
             variant=candidate.variant,
             port=names[0],
             test=names[1],
-            function=callback.name,
+            function="both" if self.is_same else callback.name,
             promised=candidate.promised,
             folder=candidate.variant,
         )
@@ -207,6 +211,24 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
         "z = tf.stop_gradient(second_port.second(y))",
     ]
     assert (world.root / "program" / "test_first_port.py").exists()
+
+
+def test_callbacks_with_the_same_port_share_its_file(world: World) -> None:
+    world.is_same = True
+    advice = world.advise()
+    assert advice.patch is not None
+    assert as_data(world.advise()) == as_data(advice)
+    subprocess.run(["git", "apply", str(advice.patch)], cwd=world.root / "program", check=True)
+    assert {one.name for one in (world.root / "program").iterdir()} == {
+        "train.py",
+        "first_port.py",
+        "test_first_port.py",
+    }
+    assert (world.root / "program" / "train.py").read_text().splitlines()[-2:] == [
+        "y = tf.stop_gradient(first_port.both(a))",
+        "z = tf.stop_gradient(first_port.both(y))",
+    ]
+    assert [row.answer.port for row in advice.rows] == ["first_port.py"] * 2
 
 
 def test_a_folder_may_be_named_from_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,7 +255,7 @@ def _with_batch_moved(code: str) -> str:
     )
     stage = Stage("train.py", of_map, 1, name, begin, batch=4)
     one = replace(ONE, line=line, function="outputs_of", takes_list=True)
-    return replaced(source(code).encode(), [one], [MapChange(stage, 1, "f_port", moves_batch=True)]).decode()
+    return replaced(source(code).encode(), [one], [MapChange(stage, 1, "f_port", "", line, moves_batch=True)]).decode()
 
 
 def test_lists_of_outputs_stay_lists() -> None:

@@ -29,11 +29,8 @@ def test_sites_and_broken_files_are_listed_with_exit_code_0(source: Path) -> Non
     first, site, *_ = lines = done.stdout.splitlines()
     assert (first, site) == (str(source), "  4:5  numpy_function of f in <module>")
     place = next(at for at, line in enumerate(lines) if line == "Not scanned")
-    assert lines[place + 1 : place + 4] == [
-        f"{source.parent / 'broken.py'}: invalid syntax, line 1",
-        "",
-        "1 callback, 1 file not scanned",
-    ]
+    assert lines[place + 1].startswith(f"{source.parent / 'broken.py'}: ")
+    assert lines[place + 2 : place + 4] == ["", "1 callback, 1 file not scanned"]
 
 
 def test_json_has_a_version_and_every_field(source: Path) -> None:

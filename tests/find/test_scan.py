@@ -44,12 +44,13 @@ def test_a_source_in_another_encoding_is_read_by_its_coding_line(tmp_path: Path)
     assert not found.broken
 
 
-def test_hidden_folders_and_environments_are_passed_over_unless_named(tmp_path: Path) -> None:
-    for name in (".hidden", "env", "__pycache__"):
+def test_hidden_folders_environments_and_results_are_passed_over_unless_named(tmp_path: Path) -> None:
+    for name in (".hidden", "env", "results", "__pycache__"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text(SITE)
     (tmp_path / "env" / "pyvenv.cfg").touch()
-    assert [Path(one).name for one in scan([tmp_path]).skipped] == [".hidden", "env"]
+    (tmp_path / "results" / "advice.json").touch()
+    assert [Path(one).name for one in scan([tmp_path]).skipped] == [".hidden", "env", "results"]
     assert not scan([tmp_path]).sites
     assert len(scan([tmp_path / "env"]).sites) == 1
 

@@ -255,7 +255,8 @@ def _check(op: Op, variant: str) -> None:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if has_text(op, examples_of(op, 1, 1)) and variant not in OF_TEXT:
         raise CannotPort(
-            "an input or an output is text, which only the port to traced supports", fix="port it to traced"
+            "an input or an output is text, which only the port to traced for single elements supports",
+            fix="port it to traced",
         )
 
 
