@@ -353,7 +353,8 @@ def _batch_axis_edits(
     functions = [one for one in source.scopes(found.node) if one not in outside and not isinstance(one, ast.ClassDef)]
     if stage.function != "<lambda>" and stage.function not in (getattr(one, "name", "") for one in functions):
         raise CannotPlace(f"`{stage.function}`, which is mapped, calls another function, which makes it")
-    if not _is_mapped(call, stage, functions):
+    is_inline = all(source.parents[one] in (call, *call.keywords) for one in functions if isinstance(one, ast.Lambda))
+    if not is_inline or not _maps(call, stage):
         raise CannotPlace("its `Dataset.map` is called with a variable, so it may map other functions too")
     for function in functions:
         names = [getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(source.tree)]
@@ -368,16 +369,6 @@ def _batch_axis_edits(
                 sizes = "".join(f", {file.text(*file.span(one))}" for one in shape.elts)
                 edits.append((*file.span(shape), f"[None{sizes}]"))
     return edits
-
-
-def _is_mapped(call: ast.Call, stage: Stage, functions: Sequence[ast.AST]) -> bool:
-    """Is the function of a map written in its call, or named there by its own name?"""
-    named = {one.arg: one.value for one in call.keywords}
-    mapped = named.get("map_func") or next(iter(call.args), None)
-    if isinstance(mapped, ast.Lambda):
-        return all(not isinstance(one, ast.Lambda) or one is mapped for one in functions)
-    name = mapped.attr if isinstance(mapped, ast.Attribute) else getattr(mapped, "id", "")
-    return bool(name) and name == stage.function
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:

@@ -192,6 +192,22 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
+@pytest.fixture
+def pipeline(world: World) -> World:
+    """A program of two callbacks in an input pipeline, of which only the first is costly."""
+    world.share = {"first": 0.4, "second": 0.005}
+    world.in_input = True
+    world.variants["first"] = ("traced", "njit")
+    return world
+
+
+def assert_kept(world: World, advice: Advice) -> None:
+    """Another attempt returns the same without running anything."""
+    ran = len(world.ran)
+    assert as_data(world.advise()) == as_data(advice)
+    assert len(world.ran) == ran
+
+
 def answers(advice: Advice) -> dict[str, str]:
     return {row.callback.name: row.answer.action for row in advice.rows}
 
@@ -201,6 +217,8 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
     assert answers(advice) == {"first": "port", "second": "port"}
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.75, abs=0.01)
+    assert advice.realised.before_run_seconds == pytest.approx(3 + STEPS * STEP_SECONDS, rel=0.02)
+    assert advice.realised.after_run_seconds == pytest.approx(3 + STEPS * STEP_SECONDS / 4, rel=0.02)
     assert advice.promised == Share(0.5, pytest.approx(0.3), 0.7)  # type: ignore[arg-type]
     assert advice.loss_difference == 0
     assert advice.patch == world.root / "out" / PATCH
@@ -327,84 +345,71 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     assert world.ran.count(frozenset()) == world.recordings + 3 + 3, "each change has its own runs before it"
     stored = as_data(advice)["callbacks"][0]
     assert (stored["variant"], [one["variant"] for one in stored["withdrawn"]]) == ("njit", ["traced"])
-    ran = len(world.ran)
-    assert as_data(world.advise()) == as_data(advice)
-    assert len(world.ran) == ran
+    assert_kept(world, advice)
 
 
-def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(world: World) -> None:
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "njit", "autograph")
-    world.seconds = lambda ports: (
+def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(pipeline: World) -> None:
+    pipeline.variants["first"] = ("traced", "njit", "autograph")
+    pipeline.seconds = lambda ports: (
         STEP_SECONDS * {"first njit": 0.6, "first autograph": 0.5}.get(min(ports, default=""), 1)
     )
-    advice = world.advise()
+    advice = pipeline.advise()
     assert [row.answer.variant for row in advice.rows] == ["autograph", ""]
     assert advice.withdrawn == []
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
-    ran = len(world.ran)
-    assert as_data(world.advise()) == as_data(advice)
-    assert len(world.ran) == ran
+    assert_kept(pipeline, advice)
 
 
 @pytest.mark.parametrize(
     ("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "njit")]
 )
 def test_a_later_change_is_chosen_only_if_it_is_clearly_faster_and_there_is_time(
-    world: World, seconds: float, budget: float, variant: str
+    pipeline: World, seconds: float, budget: float, variant: str
 ) -> None:
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "njit")
-    world.seconds = lambda ports: STEP_SECONDS * {"": 2.0, "first": 1.0}.get(min(ports, default=""), seconds)
-    advice = world.advise(budget_seconds=budget)
+    pipeline.seconds = lambda ports: STEP_SECONDS * {"": 2.0, "first": 1.0}.get(min(ports, default=""), seconds)
+    advice = pipeline.advise(budget_seconds=budget)
     assert advice.rows[0].answer.variant == variant
 
 
-def test_a_change_that_fails_in_the_program_is_not_taken(world: World) -> None:
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "njit")
-    world.code = lambda ports: int(ports == {"first"})
-    advice = world.advise()
+@pytest.mark.parametrize(("budget", "runs"), [(480.0, 2), (180.0, 1)])
+def test_time_is_kept_for_what_each_of_several_changes_saves(pipeline: World, budget: float, runs: int) -> None:
+    pipeline.share = {"first": 0.4, "second": 0.3}
+    advice = pipeline.advise(budget_seconds=budget)
+    alone = [one for one in pipeline.ran if one in ({"first"}, {"first njit"})]
+    assert len(set(alone)) == runs
+    assert len(advice.gains) == 2
+
+
+def test_a_change_that_fails_in_the_program_is_not_taken(pipeline: World) -> None:
+    pipeline.code = lambda ports: int(ports == {"first"})
+    advice = pipeline.advise()
     assert [row.answer.variant for row in advice.rows] == ["njit", ""]
     assert [(one.variant, one.realised) for one in advice.withdrawn] == [("traced", None)]
-    assert world.ran.count(frozenset({"first"})) == 1
+    assert pipeline.ran.count(frozenset({"first"})) == 1
 
 
-def test_if_the_fastest_change_alters_a_loss_the_next_fastest_is_tried(world: World) -> None:
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "njit", "autograph")
+def test_if_the_fastest_change_alters_a_loss_the_next_fastest_is_tried(pipeline: World) -> None:
+    pipeline.variants["first"] = ("traced", "njit", "autograph")
     times = {"first": 1.0, "first njit": 0.6, "first autograph": 0.5}
-    world.seconds = lambda ports: STEP_SECONDS * times.get(min(ports, default=""), 1)
-    world.loss = lambda ports: 0.6 if ports == {"first autograph"} else 0.5
-    advice = world.advise()
+    pipeline.seconds = lambda ports: STEP_SECONDS * times.get(min(ports, default=""), 1)
+    pipeline.loss = lambda ports: 0.6 if ports == {"first autograph"} else 0.5
+    advice = pipeline.advise()
     assert [row.answer.variant for row in advice.rows] == ["njit", ""]
     assert [one.variant for one in advice.withdrawn] == ["autograph"]
-    ran = len(world.ran)
-    assert as_data(world.advise()) == as_data(advice)
-    assert len(world.ran) == ran
+    assert_kept(pipeline, advice)
 
 
-def test_if_the_fastest_change_is_not_faster_than_the_program_no_other_is_tried(world: World) -> None:
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "njit")
-    world.seconds = lambda ports: STEP_SECONDS * {"first": 1.2, "first njit": 1.1}.get(min(ports, default=""), 1)
-    advice = world.advise()
+def test_if_the_fastest_change_is_not_faster_than_the_program_no_other_is_tried(pipeline: World) -> None:
+    pipeline.seconds = lambda ports: STEP_SECONDS * {"first": 1.2, "first njit": 1.1}.get(min(ports, default=""), 1)
+    advice = pipeline.advise()
     assert advice.patch is None
     assert [one.variant for one in advice.withdrawn] == ["njit"]
 
 
-def test_if_no_change_runs_in_the_program_the_callback_is_left_alone(world: World) -> None:
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "njit")
-    world.code = lambda ports: int(bool(ports))
-    advice = world.advise()
+def test_if_no_change_runs_in_the_program_the_callback_is_left_alone(pipeline: World) -> None:
+    pipeline.code = lambda ports: int(bool(ports))
+    advice = pipeline.advise()
     assert answers(advice) == {"first": "leave", "second": "leave"}
     assert [one.variant for one in advice.withdrawn] == ["traced", "njit"]
 

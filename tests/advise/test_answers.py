@@ -130,6 +130,14 @@ def test_batches_are_candidates_and_do_not_take_the_places_of_other_arrangements
         assert measured({BATCH.key: 0.1}, other).candidates == ()
 
 
+def test_a_body_that_calls_numpy_is_not_called_in_the_graph(tmp_path: Path) -> None:
+    callback = replace(CALLBACK, kind="py_function", kept=kept_of(tmp_path, np.ones(3)))
+    assert "autograph" in candidates.ports_of(callback)
+    source = KeptSource("def scale(x):\n    return 2 * x.numpy()\n", "scale")
+    arrays = replace(callback, kept=kept_of(tmp_path, np.ones(3), source=source))
+    assert candidates.ports_of(arrays) == ("traced", "njit")
+
+
 def test_maps_that_a_patch_cannot_change_are_no_candidates(measured: Any) -> None:
     assert measured({BATCH.key: 0.1}).candidates == ()
     assert measured({POOL.key: 0.1}, replace(CALLBACK, stage=None)).candidates == ()
