@@ -98,35 +98,39 @@ class Trial:
             reserved_runs: for which time has to be left, beside those before and after the change.
         """
         row, runs = self.advice.rows[number], list[tuple[float, Answer]]()
-        answer, first, failed = row.answer, row.answer, 0
+        answer, why = row.answer, ""
         while answer.is_change:
             self.advice.rows[number] = replace(row, answer=answer)
             seconds, why = self._seconds_once(number, answer)
             if why:
-                failed += 1
                 self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.promised))
+                self.attempt.listener.warn(f"{row.callback.title}: {answer.text}: withdrawn: {why}")
             else:
                 runs.append((seconds, answer))
             needed = self._turns_seconds + (1 + reserved_runs) * self.run_seconds
-            if not answer.rest or self.attempt.left_seconds() < needed:
+            if answer.rest and self.attempt.left_seconds() < needed:
+                self.advice.lacked_time |= not runs
+                break
+            if not answer.rest:
                 break
             answer = self._next_best(row.callback, answer)
         if not runs:
-            why = "none of its changes runs in the program"
-            first = Answer("leave", why, first.candidates, seconds=first.seconds, obstacle="withdrawn")
-        elif len(runs) + failed > 1:
-            fastest, best = runs[0]
-            for seconds, one in runs[1:]:
-                if seconds < fastest * (1 - LEAST_GAIN):
-                    fastest, best = seconds, one
+            left = Answer("leave", why, row.answer.candidates, seconds=row.answer.seconds, obstacle="withdrawn")
+            self.advice.rows[number] = replace(row, answer=left)
+            return
+        fastest, best = runs[0]
+        for seconds, one in runs[1:]:
+            if seconds < fastest * (1 - LEAST_GAIN):
+                fastest, best = seconds, one
+        chosen = best
+        if len(runs) > 1:
             others = [one for _, one in sorted(runs, key=lambda run: run[0]) if one is not best]
             why = f"of {len(runs)} changes that each ran once in the program, none was over"
             why = f"{why} {formatting.percent(LEAST_GAIN)} faster than this one"
-            why = f"{why}. {formatting.capital(best.why)}" if best is first else why
-            candidates = tuple(one.chosen for one in (best, *others))
-            first = replace(best, why=why, candidates=candidates, tried=len(runs))
+            why = f"{why}. {formatting.capital(best.why)}" if best is row.answer else why
+            chosen = replace(best, why=why, candidates=tuple(one.chosen for one in (best, *others)), tried=len(runs))
             self.attempt.listener.say(f"{row.callback.title}: chosen: {best.text}")
-        self.advice.rows[number] = replace(row, answer=first)
+        self.advice.rows[number] = replace(row, answer=chosen)
 
     def _seconds_once(self, number: int, answer: Answer) -> tuple[float, str]:
         """Run the program once with a change, and return the seconds of a step and why it cannot be used, if so."""

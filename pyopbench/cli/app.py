@@ -238,7 +238,8 @@ COMMANDS = (
         LOOK,
         "Find Python callbacks (py_function, numpy_function, py_func) in sources, notebooks and SavedModels.",
         options.SCAN,
-        "Sources are parsed, never run. Hidden folders and virtual environments are skipped unless you name them.",
+        "Sources are parsed, never run. Hidden folders, virtual environments and results of advise are skipped "
+        "unless you name them.",
         {1: "with --fail-on new, a callback is not in the baseline"},
     ),
     Command(
