@@ -206,7 +206,7 @@ def results_table(document: Mapping[str, Any]) -> str:
             " to ".join(row["versions"]),
             "the same" if row["expected"] == "same" else f"[{row['expected']}]({notes[row['name']]})",
             row["outcome"],
-            "" if row["ratio"] is None else f"{row['ratio']:.3f} ({row['low']:.3f}-{row['high']:.3f})",
+            "" if row["ratio"] is None else f"{row['ratio']:.3g} ({row['low']:.3g}-{row['high']:.3g})",
         )
         for row in document["rows"]
     ]
