@@ -126,6 +126,7 @@ class Answer:
         tried: how many changes ran once in the program before this one was chosen; 0 if that was not done.
         obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
             written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
+        failures: why other changes could not be measured: `port to traced: it cannot be written as a file: ...`.
     """
 
     action: Action
@@ -140,6 +141,7 @@ class Answer:
     folder: str = "port"
     tried: int = 0
     obstacle: Obstacle = ""
+    failures: tuple[str, ...] = ()
 
     @property
     def is_change(self) -> bool:
@@ -161,6 +163,11 @@ class Answer:
         """The candidates after the one that was chosen."""
         names = [one.variant for one in self.candidates]
         return self.candidates[names.index(self.variant) + 1 :] if self.variant in names else ()
+
+    def left(self, why: str, obstacle: Obstacle) -> Answer:
+        """Return the answer to leave the callback alone after all."""
+        unplaced = replace(self, port="", test="", function="", variant="", folder="port", promised=None, tried=0)
+        return replace(unplaced, action="leave", why=why, obstacle=obstacle)
 
     def as_plain(self) -> dict[str, Any]:
         """Return the answer as plain data."""
@@ -215,7 +222,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         elif candidates and current_key(callback) != CURRENT:
             why = throughput_text(callback, candidates[0])
         today = found.by_key[current_key(callback)].seconds if candidates else None
-        reason = why = ". ".join([why.rstrip("."), *_failures_in(callback, found)])
+        reason, failures = why, _failures_in(callback, found)
         has_port = any(is_placeable(callback, key) for key in found.by_key)
         best = found.choice.label
         if best and found.action != "undecided" and best != CURRENT and not is_placeable(callback, best):
@@ -227,9 +234,9 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         if not made:
             return Answer("leave", "it could not be measured", obstacle="not_measured")
         candidates, why, today = ports_that_save(made[0], judgement), made[0].reason.text(), _today(made[0])
-        reason = _why_kept(callback, judgement, made[0])
+        reason, failures = _why_kept(callback, made[0]), _failures_of(callback, judgement)
         if isinstance(made[0].reason, BaselineFailed):
-            return Answer("leave", reason, obstacle="not_measured")
+            return Answer("leave", reason, obstacle="not_measured", failures=failures)
         others = ports_that_may_save(made[0], judgement, candidates)
         has_port = not isinstance(made[0].reason, NoCandidate)
     known, tried = (
@@ -238,14 +245,16 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
     )
     promising = (*known, *(one for one in tried if _is_worth_it(one, minimum_effect)))
     if not promising:
-        return Answer("leave", reason, seconds=today, obstacle="no_gain" if has_port else "no_port")
+        obstacle: Obstacle = "no_gain" if has_port else "no_port"
+        return Answer("leave", reason, seconds=today, obstacle=obstacle, failures=failures)
     promising = least_work_first(promising, minimum_effect)
     if not known:
         why = f"a port in the graph does not wait for a thread or the GIL. Measured alone, no change is worth it: {why}"
     elif promising[0].variant != known[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
-    return _first_written(callback, folder, Answer("leave", why, promising, seconds=today), promising, minimum_effect)
+    answer = Answer("leave", why, promising, seconds=today, failures=failures)
+    return _first_written(callback, folder, answer, promising, minimum_effect)
 
 
 def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgement:
@@ -282,13 +291,12 @@ def _first_written(
 ) -> Answer:
     """Return an answer with the first of some candidates that is worth it and can be written."""
     refused = ""
-    left = replace(answer, action="leave", variant="", port="", test="", function="", promised=None)
     worth = [one for one in candidates if _is_worth_it(one, minimum_effect)]
     if candidates and not worth:
         best = max(candidates, key=_promised_value)
         saves = f"is predicted to save {formatting.percent(max(_promised_value(best), 0.0))} of the program's time"
         why = f"the best change, {variant_text(best.variant)}, {saves}"
-        return replace(left, why=why, promised=best.promised, obstacle="no_gain")
+        return replace(answer.left(why, "no_gain"), promised=best.promised)
     for candidate in worth:
         promised, place = candidate.promised, f"port-{re.sub(NO_WORD, '-', candidate.variant)}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
@@ -299,7 +307,7 @@ def _first_written(
         port, test, function = written
         return replace(chosen, port=port, test=test, function=function)
     why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of the program's time"
-    return replace(left, why=why, obstacle="no_port" if refused else "no_gain")
+    return answer.left(why, "no_port" if refused else "no_gain")
 
 
 def _promised_value(candidate: Candidate) -> float:
@@ -356,6 +364,7 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
         budget_seconds=budget_seconds,
         forms=PLACEABLE_FORMS,
         variants=(*ports_of(callback), *bridges_of(callback)),
+        in_program=current_key(callback),
         own=own,
     )
     listener = listener_here(progress=True)
@@ -367,7 +376,7 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
     return judge([begun], judging)
 
 
-def _failures_in(callback: Callback, found: PipelineJudgement) -> list[str]:
+def _failures_in(callback: Callback, found: PipelineJudgement) -> tuple[str, ...]:
     """Return why ports and the process pool were not measured."""
     said = []
     for one in found.rows.failures:
@@ -376,24 +385,24 @@ def _failures_in(callback: Callback, found: PipelineJudgement) -> list[str]:
             continue
         if arrangement.variant in ports_of(callback) or arrangement.form == "processes":
             said.append(f"{variant_text(arrangement.key)}: {_last(one.reason)}")
-    return list(dict.fromkeys(said))
+    return tuple(dict.fromkeys(said))
 
 
 def _today(decision: Decision) -> float | None:
     return decision.seconds[-1].today if decision.seconds else None
 
 
-def _why_kept(callback: Callback, judgement: Judgement, decision: Decision) -> str:
+def _failures_of(callback: Callback, judgement: Judgement) -> tuple[str, ...]:
+    """Return why ports were not measured."""
     failed = frames.failures(judgement)
-    said = []
-    for variant in ports_of(callback):
-        mine = failed[failed["variant"] == variant]
-        if len(mine):
-            said.append(f"{variant}: {_last(mine['reason'].iloc[0])}")
-    reason = decision.reason.text()
-    if isinstance(decision.reason, NoCandidate):
-        reason = "no port could be measured" if ports_of(callback) else "not tried: there is no port for this callback"
-    return ". ".join([reason, *said])
+    mine = ((variant, failed.loc[failed["variant"] == variant, "reason"]) for variant in ports_of(callback))
+    return tuple(f"{variant_text(variant)}: {_last(reasons.iloc[0])}" for variant, reasons in mine if len(reasons))
+
+
+def _why_kept(callback: Callback, decision: Decision) -> str:
+    if not isinstance(decision.reason, NoCandidate):
+        return decision.reason.text()
+    return "no port could be measured" if ports_of(callback) else "not tried: there is no port for this callback"
 
 
 def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tuple[str, str, str] | str:

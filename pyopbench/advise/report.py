@@ -170,6 +170,11 @@ def at_stake(advice: Advice) -> float:
 def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {formatting.capital(row.answer.why)}" for row in advice.rows]
+    failures: dict[str, list[str]] = {}
+    for row in advice.rows:
+        for one in row.answer.failures:
+            failures.setdefault(one, []).append(row.callback.title)
+    found += [f"{formatting.listing(titles)}: not measured: {one}" for one, titles in failures.items()]
     found += [text for row in advice.rows if (text := draws_text(row))]
     found += [text for row in advice.rows if (text := constants_text(advice, row))]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
@@ -335,6 +340,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "draws": [one.tensor for one in draws.moved] if (draws := row.callback.draws) is not None else [],
                 "why": row.answer.why,
                 "obstacle": row.answer.obstacle or None,
+                "failures": list(row.answer.failures),
                 "promised": _interval(row.answer.promised),
                 "gain": _interval(advice.gains.get(row.callback.name)),
                 "withdrawn": [

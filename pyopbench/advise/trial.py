@@ -115,8 +115,7 @@ class Trial:
                 break
             answer = self._next_best(row.callback, answer)
         if not runs:
-            left = Answer("leave", why, row.answer.candidates, seconds=row.answer.seconds, obstacle="withdrawn")
-            self.advice.rows[number] = replace(row, answer=left)
+            self.advice.rows[number] = replace(row, answer=row.answer.left(why, "withdrawn"))
             return
         fastest, best = runs[0]
         for seconds, one in runs[1:]:
@@ -232,7 +231,7 @@ class Trial:
         self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised, together))
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
         why = f"{answer.text}: withdrawn: {why}"
-        left = Answer("leave", why, answer.candidates, seconds=answer.seconds, obstacle=obstacle)
+        left = answer.left(why, obstacle)
         # Of changes that ran once in the program, the others are slower.
         rest = () if answer.tried and obstacle == "withdrawn" else answer.rest
         if rest and self.attempt.left_seconds() < self._turns_seconds:
@@ -424,9 +423,7 @@ class Trial:
             self.advice.gains = {}
             row, why = self.advice.rows[worst], "the program is faster without this change"
             self.advice.withdrawn.append(Withdrawn(row.callback.name, row.answer.variant, why, row.answer.promised))
-            self.advice.rows[worst] = replace(
-                row, answer=Answer("leave", why, row.answer.candidates, obstacle="withdrawn")
-            )
+            self.advice.rows[worst] = replace(row, answer=row.answer.left(why, "withdrawn"))
             numbers = [number for number in numbers if number != worst]
             after = without[worst]
             self._note_tried(numbers, turns.realised(before, after), turns.largest_difference(before, after))

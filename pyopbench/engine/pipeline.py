@@ -10,7 +10,7 @@ from pyopbench.engine import plan
 from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
-from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
+from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DEVICES, DTYPES, GPU, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
@@ -64,6 +64,7 @@ class PipelineRequest:
         minimum_effect: the smallest share of the current time that is worth acting on.
         forms: of the arrangements to measure; None for all.
         variants: the ports and other callbacks to measure; None for all, empty for none.
+        in_program: the key of the arrangement that the program has, with which others are compared.
         own: the op, where it is an own one.
     """
 
@@ -85,6 +86,7 @@ class PipelineRequest:
     minimum_effect: float = MINIMUM_EFFECT
     forms: tuple[str, ...] | None = None
     variants: tuple[str, ...] | None = None
+    in_program: str = CURRENT
     own: OwnOps = NO_OWN_OPS
 
     @property
@@ -197,7 +199,8 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     program = answer["plan"].get("program")
     elements = program["step_elements"] if program else request.step_elements
     step = {"step_seconds": request.step_seconds * request.step_elements / elements, "step_elements": elements}
-    found = {**request.planned, **step, "minimum_effect": request.minimum_effect, **answer["plan"]}
+    limits = {"minimum_effect": request.minimum_effect, "in_program": request.in_program}
+    found = {**request.planned, **step, **limits, **answer["plan"]}
     pipeline = convert(found, PipelinePlan, "the worker's plan")
     side = plan.create(folder, content.with_changes(pipeline=pipeline))
     say_planned(side, listener)

@@ -619,13 +619,15 @@ class PipelineInterimAnalysis:
 def interim_analysis_of(rows: PipelineRows, launches: int) -> PipelineInterimAnalysis:
     """Look at what was measured in so many launches: what is far from the best is measured no more.
 
-    An arrangement that keeps up with the training step is near enough, however much quicker others are.
+    An arrangement that keeps up with the training step is near enough, however much quicker others are. Those that
+    others are compared with are measured in every launch.
     """
     medians = _frame(rows).groupby("case")["seconds"].median()
     seconds = {str(key): float(value) for key, value in medians.items()}
     enough = max(min(seconds.values(), default=0.0), rows.plan.step_seconds)
     most = max(NEAR_BEST * enough, enough + NEAR_SHARE * seconds.get(CURRENT, 0.0))
-    far = {key for key, typical in seconds.items() if key != CURRENT and typical > most}
+    kept = (CURRENT, rows.plan.in_program)
+    far = {key for key, typical in seconds.items() if key not in kept and typical > most}
     cases = {key: Case.from_id(key).arrangement for key in rows.cases}
     left = frozenset(key for key, arrangement in cases.items() if arrangement not in far)
     return PipelineInterimAnalysis(left, launches, len(seconds), len(seconds) - len(far))

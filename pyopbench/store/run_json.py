@@ -265,6 +265,8 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         body_seconds: what the body takes for an element, called alone.
         output_shapes: of an element; None for a dimension in which elements differ.
         program: the user's pipeline in which it was measured; None if only the op was in the pipeline.
+        in_program: the key of the arrangement that the program has. It is measured in every launch, however slow it is,
+            because others are compared with it.
     """
 
     parallel: list[Annotated[int, Meta(ge=-1)]]
@@ -282,6 +284,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     body_seconds: float
     output_shapes: list[list[int | None]]
     program: ProgramFacts | None = None
+    in_program: str = CURRENT
 
     @property
     def by_key(self) -> dict[str, Arrangement]:

@@ -338,10 +338,11 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     failed = BaselineFailed(label="py_function_numpy+tape", size=1024, status="wrong", message="another gradient")
     decision = Decision("f", "training", "node", "float32", "cpu", failed.label, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
-    monkeypatch.setattr(frames, "failures", lambda _: pd.DataFrame({"variant": [], "reason": []}))
+    reasons = pd.DataFrame({"variant": ["traced", "native"], "reason": ["it is refused", "of no interest"]})
+    monkeypatch.setattr(frames, "failures", lambda _: reasons)
     found = decide(replace(CALLBACK, in_input=False), STEP, tmp_path, 1.0, EFFECT)
-    assert (found.action, found.obstacle) == ("leave", "not_measured")
-    assert found.why.startswith(failed.text())
+    assert (found.action, found.obstacle, found.why) == ("leave", "not_measured", failed.text())
+    assert found.failures == ("port to traced: it is refused",)
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,11 @@ def test_what_is_far_from_the_best_is_measured_no_more_but_for_the_current_callb
     assert open_keys({CURRENT.key: 1e-2, POOL.key: 1e-2}) == {*ALIKE} - {POOL.key}
 
 
+def test_the_arrangement_of_the_program_is_measured_on_however_slow_it_is() -> None:
+    """Without an interval of its own, nothing that is compared with it would have one."""
+    assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 1e-2}, in_program=POOL.key)
+
+
 def test_what_keeps_up_with_the_training_step_is_measured_on_however_quick_the_best_is() -> None:
     assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 1e-2}, step_seconds=6e-3)
 
