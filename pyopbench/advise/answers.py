@@ -27,6 +27,7 @@ from pyopbench.advise.candidates import (
     PLACEABLE_FORMS,
     Action,
     Candidate,
+    any_was_measured,
     arrangements_that_save,
     batch_size_of,
     bridges_of,
@@ -127,6 +128,7 @@ class Answer:
         obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
             written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
         failures: why other changes could not be measured: `port to traced: it cannot be written as a file: ...`.
+        has_port: was anything measured that replaces the body or its arrangement, not only another kind of callback?
     """
 
     action: Action
@@ -142,6 +144,7 @@ class Answer:
     tried: int = 0
     obstacle: Obstacle = ""
     failures: tuple[str, ...] = ()
+    has_port: bool = True
 
     @property
     def is_change(self) -> bool:
@@ -238,7 +241,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         if isinstance(made[0].reason, BaselineFailed):
             return Answer("leave", reason, obstacle="not_measured", failures=failures)
         others = ports_that_may_save(made[0], judgement, candidates)
-        has_port = not isinstance(made[0].reason, NoCandidate)
+        has_port = any_was_measured(ports_of(callback), made[0], judgement)
     known, tried = (
         tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in several)
         for several in (candidates, others)
@@ -246,14 +249,14 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
     promising = (*known, *(one for one in tried if _is_worth_it(one, minimum_effect)))
     if not promising:
         obstacle: Obstacle = "no_gain" if has_port else "no_port"
-        return Answer("leave", reason, seconds=today, obstacle=obstacle, failures=failures)
+        return Answer("leave", reason, seconds=today, obstacle=obstacle, failures=failures, has_port=has_port)
     promising = least_work_first(promising, minimum_effect)
     if not known:
         why = f"a port in the graph does not wait for a thread or the GIL. Measured alone, no change is worth it: {why}"
     elif promising[0].variant != known[0].variant:
         saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
-    answer = Answer("leave", why, promising, seconds=today, failures=failures)
+    answer = Answer("leave", why, promising, seconds=today, failures=failures, has_port=has_port)
     return _first_written(callback, folder, answer, promising, minimum_effect)
 
 
@@ -295,8 +298,9 @@ def _first_written(
     if candidates and not worth:
         best = max(candidates, key=_promised_value)
         saves = f"is predicted to save {formatting.percent(max(_promised_value(best), 0.0))} of the program's time"
-        why = f"the best change, {variant_text(best.variant)}, {saves}"
-        return replace(answer.left(why, "no_gain"), promised=best.promised)
+        which = "the best other change" if answer.is_change else "the best change"
+        why = f"{which}{'' if answer.has_port else ' that could be measured'}, {variant_text(best.variant)}, {saves}"
+        return replace(answer.left(why, "no_gain" if answer.has_port else "no_port"), promised=best.promised)
     for candidate in worth:
         promised, place = candidate.promised, f"port-{re.sub(NO_WORD, '-', candidate.variant)}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)

@@ -153,6 +153,11 @@ def ports_that_may_save(
     return tuple(one for name, one in _measured_gains(judgement, decision.use).items() if name in names)
 
 
+def any_was_measured(variants: Collection[str], decision: Decision, judgement: Judgement) -> bool:
+    """Return whether any of some variants was measured at every size."""
+    return not _measured_gains(judgement, decision.use).keys().isdisjoint(variants)
+
+
 def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
     """Return the savings of the variants that were measured at every size."""
     verdicts = frames.verdicts(judgement).dropna(subset="ratio")

@@ -32,7 +32,7 @@ COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 ALL_CHANGES = "all changes"
 NONE, MINUS = "–", "−"
 
-NOTICEABLE_SECONDS = 1.0
+NOTICEABLE_SECONDS = 0.5
 """The smallest delay of the start that is reported."""
 
 OBSTACLES: Mapping[Obstacle, str] = {
@@ -125,11 +125,7 @@ def headline(advice: Advice) -> str:
     found = advice.realised
     before, after = formatting.seconds(found.before_seconds), formatting.seconds(found.after_seconds)
     changed = formatting.count(sum(row.answer.is_change for row in advice.rows), "callback")
-    start = ""
-    if found.start_seconds > NOTICEABLE_SECONDS:
-        longer, steps = formatting.seconds(found.start_seconds), formatting.count(found.pays_after, "step")
-        start = f" It takes {longer} longer to start"
-        start += f", so a run is faster only if it has more than {steps}." if found.pays_after else "."
+    start = f" {text}." if (text := start_text(found)) else ""
     whole = ""
     if found.unit == "step" and math.isfinite(found.after_run_seconds):
         runs = (formatting.seconds(one) for one in (found.after_run_seconds, found.before_run_seconds))
@@ -138,6 +134,16 @@ def headline(advice: Advice) -> str:
         f"Change {changed}: a {found.unit} takes {after} instead of {before}, {realised_text(found)} less, in "
         f"{found.runs} runs each.{whole}{start}"
     )
+
+
+def start_text(found: Realised) -> str:
+    """Return how much longer the changed program takes to start, and when that has paid off; empty if it does not."""
+    if not found.start_seconds > NOTICEABLE_SECONDS:
+        return ""
+    text = f"It takes {formatting.seconds(found.start_seconds)} longer to start"
+    if found.pays_after is None:
+        return text
+    return f"{text}, so a run is faster only if it has more than {formatting.count(found.pays_after, 'step')}"
 
 
 def _obstacles(advice: Advice) -> list[str]:
@@ -159,7 +165,8 @@ def _remedy(advice: Advice) -> str:
     timed = [found for one in advice.withdrawn if (found := one.realised or one.together) is not None]
     if all(one.is_slower for one in timed):
         return ""
-    return ". If something else kept the machine busy, run advise again on an idle one, with another --out"
+    more = "On an idle machine, or in runs of more steps, smaller savings can be shown"
+    return f". {more}: run advise again with another --out"
 
 
 def at_stake(advice: Advice) -> float:
@@ -187,6 +194,10 @@ def reasons(advice: Advice) -> list[str]:
             "recording shows as the most, for example because a callback also delayed other work, or because "
             "something else kept the machine busy in some of the runs"
         )
+    title_of = {row.callback.name: row.callback.title for row in advice.rows}
+    for withdrawn in advice.withdrawn:
+        if withdrawn.realised is not None and (text := start_text(withdrawn.realised)):
+            found.append(f"{title_of[withdrawn.name]}: {variant_text(withdrawn.variant)}: withdrawn. {text}")
     found += withdrawn_patch_texts(advice)
     if not math.isnan(advice.loss_difference):
         is_random = any(row.answer.is_change and row.callback.draws is not None for row in advice.rows)
@@ -215,7 +226,10 @@ def withdrawn_patch_texts(advice: Advice) -> list[str]:
     if advice.withdrawn_patch is None:
         return []
     rows_in_it = [row for row in advice.rows if row.callback.name in advice.withdrawn_constants]
-    titles = formatting.listing([row.callback.title for row in rows_in_it])
+    variants = {one.name: one.variant for one in advice.withdrawn if one.realised is not None or one.together}
+    kept = {row.callback.name: row.answer.variant for row in advice.rows if row.answer.is_change}
+    named = [(row.callback.title, (variants | kept).get(row.callback.name)) for row in rows_in_it]
+    titles = formatting.listing([f"{title}: {variant_text(one)}" if one else title for title, one in named])
     what = f"the patch of the last change that gave the same results{f' ({titles})' if titles else ''}"
     found = [f"`{advice.withdrawn_patch}` is {what} and was not shown to make the program faster"]
     for row in rows_in_it:

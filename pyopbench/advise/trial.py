@@ -45,8 +45,9 @@ LONGER = 3
 LEAST_GAIN = 0.05
 """Share of a step by which a later change must be faster to be chosen: single runs differ by a few percent."""
 
-LEAST_TURNS, MOST_TURNS = 3, 6
-"""Runs on each side. After three they stop as soon as the difference is clear; six limit the time if it never is."""
+LEAST_TURNS, USUAL_TURNS, MOST_TURNS = 3, 6, 12
+"""Runs on each side. After three they stop as soon as the difference is clear, after six if the change hardly saves
+anything; twelve limit the time if neither is so."""
 
 
 class Trial:
@@ -343,7 +344,7 @@ class Trial:
         while len(after) < MOST_TURNS:
             if len(after) >= LEAST_TURNS:
                 each = (self.attempt.tools.clock() - begun) / len(after)
-                if turns.is_clear(before, after):
+                if is_enough(before, after, self.attempt.options.minimum_effect):
                     break
                 if each > self.attempt.left_seconds():
                     self.advice.lacked_time = True
@@ -453,6 +454,12 @@ class Trial:
         root = self.attempt.program.root
         old = {name: read_bytes(root / name, SOURCE) for name in change if os.path.lexists(root / name)}
         return patch_text(old, change).encode("utf-8", "surrogateescape")
+
+
+def is_enough(before: Sequence[Run], after: Sequence[Run], minimum_effect: float) -> bool:
+    """Return whether no more runs are needed: the change is clearly faster or slower, or seems to save too little."""
+    has_usual = len(after) >= USUAL_TURNS
+    return turns.is_clear(before, after) or (has_usual and turns.realised(before, after).saved < minimum_effect)
 
 
 def _placement(callback: Callback, answer: Answer, port: str) -> Placement:

@@ -22,7 +22,7 @@ LEAST_ELEMENTS = 5
 """A program that takes fewer elements from iterators is not timed by steps: its whole run counts as one step."""
 
 CONFIDENCE = 0.95
-EARLY_CONFIDENCE = 0.99
+EARLY_CONFIDENCE = 0.995
 """For ending the runs early: checking several times at `CONFIDENCE` would find differences that are not there."""
 
 LOSS_TOLERANCE = 1e-4
@@ -75,10 +75,12 @@ class Realised:
     after_run_seconds: float = math.nan
 
     @property
-    def pays_after(self) -> int:
-        """Steps until a longer start breaks even; 0 if the start is no longer, or no step is shorter."""
+    def pays_after(self) -> int | None:
+        """Steps until a longer start breaks even; 0 if the start is no longer, None if no step is shorter."""
         each = self.before_seconds - self.after_seconds
-        return math.ceil(self.start_seconds / each) if self.start_seconds > 0 and each > 0 else 0
+        if not each > 0:
+            return None
+        return math.ceil(self.start_seconds / each) if self.start_seconds > 0 else 0
 
     @property
     def is_faster(self) -> bool:
@@ -99,7 +101,9 @@ def unit_of(elements: float) -> Unit:
 def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
     """Return how much time a change saves, from runs that alternated.
 
-    Each run gives one number. The interval is over runs: Welch's, for the difference of the logs.
+    Each run gives one number, and each run before the change makes a pair with the run after it that was next to it.
+    The interval is Student's over the differences of the logs in pairs: a machine that becomes slower or faster over
+    minutes affects both runs of a pair.
     """
     most = min((run.elements for run in (*before, *after)), default=0)
     unit = unit_of(most)
@@ -111,10 +115,10 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
         begun = [np.mean([_begin_seconds(run, most) for run in side]) for side in (before, after)]
         start = float(begun[1] - begun[0])
     whole = [float(np.mean([run.seconds for run in side])) if side else math.nan for side in (before, after)]
-    logs = [np.log(side) for side in sides]
+    logs = [np.log(side[:runs]) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start, *whole)
-    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval(logs[0], logs[1], confidence)
+    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval_of_pairs(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start, *whole)
 
@@ -144,16 +148,19 @@ def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
     return found.is_faster or found.is_slower
 
 
-def _interval(
-    before: Sequence[float] | Floats, after: Sequence[float] | Floats, confidence: float, *, is_pooled: bool = False
-) -> tuple[float, float]:
-    """Return the interval of the difference of two means: Welch's, or Student's with the spread of both sides pooled.
-
-    B. L. Welch, Biometrika 34 (1947) 28-35.
-    """
-    with warnings.catch_warnings():
+def _interval_of_pairs(before: Floats, after: Floats, confidence: float) -> tuple[float, float]:
+    """Return Student's interval of the mean difference in pairs."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)  # about equal numbers, which are no mistake here
-        found = stats.ttest_ind(after, before, equal_var=is_pooled).confidence_interval(confidence)
+        found = stats.ttest_rel(after, before).confidence_interval(confidence)
+    return float(found.low), float(found.high)
+
+
+def _interval_of_means(before: Sequence[float], after: Sequence[float], confidence: float) -> tuple[float, float]:
+    """Return Student's interval of the difference of two means, with the spread of both sides pooled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # likewise
+        found = stats.ttest_ind(after, before, equal_var=True).confidence_interval(confidence)
     return float(found.low), float(found.high)
 
 
@@ -318,7 +325,7 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_ra
     scale = max(map(abs, (*old, *new)))
     if is_random:
         # The spread is pooled: that of two or three runs alone is too uncertain.
-        low, high = _interval(old, new, 1 - SIGNIFICANCE, is_pooled=True)
+        low, high = _interval_of_means(old, new, 1 - SIGNIFICANCE)
         return abs(float(np.mean(new) - np.mean(old))) > allowed * scale and (low > 0 or high < 0)
     spread = max(old) - min(old)
     # Two runs say little about the spread, so a multiple of it is allowed.

@@ -268,6 +268,20 @@ def test_a_port_that_saves_nothing_alone_is_tried_where_the_program_waits_for_th
     assert found.obstacle == ("" if tried else "no_gain")
 
 
+@pytest.mark.parametrize(
+    ("ratios", "obstacle"),
+    [({BRIDGE: 0.97}, "no_port"), ({BRIDGE: 1.2}, "no_port"), ({BRIDGE: 0.97, "traced": 3.0}, "no_gain")],
+)
+def test_a_callback_has_no_port_if_only_another_callback_could_be_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ratios: dict[str, float], obstacle: str
+) -> None:
+    (tmp_path / "f.py").write_text("")
+    decision = _of_rows(monkeypatch, ratios)
+    monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
+    found = decide(IN_GRAPH, WHOLE, tmp_path, 1.0, EFFECT)
+    assert (found.action, found.obstacle) == ("leave", obstacle)
+
+
 def test_the_candidate_that_is_promised_enough_is_tried_also_if_another_one_was_decided_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from pyopbench.advise.program import Run
-from pyopbench.advise.trial import LEAST_TURNS, MOST_TURNS
-from pyopbench.advise.turns import differences, is_clear, largest_difference, realised, seconds_of
+from pyopbench.advise.trial import LEAST_TURNS, MOST_TURNS, is_enough
+from pyopbench.advise.turns import Realised, differences, largest_difference, realised, seconds_of
+from pyopbench.model.case import MINIMUM_EFFECT
 
 
 def run_of(step: float, *, start: float = 3.0, elements: int = 50, **changes: object) -> Run:
@@ -35,7 +36,7 @@ def test_a_longer_start_is_made_up_for_after_some_steps() -> None:
     found = realised(before, [run_of(0.01, start=5.0, elements=100) for _ in range(3)])
     assert found.pays_after == round(found.start_seconds / 0.01) > 100
     assert realised(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)]).pays_after == 0
-    assert realised(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after == 0
+    assert realised(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after is None
 
 
 def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> None:
@@ -102,22 +103,43 @@ def test_a_number_that_is_no_longer_printed_is_a_difference() -> None:
     assert differences(before, [replace(run, lines=["done"]) for run in after], is_random=True)
 
 
-def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks() -> None:
+def taken_turns(rng: np.random.Generator, factor: float, spread: float, drift: float) -> Realised:
+    """Return what runs show that end as soon as there are enough, on a machine whose speed wanders from run to run."""
+    speeds = np.exp(np.cumsum(rng.normal(0, drift, 2 * MOST_TURNS)) + rng.normal(0, spread, 2 * MOST_TURNS))
+    before, after = list[Run](), list[Run]()
+    for number in range(MOST_TURNS):
+        pair = speeds[2 * number : 2 * number + 2][:: 1 if number % 2 == 0 else -1]
+        before.append(run_of(0.02 * float(pair[0])))
+        after.append(run_of(0.02 * factor * float(pair[1])))
+        if len(after) >= LEAST_TURNS and is_enough(before, after, MINIMUM_EFFECT):
+            break
+    return realised(before, after)
+
+
+@pytest.mark.parametrize(("spread", "drift"), [(0.05, 0.0), (0.03, 0.05)])
+def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks(spread: float, drift: float) -> None:
     """It is kept if it is shown to be faster, at an interim analysis or at the end: at most 5% of 400.
 
-    Ending the turns early leaves the interval what it says it is: it has no change in it in 93% and more.
+    Ending the turns early leaves the interval nearly what it says it is: at least 92% of these contain 0.
     """
     rng = np.random.default_rng(1)
-    kept, covered = 0, 0
-    for _ in range(400):
-        before, after = ([run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(MOST_TURNS)] for _ in "ab")
-        looks = range(LEAST_TURNS, MOST_TURNS)
-        number = next((n for n in looks if is_clear(before[:n], after[:n])), MOST_TURNS)
-        found = realised(before[:number], after[:number])
-        kept += found.is_faster
-        covered += not found.is_faster and not found.is_slower
-    assert kept <= 20
-    assert covered >= 372
+    found = [taken_turns(rng, 1.0, spread, drift) for _ in range(400)]
+    assert sum(one.is_faster for one in found) <= 20
+    assert sum(not one.is_faster and not one.is_slower for one in found) >= 368
+
+
+def test_a_saving_of_a_tenth_is_found_though_the_speed_of_the_machine_wanders() -> None:
+    """In at least 90 of 100 programs; without pairs, half of them would not show it."""
+    rng = np.random.default_rng(1)
+    found = [taken_turns(rng, 0.9, 0.03, 0.05) for _ in range(100)]
+    assert sum(one.is_faster for one in found) >= 90
+
+
+def test_what_seems_to_save_nothing_is_not_run_longer_than_usual() -> None:
+    rng = np.random.default_rng(1)
+    found = [taken_turns(rng, 1.1, 0.05, 0.0).runs for _ in range(100)]
+    assert max(found) < MOST_TURNS
+    assert max(taken_turns(rng, 0.97, 0.1, 0.0).runs for _ in range(100)) == MOST_TURNS
 
 
 def test_equal_runs_do_not_differ() -> None:

@@ -227,7 +227,7 @@ k n: stats.rankdata(x); stats.rankdata(x, axis=-1)
 v p f l E w: stats.rankdata(x); stats.rankdata(x, "ordinal"); stats.rankdata(x, method="min"); stats.rankdata(x, "max"); stats.rankdata(x, "dense")
 m n i b e h: stats.rankdata(x); stats.rankdata(x, axis=1); stats.rankdata(x, axis=0)
 m i h: stats.rankdata(x, "dense", axis=0); stats.rankdata(x, "max", axis=-1)
-p,q p,p p,r p,R v,v v,l k,k q,q d,d f,f: stats.spearmanr(x, y)[0]; stats.spearmanr(x, y).pvalue; stats.spearmanr(x, 0 - y).statistic; stats.spearmanr(x, y * 0)[0]
+p,q p,p p,r p,R v,v v,l k,k q,q d,d f,f: stats.spearmanr(x, y)[0]; stats.spearmanr(x, y).pvalue; stats.spearmanr(x, 0 - y).statistic; stats.spearmanr(x, y * 0)[0]; stats.spearmanr(x[:, None], y[:, None])[0]; stats.spearmanr(x[:, None], y)[1]
 p,q v,v v,l k,k f,f q,q w,w: stats.pearsonr(x, y)[0]; stats.pearsonr(x, y).statistic; stats.pearsonr(x, y + x * x)[1]; stats.pearsonr(x, y * 0)[0]; stats.pearsonr(x[:2], y[1:3])[0]; stats.pearsonr(x[:2], y[1:3])[1]
 f v l k z: signal.resample_poly(x, 3, 2); signal.resample_poly(x, 1, 4); signal.resample_poly(x, 2, 4, axis=-1); signal.resample_poly(x, 5, 5); signal.resample_poly(x, 2, 3, window=np.array([0.2, 0.5, 0.3, 0.1]))
 h m: signal.resample_poly(x, 7, 3, axis=1); signal.decimate(x, 2, ftype="fir"); signal.decimate(x, 3, n=12, ftype="fir", axis=0)

@@ -22,7 +22,7 @@ from scipy import stats
 import simulated_states
 import simulation_tables as tables
 from places import ROOT
-from pyopbench.advise import attempt, draws, trial, turns
+from pyopbench.advise import attempt, draws, program, trial, turns
 from pyopbench.engine import certify, environments, memory, revisions, settings
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.interim_analyses import WITHIN_RUN
@@ -134,7 +134,7 @@ def held() -> dict[str, dict[str, Holder]]:
         ),
         "advise.md": _exact(
             *(seconds(attempt.BUDGET_SECONDS), percent(turns.CONFIDENCE), formatting.seconds(DISPATCH_SECONDS)),
-            percent(trial.LEAST_GAIN),
+            *(percent(trial.LEAST_GAIN), MINIMUM, size(program.COPIED_BYTES)),
             *(f"{100 * one:g}%" for one in draws.EXTREMES),
         ),
         "find-and-watch.md": {

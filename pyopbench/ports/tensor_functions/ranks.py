@@ -79,12 +79,19 @@ def scipy_beta_below(a: Any, b: Any, x: Any) -> Any:
     return tf.where(is_defined, found, tf.constant(np.nan, x.dtype))
 
 
+def scipy_variable(a: Any) -> Any:
+    """Return the elements of a vector or of a matrix of one column, such as the labels that Keras gives to a metric."""
+    if a.shape.rank == 2 and a.shape[1] is None:
+        a = np_checked(a, tf.equal(tf.shape(a)[1], 1), "spearmanr: a matrix is supported only with one column")
+    elif a.shape.rank != 1 and not (a.shape.rank == 2 and a.shape[1] == 1):
+        raise NotImplementedError("is supported only for two vectors, or matrices of one column")
+    return tf.reshape(a, [-1])
+
+
 @of_numpy("scipy.stats.spearmanr", a="own", b="own")
 def scipy_spearmanr(a: Any, b: Any) -> Any:
-    """Return the correlation of the ranks of two vectors, and how likely one as far from 0 is by chance."""
-    if a.shape.rank != 1 or b.shape.rank != 1:
-        raise NotImplementedError("is supported only for two vectors")
-    ranks = [scipy_rankdata(one) for one in (a, b)]
+    """Return the correlation of the ranks of two vectors or columns, and how likely one as far from 0 is by chance."""
+    ranks = [scipy_rankdata(scipy_variable(one)) for one in (a, b)]
     parts = [one - tf.reduce_mean(one) for one in ranks]
     squares = [tf.reduce_sum(one * one) for one in parts]
     found = tf.reduce_sum(parts[0] * parts[1]) / tf.sqrt(squares[0]) / tf.sqrt(squares[1])
