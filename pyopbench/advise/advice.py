@@ -69,6 +69,7 @@ class Advice:
         constants: for each callback that is changed, the values of the program that its port contains, by their
             expressions, and whether the patched program checks each.
         withdrawn_constants: likewise for each callback that `withdrawn.patch` changes.
+        withdrawn_variants: the changes that are in that patch.
         lacked_time: did the budget end the runs of changes, or leave some untried?
         tried: names of the callbacks whose changes `realised` is about.
         ended: `steps` or `seconds` if the recording was ended before the program was done.
@@ -86,6 +87,7 @@ class Advice:
     patch: Path | None = None
     constants: dict[str, dict[str, bool]] = field(default_factory=dict)
     withdrawn_constants: dict[str, dict[str, bool]] = field(default_factory=dict)
+    withdrawn_variants: dict[str, str] = field(default_factory=dict)
     lacked_time: bool = False
     tried: tuple[str, ...] = ()
     ended: str = ""
@@ -116,6 +118,7 @@ class Advice:
             "patch": self.patch is not None,
             "constants": self.constants,
             "withdrawn_constants": self.withdrawn_constants,
+            "withdrawn_variants": self.withdrawn_variants,
             "lacked_time": self.lacked_time,
             "tried": list(self.tried),
         }
@@ -133,5 +136,6 @@ class Advice:
         self.patch = self.folder / PATCH if stored["patch"] else None
         self.constants = stored.get("constants", {})
         self.withdrawn_constants = stored.get("withdrawn_constants", {})
+        self.withdrawn_variants = stored.get("withdrawn_variants", {})
         self.lacked_time = stored.get("lacked_time", False)
         self.tried = tuple(stored["tried"])

@@ -128,7 +128,7 @@ class Answer:
         obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
             written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
         failures: why other changes could not be measured: `port to traced: it cannot be written as a file: ...`.
-        has_port: was anything measured that replaces the body or its arrangement, not only another kind of callback?
+        has_port: was any port measured, or any other arrangement that a patch can make?
     """
 
     action: Action
@@ -226,7 +226,8 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
             why = throughput_text(callback, candidates[0])
         today = found.by_key[current_key(callback)].seconds if candidates else None
         reason, failures = why, _failures_in(callback, found)
-        has_port = any(is_placeable(callback, key) for key in found.by_key)
+        keys = found.by_key.keys() - {CURRENT, current_key(callback)}
+        has_port = any(is_placeable(callback, key) for key in keys)
         best = found.choice.label
         if best and found.action != "undecided" and best != CURRENT and not is_placeable(callback, best):
             has_port = False
@@ -237,7 +238,7 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         if not made:
             return Answer("leave", "it could not be measured", obstacle="not_measured")
         candidates, why, today = ports_that_save(made[0], judgement), made[0].reason.text(), _today(made[0])
-        reason, failures = _why_kept(callback, made[0]), _failures_of(callback, judgement)
+        reason, failures = _why_kept(callback, made[0]), _failures_of(callback, made[0], judgement)
         if isinstance(made[0].reason, BaselineFailed):
             return Answer("leave", reason, obstacle="not_measured", failures=failures)
         others = ports_that_may_save(made[0], judgement, candidates)
@@ -396,10 +397,11 @@ def _today(decision: Decision) -> float | None:
     return decision.seconds[-1].today if decision.seconds else None
 
 
-def _failures_of(callback: Callback, judgement: Judgement) -> tuple[str, ...]:
+def _failures_of(callback: Callback, decision: Decision, judgement: Judgement) -> tuple[str, ...]:
     """Return why ports were not measured."""
     failed = frames.failures(judgement)
-    mine = ((variant, failed.loc[failed["variant"] == variant, "reason"]) for variant in ports_of(callback))
+    ports = [one for one in ports_of(callback) if not any_was_measured([one], decision, judgement)]
+    mine = ((variant, failed.loc[failed["variant"] == variant, "reason"]) for variant in ports)
     return tuple(f"{variant_text(variant)}: {_last(reasons.iloc[0])}" for variant, reasons in mine if len(reasons))
 
 

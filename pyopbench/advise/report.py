@@ -163,9 +163,10 @@ def _remedy(advice: Advice) -> str:
     if advice.lacked_time:
         return ". No time was left for more runs: run advise again with a larger --budget and another --out"
     timed = [found for one in advice.withdrawn if (found := one.realised or one.together) is not None]
-    if all(one.is_slower for one in timed):
+    if not any(one.saved > 0 for one in timed):
         return ""
-    more = "On an idle machine, or in runs of more steps, smaller savings can be shown"
+    longer = "" if advice.step.unit == "run" else ", or in runs of more steps"
+    more = f"On an idle machine{longer}, smaller savings can be shown"
     return f". {more}: run advise again with another --out"
 
 
@@ -196,8 +197,10 @@ def reasons(advice: Advice) -> list[str]:
         )
     title_of = {row.callback.name: row.callback.title for row in advice.rows}
     for withdrawn in advice.withdrawn:
-        if withdrawn.realised is not None and (text := start_text(withdrawn.realised)):
-            found.append(f"{title_of[withdrawn.name]}: {variant_text(withdrawn.variant)}: withdrawn. {text}")
+        if withdrawn.realised is not None and withdrawn.realised.start_seconds > NOTICEABLE_SECONDS:
+            longer = formatting.seconds(withdrawn.realised.start_seconds)
+            text = f"{variant_text(withdrawn.variant)}: withdrawn. The program took {longer} longer to start with it"
+            found.append(f"{title_of[withdrawn.name]}: {text}")
     found += withdrawn_patch_texts(advice)
     if not math.isnan(advice.loss_difference):
         is_random = any(row.answer.is_change and row.callback.draws is not None for row in advice.rows)
@@ -226,9 +229,7 @@ def withdrawn_patch_texts(advice: Advice) -> list[str]:
     if advice.withdrawn_patch is None:
         return []
     rows_in_it = [row for row in advice.rows if row.callback.name in advice.withdrawn_constants]
-    variants = {one.name: one.variant for one in advice.withdrawn if one.realised is not None or one.together}
-    kept = {row.callback.name: row.answer.variant for row in advice.rows if row.answer.is_change}
-    named = [(row.callback.title, (variants | kept).get(row.callback.name)) for row in rows_in_it]
+    named = [(row.callback.title, advice.withdrawn_variants.get(row.callback.name)) for row in rows_in_it]
     titles = formatting.listing([f"{title}: {variant_text(one)}" if one else title for title, one in named])
     what = f"the patch of the last change that gave the same results{f' ({titles})' if titles else ''}"
     found = [f"`{advice.withdrawn_patch}` is {what} and was not shown to make the program faster"]

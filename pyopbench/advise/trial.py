@@ -100,9 +100,10 @@ class Trial:
         """
         row, runs = self.advice.rows[number], list[tuple[float, Answer]]()
         answer, why = row.answer, ""
+        obstacle: Obstacle = "withdrawn"
         while answer.is_change:
             self.advice.rows[number] = replace(row, answer=answer)
-            seconds, why = self._seconds_once(number, answer)
+            seconds, why, obstacle = self._seconds_once(number, answer)
             if why:
                 self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.promised))
                 self.attempt.listener.warn(f"{row.callback.title}: {answer.text}: withdrawn: {why}")
@@ -116,7 +117,7 @@ class Trial:
                 break
             answer = self._next_best(row.callback, answer)
         if not runs:
-            self.advice.rows[number] = replace(row, answer=row.answer.left(why, "withdrawn"))
+            self.advice.rows[number] = replace(row, answer=row.answer.left(why, obstacle))
             return
         fastest, best = runs[0]
         for seconds, one in runs[1:]:
@@ -132,43 +133,48 @@ class Trial:
             self.attempt.listener.say(f"{row.callback.title}: chosen: {best.text}")
         self.advice.rows[number] = replace(row, answer=chosen)
 
-    def _seconds_once(self, number: int, answer: Answer) -> tuple[float, str]:
-        """Run the program once with a change, and return the seconds of a step and why it cannot be used, if so."""
+    def _seconds_once(self, number: int, answer: Answer) -> tuple[float, str, Obstacle]:
+        """Run the program once with a change; return the seconds of a step, or a reason not to use it and its kind."""
         try:
             change = self._change([number])
         except CannotPlace as error:
-            return math.nan, error.message
+            return math.nan, error.message, "no_port"
         if self._are_compiled([number]):
             self._compile(change)
         longest = self.run_seconds
         run = self._turn(f"once-{_mark(change)}", f"with the change: {answer.text}", change)
         if run.code:
             self.run_seconds = longest  # it may have been killed after a long time
-            return math.nan, f"the program fails with it, with exit code {run.code}"
-        return turns.seconds_of(run, run.elements), ""
+            return math.nan, f"the program fails with it, with exit code {run.code}", "differs"
+        return turns.seconds_of(run, run.elements), "", ""
 
     def _try_changes(self, numbers: list[int]) -> None:
-        before: list[Run] = []
         while numbers:
             is_random = any(self.advice.rows[number].callback.draws is not None for number in numbers)
             if is_random != self.is_random:
-                self.turns += len(before)
-                self.is_random, self.earlier, before = is_random, [], []
+                self.is_random, self.earlier = is_random, []
             change = self._change(numbers)
             if self._are_compiled(numbers):
                 self._compile(change)
-            before, after = self._take_turns(before, change)
+            has_rest = any(self.advice.rows[number].answer.rest for number in numbers)
+            reserved = _runs_for_each(len(numbers)) + (2 * LEAST_TURNS if has_rest else 0)
+            before, after, is_complete = self._take_turns(change, reserved)
             found = self._differences(before, after)
-            if found:  # nothing was timed, so the runs before the change can be used again
+            if found:
                 numbers = self._without_differing(numbers, before, found)
+                self.earlier += before
+                self.turns += len(before)
                 continue
             realised = turns.realised(before, after)
             self._note_tried(numbers, realised, turns.largest_difference(before, after))
             if realised.is_faster:
                 self._accept(numbers, before, after)
                 return
+            self.advice.lacked_time |= not is_complete
             write_atomically(self.attempt.folder / WITHDRAWN_PATCH, self._patch(change))
             self.advice.withdrawn_constants = self._constants_of(numbers)
+            answers = (self.advice.rows[number] for number in numbers)
+            self.advice.withdrawn_variants = {row.callback.name: row.answer.variant for row in answers}
             is_slower = realised.is_slower
             why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
             least = min(numbers, key=lambda number: _promise(self.advice.rows[number].answer))
@@ -177,7 +183,6 @@ class Trial:
             self._withdraw(least, why, alone, together=together)
             self.earlier += before
             self.turns += len(before)
-            before = []
             numbers = self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
             if self.attempt.left_seconds() < self._turns_seconds:
                 for number in numbers:
@@ -336,20 +341,31 @@ class Trial:
         passed = self._passed.get((callback.file, callback.line), set())
         return {text: name in passed for name, text in constants.items()}
 
-    def _take_turns(self, before: list[Run], change: Mapping[str, bytes]) -> tuple[list[Run], list[Run]]:
-        """Run the original and the changed program alternately, until one is clearly faster or no time is left."""
-        after: list[Run] = []
+    def _take_turns(self, change: Mapping[str, bytes], reserved_runs: int) -> tuple[list[Run], list[Run], bool]:
+        """Run the original and the changed program alternately.
+
+        The runs end as soon as there are enough, results differ, or no time is left.
+
+        Args:
+            change: files of the changed program.
+            reserved_runs: for which time has to be left if there are more than the usual runs.
+
+        Returns:
+            The runs before and after the change, and whether there was time for as many as needed.
+        """
+        before, after = list[Run](), list[Run]()
         mark, first = _mark(change), self.turns
-        begun = self.attempt.tools.clock()
+        is_complete = True
         while len(after) < MOST_TURNS:
-            if len(after) >= LEAST_TURNS:
-                each = (self.attempt.tools.clock() - begun) / len(after)
+            number = len(after)
+            if number >= LEAST_TURNS:
                 if is_enough(before, after, self.attempt.options.minimum_effect):
                     break
-                if each > self.attempt.left_seconds():
-                    self.advice.lacked_time = True
+                needed = 2 + (reserved_runs if number >= USUAL_TURNS else 0)
+                is_stored = self._is_stored(f"after-{number + 1}-{mark}")
+                if not is_stored and needed * self.run_seconds > self.attempt.left_seconds():
+                    is_complete = False
                     break
-            number = len(after)
             # The two sides alternate in going first, so that neither always has the colder machine.
             place = first + number + 1
             shift = place if self.is_random else 0
@@ -357,11 +373,15 @@ class Trial:
                 if side == "after":
                     said = f"after the change, run {number + 1}"
                     after.append(self._turn(f"after-{number + 1}-{mark}", said, change, shift))
-                elif len(before) <= number:
+                else:
                     before.append(self._turn(f"before-{place}", f"before the change, run {place}", {}, shift))
             if self._differences(before, after) and len(before) >= 2:
                 break
-        return before, after
+        return before, after, is_complete
+
+    def _is_stored(self, name: str) -> bool:
+        """Did an interrupted attempt store this run?"""
+        return (self.attempt.folder / "turns" / f"{name}.json").exists()
 
     def _differences(self, before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
         return turns.differences([*self.earlier, *before], after, is_random=self.is_random)
@@ -427,7 +447,8 @@ class Trial:
             self.advice.rows[worst] = replace(row, answer=row.answer.left(why, "withdrawn"))
             numbers = [number for number in numbers if number != worst]
             after = without[worst]
-            self._note_tried(numbers, turns.realised(before, after), turns.largest_difference(before, after))
+            realised = turns.realised(before, after, are_pairs=False)
+            self._note_tried(numbers, realised, turns.largest_difference(before, after))
         self.advice.constants = self._constants_of(numbers)
         self.advice.patch = self.attempt.folder / PATCH
         write_atomically(self.advice.patch, self._patch(self._change(numbers)))

@@ -76,11 +76,11 @@ class Realised:
 
     @property
     def pays_after(self) -> int | None:
-        """Steps until a longer start breaks even; 0 if the start is no longer, None if no step is shorter."""
+        """Steps until a longer start breaks even; 0 if the start is no longer, None if no step is shorter or timed."""
         each = self.before_seconds - self.after_seconds
-        if not each > 0:
+        if not each > 0 or math.isnan(self.start_seconds):
             return None
-        return math.ceil(self.start_seconds / each) if self.start_seconds > 0 else 0
+        return max(math.ceil(self.start_seconds / each), 0)
 
     @property
     def is_faster(self) -> bool:
@@ -98,12 +98,20 @@ def unit_of(elements: float) -> Unit:
     return "step" if elements >= LEAST_ELEMENTS else "run"
 
 
-def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
-    """Return how much time a change saves, from runs that alternated.
+def realised(
+    before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE, *, are_pairs: bool = True
+) -> Realised:
+    """Return how much time a change saves.
 
-    Each run gives one number, and each run before the change makes a pair with the run after it that was next to it.
-    The interval is Student's over the differences of the logs in pairs: a machine that becomes slower or faster over
-    minutes affects both runs of a pair.
+    Each run gives one number, of which the logs are compared.
+
+    Args:
+        before: runs of the original program.
+        after: runs of the changed one.
+        confidence: of the interval.
+        are_pairs: was each run before the change next to the one after it, with the same number? Then the interval is
+            Student's over the differences in pairs, because a machine that becomes slower or faster over minutes
+            affects both runs of a pair. Otherwise it is Welch's (Biometrika 34 (1947) 28-35).
     """
     most = min((run.elements for run in (*before, *after)), default=0)
     unit = unit_of(most)
@@ -115,10 +123,11 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
         begun = [np.mean([_begin_seconds(run, most) for run in side]) for side in (before, after)]
         start = float(begun[1] - begun[0])
     whole = [float(np.mean([run.seconds for run in side])) if side else math.nan for side in (before, after)]
-    logs = [np.log(side[:runs]) for side in sides]
+    logs = [np.log(side[:runs] if are_pairs else side) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start, *whole)
-    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval_of_pairs(logs[0], logs[1], confidence)
+    interval = _interval_of_pairs if are_pairs else _interval_of_means
+    difference, (low, high) = logs[1].mean() - logs[0].mean(), interval(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start, *whole)
 
@@ -138,7 +147,7 @@ def gained(before: Sequence[Run], without: Sequence[Run], complete: Sequence[Run
     scale = float(
         np.mean([seconds_of(run, most) for run in without]) / np.mean([seconds_of(run, most) for run in before])
     )
-    found = realised(without, complete)
+    found = realised(without, complete, are_pairs=False)  # three runs each: too few for pairs
     return Share(scale * found.saved, scale * found.low, scale * found.high)
 
 
@@ -156,11 +165,13 @@ def _interval_of_pairs(before: Floats, after: Floats, confidence: float) -> tupl
     return float(found.low), float(found.high)
 
 
-def _interval_of_means(before: Sequence[float], after: Sequence[float], confidence: float) -> tuple[float, float]:
-    """Return Student's interval of the difference of two means, with the spread of both sides pooled."""
+def _interval_of_means(
+    before: Sequence[float] | Floats, after: Sequence[float] | Floats, confidence: float, *, is_pooled: bool = False
+) -> tuple[float, float]:
+    """Return the interval of the difference of two means: Welch's, or Student's with a pooled spread."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # likewise
-        found = stats.ttest_ind(after, before, equal_var=True).confidence_interval(confidence)
+        found = stats.ttest_ind(after, before, equal_var=is_pooled).confidence_interval(confidence)
     return float(found.low), float(found.high)
 
 
@@ -325,7 +336,7 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_ra
     scale = max(map(abs, (*old, *new)))
     if is_random:
         # The spread is pooled: that of two or three runs alone is too uncertain.
-        low, high = _interval_of_means(old, new, 1 - SIGNIFICANCE)
+        low, high = _interval_of_means(old, new, 1 - SIGNIFICANCE, is_pooled=True)
         return abs(float(np.mean(new) - np.mean(old))) > allowed * scale and (low > 0 or high < 0)
     spread = max(old) - min(old)
     # Two runs say little about the spread, so a multiple of it is allowed.

@@ -320,7 +320,7 @@ def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bri
 @pytest.mark.parametrize(
     ("body", "asked", "obstacle"),
     [
-        ("np.random.permutation(x)", ["", "np.random.seed({seed})"], "no_gain"),  # cannot be moved
+        ("np.random.permutation(x)", ["", "np.random.seed({seed})"], "no_port"),  # cannot be moved
         ("np.random.rand() * x", [""], "not_measured"),  # is moved, so something else differs
         ("x", [""], "not_measured"),
     ],
@@ -354,6 +354,8 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     reasons = pd.DataFrame({"variant": ["traced", "native"], "reason": ["it is refused", "of no interest"]})
     monkeypatch.setattr(frames, "failures", lambda _: reasons)
+    none = pd.DataFrame({one: [] for one in ("variant", "direction", "size", "ratio", "low", "high")})
+    monkeypatch.setattr(frames, "verdicts", lambda _: none)
     found = decide(replace(CALLBACK, in_input=False), STEP, tmp_path, 1.0, EFFECT)
     assert (found.action, found.obstacle, found.why) == ("leave", "not_measured", failed.text())
     assert found.failures == ("port to traced: it is refused",)

@@ -91,7 +91,9 @@ def scipy_variable(a: Any) -> Any:
 @of_numpy("scipy.stats.spearmanr", a="own", b="own")
 def scipy_spearmanr(a: Any, b: Any) -> Any:
     """Return the correlation of the ranks of two vectors or columns, and how likely one as far from 0 is by chance."""
-    ranks = [scipy_rankdata(scipy_variable(one)) for one in (a, b)]
+    a, b = scipy_variable(a), scipy_variable(b)
+    a = np_checked(a, tf.equal(tf.size(a), tf.size(b)), "spearmanr: a and b must have the same length")
+    ranks = [scipy_rankdata(one) for one in (a, b)]
     parts = [one - tf.reduce_mean(one) for one in ranks]
     squares = [tf.reduce_sum(one * one) for one in parts]
     found = tf.reduce_sum(parts[0] * parts[1]) / tf.sqrt(squares[0]) / tf.sqrt(squares[1])
