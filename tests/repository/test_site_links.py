@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -51,3 +52,12 @@ def site_links() -> ModuleType:
 def test_links_are_turned(site_links: ModuleType, page: str, written: str, shown: str) -> None:
     here = SimpleNamespace(file=SimpleNamespace(src_uri=page))
     assert site_links.on_page_markdown(f"See {written}.", here, None, FILES) == f"See {shown}."
+
+
+def test_each_page_is_in_the_contents_of_the_site() -> None:
+    """A build of the site, which is strict, fails otherwise, but takes half a minute."""
+    docs = ROOT / "docs"
+    written = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [path.relative_to(docs).as_posix() for path in docs.rglob("*.md")]
+    assert len(pages) > 50
+    assert [one for one in pages if not re.search(rf"[ :]{re.escape(one)}$", written, re.MULTILINE)] == []
