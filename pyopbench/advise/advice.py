@@ -134,8 +134,8 @@ class Advice:
         difference = stored["loss_difference"]
         self.loss_difference = math.nan if difference is None else float(difference)
         self.patch = self.folder / PATCH if stored["patch"] else None
-        self.constants = stored.get("constants", {})
-        self.withdrawn_constants = stored.get("withdrawn_constants", {})
-        self.withdrawn_variants = stored.get("withdrawn_variants", {})
-        self.lacked_time = stored.get("lacked_time", False)
+        self.constants = stored["constants"]
+        self.withdrawn_constants = stored["withdrawn_constants"]
+        self.withdrawn_variants = stored["withdrawn_variants"]
+        self.lacked_time = stored["lacked_time"]
         self.tried = tuple(stored["tried"])

@@ -169,8 +169,15 @@ class Answer:
 
     def left(self, why: str, obstacle: Obstacle) -> Answer:
         """Return the answer to leave the callback alone after all."""
-        unplaced = replace(self, port="", test="", function="", variant="", folder="port", promised=None, tried=0)
-        return replace(unplaced, action="leave", why=why, obstacle=obstacle)
+        return Answer(
+            "leave",
+            why,
+            self.candidates,
+            seconds=self.seconds,
+            obstacle=obstacle,
+            failures=self.failures,
+            has_port=self.has_port,
+        )
 
     def as_plain(self) -> dict[str, Any]:
         """Return the answer as plain data."""

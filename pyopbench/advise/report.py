@@ -32,7 +32,7 @@ COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
 ALL_CHANGES = "all changes"
 NONE, MINUS = "–", "−"
 
-NOTICEABLE_SECONDS = 0.5
+NOTICEABLE_SECONDS = 1.0
 """The smallest delay of the start that is reported."""
 
 OBSTACLES: Mapping[Obstacle, str] = {
@@ -137,7 +137,7 @@ def headline(advice: Advice) -> str:
 
 
 def start_text(found: Realised) -> str:
-    """Return how much longer the changed program takes to start, and when that has paid off; empty if it does not."""
+    """Return how much longer the changed program takes to start, and when it breaks even; empty if hardly longer."""
     if not found.start_seconds > NOTICEABLE_SECONDS:
         return ""
     text = f"It takes {formatting.seconds(found.start_seconds)} longer to start"

@@ -22,7 +22,7 @@ LEAST_ELEMENTS = 5
 """A program that takes fewer elements from iterators is not timed by steps: its whole run counts as one step."""
 
 CONFIDENCE = 0.95
-EARLY_CONFIDENCE = 0.995
+EARLY_CONFIDENCE = 0.998
 """For ending the runs early: checking several times at `CONFIDENCE` would find differences that are not there."""
 
 LOSS_TOLERANCE = 1e-4

@@ -37,6 +37,8 @@ def test_a_longer_start_is_made_up_for_after_some_steps() -> None:
     assert found.pays_after == round(found.start_seconds / 0.01) > 100
     assert realised(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)]).pays_after == 0
     assert realised(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after is None
+    whole = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (10.0, 10.1, 9.9)]
+    assert realised(whole, whole).pays_after is None
 
 
 def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> None:
@@ -120,12 +122,12 @@ def taken_turns(rng: np.random.Generator, factor: float, spread: float, drift: f
 def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks(spread: float, drift: float) -> None:
     """It is kept if it is shown to be faster, at an interim analysis or at the end: at most 5% of 400.
 
-    Ending the turns early leaves the interval nearly what it says it is: at least 92% of these contain 0.
+    Ending the turns early leaves the interval nearly what it says it is: it contains 0 in 93% and more.
     """
     rng = np.random.default_rng(1)
     found = [taken_turns(rng, 1.0, spread, drift) for _ in range(400)]
     assert sum(one.is_faster for one in found) <= 20
-    assert sum(not one.is_faster and not one.is_slower for one in found) >= 368
+    assert sum(not one.is_faster and not one.is_slower for one in found) >= 372
 
 
 def test_a_saving_of_a_tenth_is_found_though_the_speed_of_the_machine_wanders() -> None:
