@@ -9,7 +9,8 @@ FOLDER has a folder OWNER+NAME for each repository, and a file `commits` with a 
 It counts the kinds, places, gradients and risks that the scan reports, and what each body calls, as far as names show
 it. From that it estimates whether the body can be ported: the first obstacle of `OBSTACLES` that its names show, or
 none. With `--ops FOLDER` it makes the same estimate for op files whose ports were run
-(`benchmarks/outside/callbacks.py`), and compares it with the results. Exit codes: 0 done, 2 bad usage.
+(`benchmarks/outside/callbacks.py`), and compares it with the results; without it, that part of the stored file stays.
+Exit codes: 0 done, 2 bad usage.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import importlib
 import json
 import os
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
+from pyopbench.find.context import last_name
 from pyopbench.find.draft import take_body
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.risks import RANDOM
@@ -55,6 +58,10 @@ RUN = ROOT / "results" / "outside" / "callbacks.json"
 VERSION = 1
 MOST = 15
 """How many names of a list of libraries or functions are kept."""
+
+NAMES = ("py_func", "numpy_function", "py_function")
+NAMED = re.compile(rf"\b(?:{'|'.join(NAMES)})\s*\(".encode())
+"""Calls that have the name of a callback, in text that cannot be parsed."""
 
 OBSTACLES = {
     "absent": "the body is not in the file: it is imported, a method of another object, or made at run time",
@@ -326,7 +333,46 @@ def count(folder: Path, scanned: Mapping[str, Any], commits: Mapping[str, str]) 
         "library": dict(_ordered(name for body in distinct for name in body.libraries)[:MOST]),
         "function": dict(_ordered(name for body in distinct for name in body.functions)[:MOST]),
         "missing": dict(_ordered(name for body in distinct for name in body.missing)[:MOST]),
+        "named": named_calls(folder, {(site["file"], site["line"], site["column"]) for site in sites}),
     }
+
+
+def named_calls(folder: Path, reported: Collection[tuple[str, int, int]]) -> dict[str, Any]:
+    """Return how many calls have the name of a callback of TensorFlow, and which of them a scan does not report.
+
+    Args:
+        folder: that was scanned.
+        reported: file, line and column of each callback of the scan.
+
+    Returns:
+        `calls`: their number in files that can be parsed. `not reported`: those that are not in the scan. `unreadable`:
+        the number in the other files, by their text.
+    """
+    calls, missed, unreadable = 0, list[dict[str, Any]](), 0
+    for file in sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".ipynb"} and path.is_file()):
+        if not NAMED.search(file.read_bytes()):
+            continue
+        try:
+            code, notebook = read_source(file)
+            tree = parse(code)
+        except (OSError, ValueError, SyntaxError):
+            unreadable += len(NAMED.findall(file.read_bytes()))
+            continue
+        named = (one for one in ast.walk(tree) if isinstance(one, ast.Call) and last_name(one.func) in NAMES)
+        for call in named:
+            calls += 1
+            line, column = _place_of(notebook, call)
+            if (str(file), line, column) not in reported:
+                repository, path = repository_of(folder, str(file)), file.relative_to(folder)
+                missed.append(
+                    {
+                        "repository": repository.replace("+", "/", 1),
+                        "path": path.relative_to(repository).as_posix(),
+                        "line": line,
+                        "call": ast.unparse(call.func),
+                    }
+                )
+    return {"calls": calls, "not reported": missed, "unreadable": unreadable}
 
 
 def _ordered(values: Iterator[str]) -> list[tuple[str, int]]:
@@ -426,7 +472,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     document = stored_document.begin(VERSION, ("numpy", "scipy", "tensorflow-cpu"), {})
     document |= count(options.folder, scanned, commits)
-    document["run sample"] = compare(options.ops, _content(RUN)) if options.ops else []
+    before = _content(options.json)["run sample"] if options.json.is_file() else []
+    document["run sample"] = compare(options.ops, _content(RUN)) if options.ops else before
     stored_document.write(options.json, document)
     return 0
 

@@ -290,6 +290,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     reader_fixtures.STORED: {"how it was made": tallies.made, "how many": reader_fixtures.results_table},
     callback_census.STORED: {
         "how many": census_tables.how_many,
+        "calls by name": census_tables.missed,
         "kinds and places": census_tables.places,
         "risks": census_tables.risks,
         "what bodies do": census_tables.traits,

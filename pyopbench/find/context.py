@@ -167,7 +167,7 @@ def look_around(
                         named[context].append(method)
                         direct[context].add(method.attr)
                     # A call is evaluated where it is written, but for one that only binds arguments.
-                    if isinstance(value, ast.Lambda | ast.Name | ast.Attribute) or values.is_partial(value):
+                    if isinstance(value, ast.Lambda | ast.Name | ast.Attribute) or source.is_partial(value):
                         inside[context].add(value)
         elif isinstance(node, ast.ClassDef) and node.name in metrics:
             named[METRIC].append(node)
@@ -230,10 +230,6 @@ class Values:
             elif isinstance(one, ast.Assign):
                 keys = [target.slice for target in one.targets if isinstance(target, ast.Subscript)]
                 yield from ((str(key.value), one.value) for key in keys if isinstance(key, ast.Constant))
-
-    def is_partial(self, node: ast.AST) -> bool:
-        """Is it a call that only binds arguments?"""
-        return isinstance(node, ast.Call) and self.source.path(node.func) == "functools.partial"
 
     def is_class(self, name: ast.Name | ast.Attribute) -> bool:
         """Is it a class, by its definition in the file or, if it is imported, by the case of its name?"""

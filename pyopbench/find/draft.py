@@ -16,7 +16,7 @@ from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, par
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.record import Example, Recorded, look_up
 from pyopbench.find.scan import read_source
-from pyopbench.find.source import Function, ProgramSource
+from pyopbench.find.source import FUNCTIONS, Function, ProgramSource
 from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
 from pyopbench.model.discover import PLACES, RESERVED, find, names_in, python_files
@@ -51,13 +51,42 @@ class Snippet:
 
 def take_body(source: ProgramSource, found: CallbackNode) -> Snippet:
     """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
-    body = body_of(source, found)
+    body = _without_names(source, found, body_of(source, found))
     behind, on_arrays = function_behind(body)
     if behind is not None:
         taken = _take_body(source, found, behind)
         if taken.code:
             return replace(taken, on_arrays=on_arrays)
     return _take_body(source, found, body)
+
+
+def _without_names(source: ProgramSource, found: CallbackNode, body: ast.AST | None) -> ast.AST | None:
+    """Return what is called back in place of names that stand for it, and a lambda in place of a partial."""
+    behind = source.behind(body)
+    if source.is_partial(behind):
+        assert isinstance(behind, ast.Call)
+        return _as_lambda(source, found, behind)
+    return behind if isinstance(behind, (*FUNCTIONS, ast.Attribute)) else body
+
+
+def _as_lambda(source: ProgramSource, found: CallbackNode, bound: ast.Call) -> ast.Lambda:
+    """Return the lambda that does what a partial does, in its place; it has the function's own names where it can."""
+    function = source.behind(bound.args[0])
+    if isinstance(function, ast.Name | ast.Attribute):
+        name = function.id if isinstance(function, ast.Name) else function.attr
+        function = _find_function(source, found.node, name) or function
+    given, named = [ast.unparse(one) for one in bound.args], [one.arg for one in bound.keywords]
+    parameters = ["*inputs"]
+    if isinstance(function, FUNCTIONS) and function.args.vararg is None:
+        own = [one.arg for one in (*function.args.posonlyargs, *function.args.args) if one.arg not in {"self", "cls"}]
+        needed = own[: len(own) - len(function.args.defaults)]
+        parameters = [one for one in needed[len(given) - 1 :] if one not in named]
+    handed = ", ".join([*given[1:], *parameters, *(ast.unparse(one) for one in bound.keywords)])
+    found_lambda = ast.parse(f"lambda {', '.join(parameters)}: ({given[0]})({handed})", mode="eval").body
+    assert isinstance(found_lambda, ast.Lambda)
+    source.parents |= {child: node for node in ast.walk(found_lambda) for child in ast.iter_child_nodes(node)}
+    source.parents[found_lambda] = source.parents[bound]
+    return found_lambda
 
 
 def function_behind(body: ast.AST | None) -> tuple[ast.expr | None, bool]:

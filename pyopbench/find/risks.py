@@ -286,11 +286,20 @@ def _gives_shape(outer: ast.AST, inner: ast.AST) -> bool:
     if not isinstance(outer, ast.Call) or last_name(outer.func) not in SHAPING:
         return False
     name = last_name(outer.func)
-    if name == "reshape" and any(isinstance(one, ast.Call) and last_name(one.func) == "shape" for one in outer.args):
+    if name == "reshape" and any(map(_is_measured, (*outer.args, *(one.value for one in outer.keywords)))):
         return False  # what tf.shape returns is not known before the graph runs
     if isinstance(inner, ast.keyword):
         return inner.arg == SHAPING[name]
     return inner is outer.func or (name != "set_shape" and inner in outer.args[:1])
+
+
+def _is_measured(shape: ast.AST) -> bool:
+    """Is it what `tf.shape` returns, or a list of nothing but sizes from there?"""
+    if isinstance(shape, ast.List | ast.Tuple):
+        return bool(shape.elts) and all(map(_is_measured, shape.elts))
+    while isinstance(shape, ast.Subscript):
+        shape = shape.value
+    return isinstance(shape, ast.Call) and last_name(shape.func) == "shape"
 
 
 def _passes_on(outer: ast.AST, inner: ast.AST) -> bool:
@@ -319,12 +328,11 @@ def _is_compiled(scope: ast.AST) -> bool:
 
 def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
     """Does the body, if it is in the same file, assign to a part of one of its parameters?"""
-    name = call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else ""
-    for node in ast.walk(source.tree):
-        if isinstance(node, FUNCTIONS) and getattr(node, "name", None) == name and name:
-            parameters = {argument.arg for argument in node.args.args}
-            stored = {inner.id for inner in ast.walk(node) if _is_stored(inner) and isinstance(inner, ast.Name)}
-            return any(_target(inner) in parameters - stored for inner in ast.walk(node))
+    for body in _bodies(source, call):
+        if isinstance(body, ast.FunctionDef):
+            parameters = {argument.arg for argument in body.args.args} - {"self", "cls"}
+            stored = {inner.id for inner in ast.walk(body) if _is_stored(inner) and isinstance(inner, ast.Name)}
+            return any(_target(inner) in parameters - stored for inner in ast.walk(body))
     return False
 
 
@@ -339,8 +347,7 @@ def _draws(source: ProgramSource, node: ast.expr) -> str:
 
     A generator that comes from elsewhere is not recognised.
     """
-    functions = {one.name: one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)}
-    waiting, seen = list(_bodies(source, node, functions)), set[ast.AST]()
+    functions, waiting, seen = _functions(source), list(_bodies(source, node)), set[ast.AST]()
     while waiting:
         body = waiting.pop(0)
         seen.add(body)
@@ -349,23 +356,37 @@ def _draws(source: ProgramSource, node: ast.expr) -> str:
                 path = source.path(inner.func)
                 if path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING:
                     return ast.unparse(inner.func)
-            if isinstance(inner, ast.Name) and functions.get(inner.id, body) not in (*seen, *waiting):
-                waiting.append(functions[inner.id])
+            if functions.get(_own_name(inner), body) not in (*seen, *waiting):
+                waiting.append(functions[_own_name(inner)])
     return ""
 
 
-def _bodies(source: ProgramSource, node: ast.expr, functions: dict[str, ast.FunctionDef]) -> Iterator[ast.AST]:
+def _own_name(node: ast.AST | None) -> str:
+    """Return the name of a function of the file, or of a method of the object that the node is in; else nothing."""
+    if isinstance(node, ast.Attribute):
+        return node.attr if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"} else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _functions(source: ProgramSource) -> dict[str, ast.FunctionDef]:
+    return {one.name: one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)}
+
+
+def _bodies(source: ProgramSource, node: ast.expr) -> Iterator[ast.AST]:
+    """Yield the function that a callback calls back, if it is in the file: through names, and bound by a partial."""
     above = source.parents.get(node)
     if isinstance(above, ast.FunctionDef) and node in above.decorator_list:
         yield above
     elif isinstance(node, ast.Call):
         for given in (*node.args[:1], *(one.value for one in node.keywords if one.arg == "func")):
-            if isinstance(given, ast.Lambda):
-                yield given
-            elif isinstance(given, ast.Name | ast.Attribute):
-                name = given.id if isinstance(given, ast.Name) else given.attr
-                if name in functions:
-                    yield functions[name]
+            body = source.behind(given)
+            if source.is_partial(body):
+                assert isinstance(body, ast.Call)
+                body = source.behind(body.args[0])
+            name = last_name(body) if isinstance(body, ast.Attribute) else _own_name(body)
+            function = body if isinstance(body, ast.Lambda | ast.FunctionDef) else _functions(source).get(name)
+            if function is not None:
+                yield function
 
 
 def _is_stored(node: ast.AST) -> bool:

@@ -92,6 +92,34 @@ class ProgramSource:
                 return scope
         return None
 
+    def behind(self, node: ast.AST | None) -> ast.AST | None:
+        """Return what a name is bound to if that is one expression or function, None aside; else the node itself."""
+        for _ in range(DEEPEST_ALIAS):
+            bound = self.bound_to(node, self.scopes(node)) if isinstance(node, ast.Name) else []
+            functions = [one for one in bound if not isinstance(one, ast.Constant) or one.value is not None]
+            if len(functions) != 1 or not isinstance(node, ast.Name) or self._is_bound_otherwise(node, len(bound)):
+                break
+            node = functions[0]
+        return node
+
+    def _is_bound_otherwise(self, name: ast.Name, known: int) -> bool:
+        """Do imports, loops, parameters and the like bind a name too? Each of its known values has a path as well."""
+        home = self.home(name)
+        return home is not None and sum(isinstance(one, str) for one in self._bindings(home)[name.id]) > known
+
+    def is_partial(self, node: ast.AST | None) -> bool:
+        """Is it a call of `functools.partial` that binds arguments of a function?"""
+        return isinstance(node, ast.Call) and bool(node.args) and self.path(node.func) == "functools.partial"
+
+    def bound_to(self, name: ast.Name, scopes: list[Scope]) -> list[ast.AST]:
+        """Return the expressions and functions that a name is bound to, in the first of some scopes that binds it."""
+        for place, scope in enumerate(scopes):
+            if not (place and isinstance(scope, ast.ClassDef)) and name.id in self._bindings(scope):
+                values = [one for one in self._bindings(scope)[name.id] if isinstance(one, ast.expr)]
+                nodes = [one for one in own_nodes(scope) if isinstance(one, ast.FunctionDef) and one.name == name.id]
+                return [*values, *nodes]
+        return []
+
     def _path(self, node: ast.expr, scopes: list[Scope], depth: int) -> str:
         if depth > DEEPEST_ALIAS:
             return ""
@@ -127,28 +155,19 @@ class ProgramSource:
 
     def _text(self, node: ast.expr, scopes: list[Scope]) -> str:
         """Return a string, or the string that a name is bound to; empty for anything else."""
-        found = self._bound_to(node, scopes) if isinstance(node, ast.Name) else [node]
+        found = self.bound_to(node, scopes) if isinstance(node, ast.Name) else [node]
         texts = [one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         return texts[0] if len(texts) == len(found) == 1 else ""
 
     def _returned_by(self, function: ast.expr, scopes: list[Scope]) -> list[ast.expr]:
         """Return the names that a function of this file may return in its last statement; empty for anything else."""
         found: list[ast.expr] = []
-        for one in self._bound_to(function, scopes) if isinstance(function, ast.Name) else [function]:
+        for one in self.bound_to(function, scopes) if isinstance(function, ast.Name) else [function]:
             if isinstance(one, ast.Lambda):
                 found.append(one.body)
             elif isinstance(one, ast.FunctionDef) and isinstance(last := one.body[-1], ast.Return) and last.value:
                 found.append(last.value)
         return [one for one in found if isinstance(one, ast.Name | ast.Attribute)]
-
-    def _bound_to(self, name: ast.Name, scopes: list[Scope]) -> list[ast.AST]:
-        """Return the expressions and functions that a name is bound to, in the scope that binds it."""
-        for place, scope in enumerate(scopes):
-            if not (place and isinstance(scope, ast.ClassDef)) and name.id in self._bindings(scope):
-                values = [one for one in self._bindings(scope)[name.id] if isinstance(one, ast.expr)]
-                nodes = [one for one in own_nodes(scope) if isinstance(one, ast.FunctionDef) and one.name == name.id]
-                return [*values, *nodes]
-        return []
 
     def _name(self, name: str, scopes: list[Scope], depth: int) -> str:
         for place, scope in enumerate(scopes):

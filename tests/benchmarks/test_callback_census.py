@@ -96,6 +96,20 @@ def test_state_in_a_list_of_an_object_is_seen(script: ModuleType, folder: Path) 
     assert [body.obstacle for _, body in script.examine_sites(folder, sites)] == ["state"]
 
 
+def test_calls_by_name_that_the_scan_does_not_report_are_listed(script: ModuleType, folder: Path) -> None:
+    wrapper = "def py_func(body):\n    return body\n\nz = py_func(len)\n"
+    (folder / "two+copies" / "wrapper.py").write_text(wrapper, encoding="utf-8")
+    (folder / "two+copies" / "old.py").write_text("print 'old'\ny = tf.py_func(body, [x], tf.float32)\n", "utf-8")
+    reported = sorted((site["file"], site["line"], site["column"]) for site in scanned(folder)["sites"])
+    every = script.named_calls(folder, reported)
+    assert every["calls"] == len(PLANTED) + 3
+    assert every["unreadable"] == 1
+    assert every["not reported"] == [
+        {"repository": "two/copies", "path": "wrapper.py", "line": 4, "call": "py_func"},
+    ]
+    assert len(script.named_calls(folder, reported[1:])["not reported"]) == 2
+
+
 def test_what_is_drawn_depends_on_the_seed_alone(script: ModuleType) -> None:
     sites = [{"line": line} for line in range(100)]
     assert script.draw(sites, 5, 1) == script.draw(sites, 5, 1) != script.draw(sites, 5, 2)

@@ -136,6 +136,10 @@ def risks_of(code: str) -> list[str]:
         ("def g(x):\n    x.set_shape([3])\n    x = tf.numpy_function(f, [x], 1)\n    return x", "no_shape"),
         ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    return tf.reshape(x, tf.shape(y))", "no_shape"),
         ("def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), tf.shape(x))", "no_shape"),
+        (
+            "def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), [tf.shape(x)[0], tf.shape(x)[1]])",
+            "no_shape",
+        ),
         ("def h(x):\n    x.set_shape([3])\nds.map(h).map(lambda x: tf.numpy_function(f, [x], 1))", "no_shape"),
         ("@tf.py_function(Tout=1)\ndef g(x):\n    return tf.reshape(x, [3])", "no_shape"),
         ("@tf.function(jit_compile=True)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "jit_compile"),
@@ -144,6 +148,27 @@ def risks_of(code: str) -> list[str]:
         (
             "import random\ndef f(x):\n    return random.choice(x)\ny = tf.py_function(lambda x: f(x), [x], 1)",
             "draws",
+        ),
+        (
+            (
+                "import random\nclass C:\n    def f(self, x):\n        return self.g(x)\n    def g(self, x):\n"
+                "        return random.choice(x)\n    def h(self, x):\n        return tf.py_function(self.f, [x], 1)"
+            ),
+            "draws",
+        ),
+        (
+            (
+                "import functools, random\ndef f(x, k):\n    return random.choice(x)\ng = functools.partial(f, k=2)\n"
+                "y = tf.py_function(g, [x], 1)"
+            ),
+            "draws",
+        ),
+        (
+            (
+                "class C:\n    def f(self, x):\n        x[0] = 1\n    def h(self, x):\n"
+                "        return tf.numpy_function(self.f, [x], 1)"
+            ),
+            "writes_to_input",
         ),
     ],
 )
@@ -223,6 +248,14 @@ def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, 
         ("def auc(x):\n    return tf.numpy_function(f, [x], 1)\nm.compile(metrics=[auc])", "no_gradient"),
         ("import numpy as np\ndef f(x):\n    return x\ny = tf.numpy_function(f, [x], np.random.rand())", "draws"),
         ("import numpy as np\ndef f(x):\n    np.random.seed(1)\ny = tf.numpy_function(f, [x], 1)", "draws"),
+        (
+            (
+                "import random\nclass C:\n    def f(self, x):\n        return other.g(x)\n    def g(self, x):\n"
+                "        return random.choice(x)\n    def h(self, x):\n        return tf.py_function(self.f, [x], 1)"
+            ),
+            "draws",
+        ),
+        ("def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), [tf.shape(x)[0], 3])", "no_shape"),
         ("@tf.function(jit_compile=False)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "jit_compile"),
         (
             "def f(x):\n    x = x.copy()\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)",

@@ -290,6 +290,37 @@ def test_a_function_that_is_imported_is_called() -> None:
     assert taken.imports == ("import numpy as np",)
 
 
+F = "def f(x, k, l=2):\n    return x * k + l"
+
+
+@pytest.mark.parametrize(
+    ("bound", "code", "helpers"),
+    [
+        ("functools.partial(f, k=3)", "def body(x):\n    return f(x, k=3)", (F,)),
+        ("functools.partial(f, 1)", "def body(k):\n    return f(1, k)", (F,)),
+        ("functools.partial(f, k=K, l=4)", "def body(x):\n    return f(x, k=K, l=4)", ("K = 5", F)),
+        ("functools.partial(np.add, 1)", "def body(*inputs):\n    return np.add(1, *inputs)", ()),
+        ("functools.partial(f)", F, ()),
+    ],
+)
+@pytest.mark.parametrize("is_named", [False, True], ids=["in_place", "named"])
+def test_a_partial_is_a_body_that_hands_over_what_it_binds(
+    bound: str, code: str, helpers: tuple[str, ...], *, is_named: bool
+) -> None:
+    head = f"import functools\nK = 5\n{F}\n"
+    named = f"def g(x):\n    h = {bound}\n    return tf.numpy_function(h, [x], 1)"
+    taken = take(head + (named if is_named else f"tf.numpy_function({bound}, [1], 1)"))
+    assert (taken.code, taken.helpers, taken.missing) == (code, helpers, ())
+
+
+def test_a_name_that_is_first_none_stands_for_what_it_is_bound_to_next() -> None:
+    code = "def f(x):\n    return x\ndef g(x, is_on):\n    h = None\n    if is_on:\n        h = f\n"
+    call = "    return tf.numpy_function(h, [x], 1)"
+    assert take(code + call).code == "def f(x):\n    return x"
+    assert take(f"{code}    else:\n        h = np.abs\n{call}").code == ""
+    assert take(f"{code}    for h in x:\n        pass\n{call}").code == ""
+
+
 def test_decorators_stay_behind() -> None:
     assert take("@tf.py_function(Tout=1)\ndef f(x, y=1):\n    return x").code == "def f(x, y=1):\n    return x"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from histories import KEYS, commit, write_commits
 from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.changes import Rerun, read_confirmation, rerun_of, together
 from pyopbench.judge.comparison.series import moment_of, series_of
+from pyopbench.model.case import Case
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 
@@ -26,9 +28,15 @@ def test_cases_at_one_place_are_one_command():
     assert found.cases == (KEYS[3], other)
     assert found.command == (
         *("pyopbench", "run", "double", "square", "--rev", commit(1), "--rev", commit(2), "--variant", "native,xla"),
-        *("--direction", "forward", "--mode", "call", "--device", "cpu"),
+        *("--direction", "forward", "--mode", "call", "--device", "cpu", "--baseline", "native"),
         *("--axis", "dtype=float32,float64", "--axis", "size=10"),
     )
+
+
+def test_the_baseline_is_one_of_the_variants_that_are_measured_again():
+    words = dict(itertools.pairwise(rerun(KEYS[3]).command))
+    assert words["--baseline"] == Case.from_id(KEYS[3]).variant
+    assert words["--baseline"] in words["--variant"].split(",")
 
 
 def test_to_go_on_only_ops_of_the_users_are_named_again():
