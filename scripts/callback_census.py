@@ -2,7 +2,7 @@
 
     pyopbench scan FOLDER --json > scan.json
     python scripts/callback_census.py FOLDER scan.json           # writes results/outside/census.json
-    python scripts/callback_census.py FOLDER scan.json --draw 50 --seed 46   # places to check by hand, nothing written
+    python scripts/callback_census.py FOLDER scan.json --draw 100 --seed 47  # places to check by hand, nothing written
 
 FOLDER has a folder OWNER+NAME for each repository, and a file `commits` with a line `OWNER+NAME HASH` for each.
 
@@ -32,7 +32,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
+from pyopbench.find.call_sites import CALLBACKS, CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.context import last_name
 from pyopbench.find.draft import take_body
 from pyopbench.find.notebook import Notebook
@@ -52,16 +52,15 @@ from outside import tallies  # noqa: E402 - likewise
 
 STORED = ROOT / "results" / "outside" / "census.json"
 CHECKED = ROOT / "results" / "outside" / "census_checked.json"
-"""What its author said of 50 callbacks, source in hand: which `ASPECTS` of `census_tables.py` are wrong, and why."""
+"""What readers of the sources said of 100 callbacks: which `ASPECTS` of `census_tables.py` are wrong, and why."""
 
 RUN = ROOT / "results" / "outside" / "callbacks.json"
 VERSION = 1
 MOST = 15
 """How many names of a list of libraries or functions are kept."""
 
-NAMES = ("py_func", "numpy_function", "py_function")
-NAMED = re.compile(rf"\b(?:{'|'.join(NAMES)})\s*\(".encode())
-"""Calls that have the name of a callback, in text that cannot be parsed."""
+NAMED = re.compile(rf"\b(?:{'|'.join(CALLBACKS)})\s*\(".encode())
+"""What looks like a call by the name of a callback in text that cannot be parsed."""
 
 OBSTACLES = {
     "absent": "the body is not in the file: it is imported, a method of another object, or made at run time",
@@ -145,7 +144,7 @@ def examine(source: ProgramSource, found: CallbackNode, own_modules: Collection[
         found: the callback in it.
         own_modules: names of modules and packages of the program itself.
     """
-    given = body_of(source, found)
+    given, _ = source.unbind(body_of(source, found))
     if isinstance(given, ast.expr) and source.path(given).partition(".")[0] in own_modules:
         return Body({"absent"})
     try:
@@ -333,46 +332,50 @@ def count(folder: Path, scanned: Mapping[str, Any], commits: Mapping[str, str]) 
         "library": dict(_ordered(name for body in distinct for name in body.libraries)[:MOST]),
         "function": dict(_ordered(name for body in distinct for name in body.functions)[:MOST]),
         "missing": dict(_ordered(name for body in distinct for name in body.missing)[:MOST]),
-        "named": named_calls(folder, {(site["file"], site["line"], site["column"]) for site in sites}),
+        "by name": calls_by_name(folder, scanned),
     }
 
 
-def named_calls(folder: Path, reported: Collection[tuple[str, int, int]]) -> dict[str, Any]:
-    """Return how many calls have the name of a callback of TensorFlow, and which of them a scan does not report.
+def calls_by_name(folder: Path, scanned: Mapping[str, Any]) -> dict[str, Any]:
+    """Count the calls that have the name of a callback of TensorFlow, and list those that a scan does not report.
 
     Args:
         folder: that was scanned.
-        reported: file, line and column of each callback of the scan.
+        scanned: what `pyopbench scan --json` wrote.
 
     Returns:
         `calls`: their number in files that can be parsed. `not reported`: those that are not in the scan. `unreadable`:
         the number in the other files, by their text.
     """
-    calls, missed, unreadable = 0, list[dict[str, Any]](), 0
-    for file in sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".ipynb"} and path.is_file()):
-        if not NAMED.search(file.read_bytes()):
+    reported = {(site["file"], site["line"], site["column"]) for site in scanned["sites"]}
+    calls, not_reported, unreadable = 0, list[dict[str, Any]](), 0
+    for file in _sources(folder, scanned["skipped"]):
+        text = file.read_bytes()
+        if not NAMED.search(text):
             continue
         try:
             code, notebook = read_source(file)
             tree = parse(code)
-        except (OSError, ValueError, SyntaxError):
-            unreadable += len(NAMED.findall(file.read_bytes()))
+        except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+            unreadable += len(NAMED.findall(text))
             continue
-        named = (one for one in ast.walk(tree) if isinstance(one, ast.Call) and last_name(one.func) in NAMES)
+        named = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and last_name(one.func) in CALLBACKS]
+        calls += len(named)
+        repository = repository_of(folder, str(file))
         for call in named:
-            calls += 1
             line, column = _place_of(notebook, call)
             if (str(file), line, column) not in reported:
-                repository, path = repository_of(folder, str(file)), file.relative_to(folder)
-                missed.append(
-                    {
-                        "repository": repository.replace("+", "/", 1),
-                        "path": path.relative_to(repository).as_posix(),
-                        "line": line,
-                        "call": ast.unparse(call.func),
-                    }
-                )
-    return {"calls": calls, "not reported": missed, "unreadable": unreadable}
+                path = file.relative_to(folder / repository).as_posix()
+                place = {"repository": repository.replace("+", "/", 1), "path": path, "line": line}
+                not_reported.append({**place, "call": ast.unparse(call.func)})
+    return {"calls": calls, "not reported": not_reported, "unreadable": unreadable}
+
+
+def _sources(folder: Path, skipped: Collection[str]) -> Iterator[Path]:
+    """Yield the Python sources and notebooks of a folder, without the folders that the scan skipped."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if os.path.join(place, one) not in skipped)
+        yield from (Path(place, one) for one in sorted(files) if one.endswith((".py", ".ipynb")))
 
 
 def _ordered(values: Iterator[str]) -> list[tuple[str, int]]:

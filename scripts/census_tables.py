@@ -48,16 +48,16 @@ def how_many(document: Mapping[str, Any]) -> str:
     )
 
 
-def missed(document: Mapping[str, Any]) -> str:
+def not_reported(document: Mapping[str, Any]) -> str:
     """Return how many calls have the name of a callback, and which of them the scan does not report."""
-    named = document["named"]
+    named = document["by name"]
     rows = [
         (one["repository"], cell(f"`{one['path']}`:{one['line']}"), cell(f"`{one['call']}`"))
         for one in named["not reported"]
     ]
     return (
-        f"{named['calls']:,} calls in files that can be parsed have the name of a callback; {len(rows)} of them are "
-        f"not reported. The files that cannot be parsed have {named['unreadable']} more.\n\n"
+        f"In the files that can be parsed, {named['calls']:,} calls have the name of a callback, and {len(rows)} of "
+        f"these are not reported. The other files have about {named['unreadable']} more.\n\n"
         f"{table(('repository', 'place', 'call'), rows) if rows else ''}"
     )
 

@@ -41,6 +41,7 @@ from outside import (  # noqa: E402 - likewise
     asv_histories,
     bisection,
     callbacks,
+    gate,
     histories,
     npbench,
     numba_bodies,
@@ -51,6 +52,7 @@ from outside import (  # noqa: E402 - likewise
     programs,
     reader_fixtures,
     tallies,
+    tensorflow_versions,
 )
 from stored_document import environment_text  # noqa: E402 - likewise
 
@@ -262,6 +264,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     },
     asv_histories.STORED: {"how it was made": tallies.made, "changes": asv_histories.results_table},
     bisection.STORED: {"": bisection.results_table},
+    gate.STORED: {"how often": gate.results_table, "promises": gate.promises_table},
     histories.STORED: {
         "how it was made": tallies.made,
         "how good": histories.results_table,
@@ -271,6 +274,13 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
         "how it was made": tallies.made,
         "verdicts": package_pairs.results_table,
         "how many": package_pairs.summary_text,
+    },
+    tensorflow_versions.STORED: {
+        "how it was made": tallies.made,
+        "means": tensorflow_versions.means_table,
+        "numpy": tensorflow_versions.numpy_table,
+        "steps": tensorflow_versions.steps_table,
+        "each op": tensorflow_versions.results_table,
     },
     pipelines.STORED: {"": pipelines.report},
     pipeline_pairs.STORED: {"": pipeline_pairs.results_table},
@@ -290,7 +300,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     reader_fixtures.STORED: {"how it was made": tallies.made, "how many": reader_fixtures.results_table},
     callback_census.STORED: {
         "how many": census_tables.how_many,
-        "calls by name": census_tables.missed,
+        "calls by name": census_tables.not_reported,
         "kinds and places": census_tables.places,
         "risks": census_tables.risks,
         "what bodies do": census_tables.traits,

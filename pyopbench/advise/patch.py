@@ -398,7 +398,7 @@ def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement
     if has_unpacked(call):
         raise CannotPlace("it is called with unpacked arguments")
     named = {one.arg: one.value for one in call.keywords}
-    place = 0 if _is_partial(source, call) else 1
+    place = 0 if _calls_partial(source, call) else 1
     given = named.get("inp") or next(iter(call.args[place : place + 1]), None)
     if given is None:
         raise CannotPlace("its inputs are not written as arguments of the call")
@@ -420,7 +420,7 @@ def needs_autograph(port: str) -> bool:
     return any(isinstance(node, ast.If | ast.While | ast.For) for one in functions for node in ast.walk(one))
 
 
-def _is_partial(source: ProgramSource, call: ast.Call) -> bool:
+def _calls_partial(source: ProgramSource, call: ast.Call) -> bool:
     """Is the called function a name bound to a `functools.partial`?"""
     source.partials.clear()
     source.path(call.func)

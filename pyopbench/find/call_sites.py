@@ -152,8 +152,7 @@ def _find_in_call(source: ProgramSource, call: ast.Call, decorators: set[ast.exp
     if kind:
         yield CallbackNode(call, kind, "decorator" if call in decorators else "call", source.path(call.func))
         return
-    made_by = source.path(call.func)
-    if made_by == "functools.partial" and call.args and (kind := _kind(source, call.args[0])):
+    if source.is_partial(call) and (kind := _kind(source, call.args[0])):
         yield CallbackNode(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
         return
     if _only_inspects(source, call):

@@ -21,7 +21,7 @@ from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
 from pyopbench.model.discover import PLACES, RESERVED, find, names_in, python_files
 from pyopbench.model.errors import BadInput
-from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound, own_nodes, with_needs
+from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound, with_needs
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import port_words
 
@@ -51,7 +51,7 @@ class Snippet:
 
 def take_body(source: ProgramSource, found: CallbackNode) -> Snippet:
     """Return what a callback calls back, as source that stands by itself as far as parsing can make it so."""
-    body = _without_names(source, found, body_of(source, found))
+    body = _resolve(source, body_of(source, found))
     behind, on_arrays = function_behind(body)
     if behind is not None:
         taken = _take_body(source, found, behind)
@@ -60,33 +60,47 @@ def take_body(source: ProgramSource, found: CallbackNode) -> Snippet:
     return _take_body(source, found, body)
 
 
-def _without_names(source: ProgramSource, found: CallbackNode, body: ast.AST | None) -> ast.AST | None:
-    """Return what is called back in place of names that stand for it, and a lambda in place of a partial."""
-    behind = source.behind(body)
-    if source.is_partial(behind):
-        assert isinstance(behind, ast.Call)
-        return _as_lambda(source, found, behind)
-    return behind if isinstance(behind, (*FUNCTIONS, ast.Attribute)) else body
+def _resolve(source: ProgramSource, body: ast.AST | None) -> ast.AST | None:
+    """Return what a name stands for, or a lambda in place of a partial, as far as that is clear; else the node."""
+    followed = source.follow(body)
+    if isinstance(followed, ast.Call) and source.is_partial(followed):
+        return _as_lambda(source, followed) or body
+    return followed if isinstance(followed, (*FUNCTIONS, ast.Attribute)) else body
 
 
-def _as_lambda(source: ProgramSource, found: CallbackNode, bound: ast.Call) -> ast.Lambda:
-    """Return the lambda that does what a partial does, in its place; it has the function's own names where it can."""
-    function = source.behind(bound.args[0])
-    if isinstance(function, ast.Name | ast.Attribute):
-        name = function.id if isinstance(function, ast.Name) else function.attr
-        function = _find_function(source, found.node, name) or function
-    given, named = [ast.unparse(one) for one in bound.args], [one.arg for one in bound.keywords]
-    parameters = ["*inputs"]
-    if isinstance(function, FUNCTIONS) and function.args.vararg is None:
-        own = [one.arg for one in (*function.args.posonlyargs, *function.args.args) if one.arg not in {"self", "cls"}]
-        needed = own[: len(own) - len(function.args.defaults)]
-        parameters = [one for one in needed[len(given) - 1 :] if one not in named]
-    handed = ", ".join([*given[1:], *parameters, *(ast.unparse(one) for one in bound.keywords)])
-    found_lambda = ast.parse(f"lambda {', '.join(parameters)}: ({given[0]})({handed})", mode="eval").body
-    assert isinstance(found_lambda, ast.Lambda)
-    source.parents |= {child: node for node in ast.walk(found_lambda) for child in ast.iter_child_nodes(node)}
-    source.parents[found_lambda] = source.parents[bound]
-    return found_lambda
+def _as_lambda(source: ProgramSource, partial: ast.Call) -> ast.Lambda | None:
+    """Return a lambda that does what a partial does; None where it would not be the same.
+
+    A partial evaluates what it binds once and a lambda each time, so that only names and constants are bound. A method
+    of `self` is left out, because its text cannot be taken along.
+    """
+    function, *values = partial.args
+    values += [one.value for one in partial.keywords]
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    is_named = isinstance(root, ast.Name) and root.id not in {"self", "cls"}
+    if not is_named or None in {one.arg for one in partial.keywords} or not all(map(_is_fixed, values)):
+        return None
+    names, inputs = {one.id for one in ast.walk(partial) if isinstance(one, ast.Name)}, "inputs"
+    while inputs in names:
+        inputs += "_"
+    handed_on = [*map(ast.unparse, partial.args[1:]), f"*{inputs}", *map(ast.unparse, partial.keywords)]
+    text = f"lambda *{inputs}: {ast.unparse(function)}({', '.join(handed_on)})"
+    result = ast.parse(text, mode="eval").body
+    assert isinstance(result, ast.Lambda)
+    source.parents |= {child: node for node in ast.walk(result) for child in ast.iter_child_nodes(node)}
+    source.parents[result] = source.parents[partial]
+    return result
+
+
+def _is_fixed(value: ast.expr) -> bool:
+    """Is it a name, a constant, or a tuple of these, so that evaluating it again gives the same?"""
+    if isinstance(value, ast.Tuple):
+        return all(map(_is_fixed, value.elts))
+    if isinstance(value, ast.UnaryOp):
+        return isinstance(value.operand, ast.Constant)
+    return isinstance(value, ast.Constant | ast.Name)
 
 
 def function_behind(body: ast.AST | None) -> tuple[ast.expr | None, bool]:
@@ -116,7 +130,7 @@ def _take_body(source: ProgramSource, found: CallbackNode, body: ast.AST | None)
     if imported is not None:
         return imported
     name = body.id if isinstance(body, ast.Name) else body.attr if isinstance(body, ast.Attribute) else ""
-    function = _find_function(source, found.node, name)
+    function = source.function_named(found.node, name)
     if function is not None:
         return _take(source, found, function, name)
     return Snippet(name or "body")
@@ -134,15 +148,6 @@ def _take_imported(source: ProgramSource, body: ast.AST | None) -> Snippet | Non
         return None
     code = f"def body(*inputs):\n    return {ast.unparse(body)}(*inputs)"
     return Snippet("body", code, None, (import_of(statement, root.id),))
-
-
-def _find_function(source: ProgramSource, node: ast.AST, name: str) -> Function | None:
-    """Return the function of that name in the nearest scope around a node, or else anywhere in the file."""
-    for scope in (*source.scopes(node), source.tree):
-        for inner in own_nodes(scope):
-            if isinstance(inner, ast.FunctionDef) and inner.name == name:
-                return inner
-    return next((one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef) and one.name == name), None)
 
 
 def _take(source: ProgramSource, found: CallbackNode, function: Function, name: str) -> Snippet:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyopbench.find.context import GROWING, Parallel, last_name
-from pyopbench.find.source import FUNCTIONS, ProgramSource, Scope
+from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
 
 COMMON_RISKS = (
     "not serializable: a SavedModel stores its key, not its function",
@@ -286,20 +286,11 @@ def _gives_shape(outer: ast.AST, inner: ast.AST) -> bool:
     if not isinstance(outer, ast.Call) or last_name(outer.func) not in SHAPING:
         return False
     name = last_name(outer.func)
-    if name == "reshape" and any(map(_is_measured, (*outer.args, *(one.value for one in outer.keywords)))):
-        return False  # what tf.shape returns is not known before the graph runs
+    if name == "reshape" and any(isinstance(one, ast.Call) and last_name(one.func) == "shape" for one in outer.args):
+        return False  # it is the shape of another tensor, which may be unknown too
     if isinstance(inner, ast.keyword):
         return inner.arg == SHAPING[name]
     return inner is outer.func or (name != "set_shape" and inner in outer.args[:1])
-
-
-def _is_measured(shape: ast.AST) -> bool:
-    """Is it what `tf.shape` returns, or a list of nothing but sizes from there?"""
-    if isinstance(shape, ast.List | ast.Tuple):
-        return bool(shape.elts) and all(map(_is_measured, shape.elts))
-    while isinstance(shape, ast.Subscript):
-        shape = shape.value
-    return isinstance(shape, ast.Call) and last_name(shape.func) == "shape"
 
 
 def _passes_on(outer: ast.AST, inner: ast.AST) -> bool:
@@ -327,13 +318,17 @@ def _is_compiled(scope: ast.AST) -> bool:
 
 
 def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
-    """Does the body, if it is in the same file, assign to a part of one of its parameters?"""
-    for body in _bodies(source, call):
-        if isinstance(body, ast.FunctionDef):
-            parameters = {argument.arg for argument in body.args.args} - {"self", "cls"}
-            stored = {inner.id for inner in ast.walk(body) if _is_stored(inner) and isinstance(inner, ast.Name)}
-            return any(_target(inner) in parameters - stored for inner in ast.walk(body))
-    return False
+    """Does the body, if it is in the same file, assign to a part of one of its inputs?"""
+    body, partials = _called_back(source, call)
+    function = _function_of(source, body)
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    inputs = [one.arg for one in function.args.args if one.arg not in {"self", "cls"}]
+    for partial in partials:  # what they bind is no input
+        bound = {one.arg for one in partial.keywords}
+        inputs = [one for one in inputs[len(partial.args) - 1 :] if one not in bound]
+    stored = {inner.id for inner in ast.walk(function) if _is_stored(inner) and isinstance(inner, ast.Name)}
+    return any(_target(inner) in {*inputs} - stored for inner in ast.walk(function))
 
 
 RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
@@ -347,46 +342,64 @@ def _draws(source: ProgramSource, node: ast.expr) -> str:
 
     A generator that comes from elsewhere is not recognised.
     """
-    functions, waiting, seen = _functions(source), list(_bodies(source, node)), set[ast.AST]()
+    body, _ = _called_back(source, node)
+    if isinstance(body, ast.Name | ast.Attribute) and _is_drawing(source, body):
+        return ast.unparse(body)
+    waiting, seen = [_function_of(source, body)], set[ast.AST]()
     while waiting:
-        body = waiting.pop(0)
-        seen.add(body)
-        for inner in ast.walk(body):
-            if isinstance(inner, ast.Call):
-                path = source.path(inner.func)
-                if path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING:
-                    return ast.unparse(inner.func)
-            if functions.get(_own_name(inner), body) not in (*seen, *waiting):
-                waiting.append(functions[_own_name(inner)])
+        function = waiting.pop(0)
+        if function is None or function in seen:
+            continue
+        seen.add(function)
+        for inner in ast.walk(function):
+            if isinstance(inner, ast.Call) and _is_drawing(source, inner.func):
+                return ast.unparse(inner.func)
+            if isinstance(inner, ast.Name | ast.Attribute):
+                waiting.append(_own_function(source, inner))
     return ""
 
 
-def _own_name(node: ast.AST | None) -> str:
-    """Return the name of a function of the file, or of a method of the object that the node is in; else nothing."""
-    if isinstance(node, ast.Attribute):
-        return node.attr if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"} else ""
-    return node.id if isinstance(node, ast.Name) else ""
+def _is_drawing(source: ProgramSource, function: ast.expr) -> bool:
+    path = source.path(function)
+    return path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING
 
 
-def _functions(source: ProgramSource) -> dict[str, ast.FunctionDef]:
-    return {one.name: one for one in ast.walk(source.tree) if isinstance(one, ast.FunctionDef)}
-
-
-def _bodies(source: ProgramSource, node: ast.expr) -> Iterator[ast.AST]:
-    """Yield the function that a callback calls back, if it is in the file: through names, and bound by a partial."""
+def _called_back(source: ProgramSource, node: ast.expr) -> tuple[ast.AST | None, list[ast.Call]]:
+    """Return what a callback calls back, through names and partials, and these partials, the innermost first."""
     above = source.parents.get(node)
     if isinstance(above, ast.FunctionDef) and node in above.decorator_list:
-        yield above
-    elif isinstance(node, ast.Call):
-        for given in (*node.args[:1], *(one.value for one in node.keywords if one.arg == "func")):
-            body = source.behind(given)
-            if source.is_partial(body):
-                assert isinstance(body, ast.Call)
-                body = source.behind(body.args[0])
-            name = last_name(body) if isinstance(body, ast.Attribute) else _own_name(body)
-            function = body if isinstance(body, ast.Lambda | ast.FunctionDef) else _functions(source).get(name)
-            if function is not None:
-                yield function
+        return above, []
+    if not isinstance(node, ast.Call):
+        return None, []
+    place = int(source.is_partial(node))  # of the callback itself, whose first argument is TensorFlow's function
+    given = [one.value for one in node.keywords if one.arg == "func"] + node.args[place : place + 1]
+    return source.unbind(given[0]) if given else (None, [])
+
+
+def _function_of(source: ProgramSource, body: ast.AST | None) -> ast.Lambda | ast.FunctionDef | None:
+    """Return the function of the file that a body is."""
+    if isinstance(body, ast.Lambda | ast.FunctionDef):
+        return body
+    if isinstance(body, ast.Attribute) and not source.path(body).startswith(UNKNOWN):
+        return None  # of an imported module
+    return _own_function(source, body, is_any=True) if isinstance(body, ast.Name | ast.Attribute) else None
+
+
+def _own_function(
+    source: ProgramSource, node: ast.Name | ast.Attribute, *, is_any: bool = False
+) -> ast.FunctionDef | None:
+    """Return the function of the file that a name stands for, or the method that an attribute of `self` does.
+
+    Args:
+        source: the file.
+        node: the name or attribute.
+        is_any: take a method of any other object, too.
+    """
+    if isinstance(node, ast.Name):
+        function = source.function_named(node, node.id)
+        return None if function is None or isinstance(source.parents[function], ast.ClassDef) else function
+    is_own = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+    return source.method_named(node, node.attr) if is_own or is_any else None
 
 
 def _is_stored(node: ast.AST) -> bool:

@@ -40,6 +40,8 @@ class ProgramSource:
     returned: set[ast.AST] = field(default_factory=set)
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
     _following: set[tuple[Scope, str]] = field(default_factory=set)
+    _functions: dict[tuple[Scope | None, str], ast.FunctionDef] = field(default_factory=dict)
+    _elsewhere_bound: set[str] | None = None
 
     @classmethod
     def of(cls, tree: ast.Module, elsewhere: Callable[[str], str] = str) -> ProgramSource:
@@ -92,24 +94,74 @@ class ProgramSource:
                 return scope
         return None
 
-    def behind(self, node: ast.AST | None) -> ast.AST | None:
-        """Return what a name is bound to if that is one expression or function, None aside; else the node itself."""
+    def follow(self, node: ast.AST | None) -> ast.AST | None:
+        """Follow a name to its value.
+
+        Returns:
+            The expression or function that is the only one, besides None, that the name is bound to; the node itself if
+            it is no name, or if the file does not show what the name is.
+        """
         for _ in range(DEEPEST_ALIAS):
             bound = self.bound_to(node, self.scopes(node)) if isinstance(node, ast.Name) else []
             functions = [one for one in bound if not isinstance(one, ast.Constant) or one.value is not None]
-            if len(functions) != 1 or not isinstance(node, ast.Name) or self._is_bound_otherwise(node, len(bound)):
+            if len(functions) != 1 or not isinstance(node, ast.Name) or self._has_other_bindings(node, len(bound)):
                 break
             node = functions[0]
         return node
 
-    def _is_bound_otherwise(self, name: ast.Name, known: int) -> bool:
-        """Do imports, loops, parameters and the like bind a name too? Each of its known values has a path as well."""
+    def _has_other_bindings(self, name: ast.Name, known: int) -> bool:
+        """Do imports, loops, parameters and the like bind a name, in addition to its known values?
+
+        Each known value has a path among the bindings, too.
+        """
         home = self.home(name)
-        return home is not None and sum(isinstance(one, str) for one in self._bindings(home)[name.id]) > known
+        paths = [] if home is None else [one for one in self._bindings(home)[name.id] if isinstance(one, str)]
+        return len(paths) > known or name.id in self._names_bound_elsewhere()
+
+    def _names_bound_elsewhere(self) -> set[str]:
+        """Return the names that are bound from an inner scope, by `except` or by `match`."""
+        if self._elsewhere_bound is None:
+            nodes = list(ast.walk(self.tree))
+            shared = [name for one in nodes if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names]
+            caught = [one.name for one in nodes if isinstance(one, ast.ExceptHandler | ast.MatchAs | ast.MatchStar)]
+            self._elsewhere_bound = {*shared, *filter(None, caught)}
+        return self._elsewhere_bound
+
+    def function_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
+        """Return the function of a name in the nearest scope around a node, or else the first one in the file."""
+        functions, scopes = self._functions_by_scope(), (*self.scopes(node), self.tree, None)
+        return next((functions[scope, name] for scope in scopes if (scope, name) in functions), None)
+
+    def method_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
+        """Return the method of a name in the class around a node, or else the first one in the file."""
+        functions, classes = (
+            self._functions_by_scope(),
+            [one for one in self.scopes(node) if isinstance(one, ast.ClassDef)],
+        )
+        every = [one for (scope, of), one in functions.items() if isinstance(scope, ast.ClassDef) and of == name]
+        return next((functions[one, name] for one in classes if (one, name) in functions), next(iter(every), None))
+
+    def _functions_by_scope(self) -> dict[tuple[Scope | None, str], ast.FunctionDef]:
+        """Return the functions by scope and name, and the first one of each name by None."""
+        if not self._functions:
+            for one in ast.walk(self.tree):
+                if isinstance(one, ast.FunctionDef):
+                    self._functions.setdefault((self.scopes(one)[0], one.name), one)
+                    self._functions.setdefault((None, one.name), one)
+        return self._functions
 
     def is_partial(self, node: ast.AST | None) -> bool:
         """Is it a call of `functools.partial` that binds arguments of a function?"""
         return isinstance(node, ast.Call) and bool(node.args) and self.path(node.func) == "functools.partial"
+
+    def unbind(self, node: ast.AST | None) -> tuple[ast.AST | None, list[ast.Call]]:
+        """Follow a name, also through partials, to what is called; return these partials too, the innermost first."""
+        partials: list[ast.Call] = []
+        node = self.follow(node)
+        while isinstance(node, ast.Call) and self.is_partial(node) and node not in partials:
+            partials.insert(0, node)
+            node = self.follow(node.args[0])
+        return node, partials
 
     def bound_to(self, name: ast.Name, scopes: list[Scope]) -> list[ast.AST]:
         """Return the expressions and functions that a name is bound to, in the first of some scopes that binds it."""

@@ -57,7 +57,13 @@ def folder(tmp_path: Path) -> Path:
 
 def scanned(folder: Path) -> dict[str, Any]:
     found = scan([folder])
-    return {"sites": [asdict(site) for site in found.sites], "files": found.files, "lines": found.lines, "broken": []}
+    return {
+        "sites": [asdict(site) for site in found.sites],
+        "files": found.files,
+        "lines": found.lines,
+        "broken": [],
+        "skipped": found.skipped,
+    }
 
 
 def test_each_planted_obstacle_is_found(script: ModuleType, folder: Path) -> None:
@@ -86,6 +92,13 @@ def test_a_callback_that_another_file_makes_one_has_its_body(script: ModuleType,
     assert [body.obstacle for _, body in script.examine_sites(folder, sites)] == ["outside"]
 
 
+def test_a_body_of_another_module_of_the_program_is_absent_behind_a_partial(script: ModuleType, folder: Path) -> None:
+    calling = "import functools\nfrom own import parse\nbound = functools.partial(parse, k=1)\n"
+    (folder / "one+planted" / "bound.py").write_text(HEAD + calling + CALL.replace("body", "bound"), encoding="utf-8")
+    sites = [site for site in scanned(folder)["sites"] if site["file"].endswith("bound.py")]
+    assert [body.obstacle for _, body in script.examine_sites(folder, sites)] == ["absent"]
+
+
 def test_state_in_a_list_of_an_object_is_seen(script: ModuleType, folder: Path) -> None:
     method = (
         "class Seen:\n    def body(self, x):\n        self.all.append(x)\n        return x\n\n    def make(self, x):\n"
@@ -100,14 +113,15 @@ def test_calls_by_name_that_the_scan_does_not_report_are_listed(script: ModuleTy
     wrapper = "def py_func(body):\n    return body\n\nz = py_func(len)\n"
     (folder / "two+copies" / "wrapper.py").write_text(wrapper, encoding="utf-8")
     (folder / "two+copies" / "old.py").write_text("print 'old'\ny = tf.py_func(body, [x], tf.float32)\n", "utf-8")
-    reported = sorted((site["file"], site["line"], site["column"]) for site in scanned(folder)["sites"])
-    every = script.named_calls(folder, reported)
+    (folder / "two+copies" / ".git").mkdir()
+    (folder / "two+copies" / ".git" / "hook.py").write_text("y = tf.py_func(body, [x], tf.float32)\n", "utf-8")
+    found = scanned(folder)
+    every = script.calls_by_name(folder, found)
     assert every["calls"] == len(PLANTED) + 3
     assert every["unreadable"] == 1
-    assert every["not reported"] == [
-        {"repository": "two/copies", "path": "wrapper.py", "line": 4, "call": "py_func"},
-    ]
-    assert len(script.named_calls(folder, reported[1:])["not reported"]) == 2
+    assert every["not reported"] == [{"repository": "two/copies", "path": "wrapper.py", "line": 4, "call": "py_func"}]
+    found["sites"] = found["sites"][1:]
+    assert len(script.calls_by_name(folder, found)["not reported"]) == 2
 
 
 def test_what_is_drawn_depends_on_the_seed_alone(script: ModuleType) -> None:

@@ -158,20 +158,56 @@ def test_versions_of_tensorflow_are_those_with_wheels_for_the_python():
     assert len(tensorflow_versions.versions_here((3, 11))) == 10
 
 
+QUIET, CHANGED = (f"{op}/numpy_function/none/forward/node/float32/1000/cpu" for op in ("relu", "square"))
+
+
 def test_a_page_of_versions_has_ratios_and_steps_from_a_history(tmp_path: Path):
     step = {"number": 1, "before": "b", "after": "c", "ratio": 1.2, "low": 1.1, "high": 1.3, "status": "confirmed"}
-    points = {"moment": [0, 1, 2], "value": [0.0, 0.0, np.log(1.2)]}
-    series = [{"case": case, "measure": "ratio", "points": points} for case in ("quiet", "changed")]
+    ends = {QUIET: 0.8, CHANGED: 1.2}
+    points = {case: {"moment": [0, 1, 2], "value": [0.0, 0.0, np.log(end)]} for case, end in ends.items()}
+    series = [{"case": case, "measure": "ratio", "points": points[case]} for case in ends]
     moments = [{"label": label} for label in "abc"]
     rows = tensorflow_versions.rows_of({"moments": moments, "series": series, "changes": [step]})
     assert [len(row["steps"]) for row in rows] == [0, 1]
     assert rows[1]["ratios"] == pytest.approx({"a": 1.0, "b": 1.0, "c": 1.2})
-    document = {"versions": ["a", "b", "c"], "rows": rows}
+    document = {"versions": ["a", "b", "c"], "numpy": dict.fromkeys("abc", "2"), "rows": rows}
     assert "1.20" in tensorflow_versions.results_table(document)
     assert "confirmed" in tensorflow_versions.steps_table(document)
+    gone = {"case": CHANGED.replace("square", "cube"), "ratios": {"a": 1.0, "b": 9.0}, "steps": []}
+    means = tensorflow_versions.means_table({**document, "rows": [*rows, gone]})
+    mean = next(line for line in means.splitlines() if "numpy_function" in line)
+    assert mean.split("|")[1:5] == [" `numpy_function`, 2 ops ", " 1.00 ", " 1.00 ", " 0.98 "]  # the root of 0.8 x 1.2
     measure, history = tensorflow_versions.commands(tmp_path, ["a", "b"], ["relu"], is_quick=True)
     assert measure.count("--tf") == 2
     assert "--confirm" in history
+
+
+@pytest.mark.parametrize(
+    ("numpys", "variant", "status", "expected"),
+    [
+        ({"a": "1", "b": "1", "c": "2"}, "numpy_function", "confirmed", [("c", "1", "2")]),
+        ({"a": "1", "b": "1", "c": "2"}, "numpy_function", "refuted", []),
+        ({"a": "1", "b": "2", "c": "2"}, "numpy_function", "confirmed", []),
+        ({"a": "1", "b": "1", "c": "2"}, "native", "confirmed", []),
+        ({"a": "1", "c": "2"}, "numpy_function", "confirmed", []),
+    ],
+    ids=["with_the_step", "refuted", "elsewhere", "no_callback", "a_version_failed"],
+)
+def test_numpy_is_measured_by_itself_where_it_changed_with_a_step_of_a_callback(numpys, variant, status, expected):
+    steps = [{"before": "b", "after": "c", "status": status}]
+    row = {"case": CHANGED.replace("numpy_function", variant), "steps": steps}
+    assert list(tensorflow_versions.list_numpy_changes("abc", numpys, [row])) == expected
+
+
+def test_what_numpy_alone_changes_is_a_mean_over_ops():
+    ratios = {QUIET: 0.8, CHANGED: 1.2}
+    cases = [
+        {"case": one, "ratio": ratio, "low": 0.7, "high": 1.3, "outcome": "unresolved"} for one, ratio in ratios.items()
+    ]
+    row = tensorflow_versions.row_of_numpy("c", "1", "2", {"comparisons": {"c": {"cases": cases}}})
+    found = tensorflow_versions.numpy_table({"numpy rows": [row]})
+    assert "| c | 1 to 2 | `numpy_function` | 2 | 0.98 | 0.80 to 1.20 |" in found
+    assert tensorflow_versions.row_of_numpy("c", "1", "2", {"comparisons": {}})["cases"] == []
 
 
 @pytest.mark.parametrize("planted", [0, 3])

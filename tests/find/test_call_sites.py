@@ -136,10 +136,6 @@ def risks_of(code: str) -> list[str]:
         ("def g(x):\n    x.set_shape([3])\n    x = tf.numpy_function(f, [x], 1)\n    return x", "no_shape"),
         ("def g(x):\n    y = tf.numpy_function(f, [x], 1)\n    return tf.reshape(x, tf.shape(y))", "no_shape"),
         ("def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), tf.shape(x))", "no_shape"),
-        (
-            "def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), [tf.shape(x)[0], tf.shape(x)[1]])",
-            "no_shape",
-        ),
         ("def h(x):\n    x.set_shape([3])\nds.map(h).map(lambda x: tf.numpy_function(f, [x], 1))", "no_shape"),
         ("@tf.py_function(Tout=1)\ndef g(x):\n    return tf.reshape(x, [3])", "no_shape"),
         ("@tf.function(jit_compile=True)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "jit_compile"),
@@ -160,6 +156,14 @@ def risks_of(code: str) -> list[str]:
             (
                 "import functools, random\ndef f(x, k):\n    return random.choice(x)\ng = functools.partial(f, k=2)\n"
                 "y = tf.py_function(g, [x], 1)"
+            ),
+            "draws",
+        ),
+        ("import numpy as np\ny = tf.numpy_function(np.random.normal, [x], 1)", "draws"),
+        (
+            (
+                "import functools, random\ndef f(x):\n    return random.choice(x)\n"
+                "g = functools.partial(tf.py_function, f, Tout=1)"
             ),
             "draws",
         ),
@@ -255,7 +259,30 @@ def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, 
             ),
             "draws",
         ),
-        ("def g(x):\n    return tf.reshape(tf.numpy_function(f, [x], 1), [tf.shape(x)[0], 3])", "no_shape"),
+        (
+            (
+                "import random\nclass A:\n    def f(self, x):\n        return x\n    def h(self, x):\n"
+                "        return tf.py_function(self.f, [x], 1)\nclass B:\n    def f(self, x):\n"
+                "        return random.choice(x)"
+            ),
+            "draws",
+        ),
+        (
+            (
+                "import random\ndef noise():\n    return random.random()\nclass A:\n    def f(self, x):\n"
+                "        return x + self.noise\n    def h(self, x):\n        return tf.py_function(self.f, [x], 1)"
+            ),
+            "draws",
+        ),
+        ("import functools\nh = functools.partial(h, 1)\ny = tf.numpy_function(h, [x], 1)", "draws"),
+        (
+            (
+                "import functools\ndef f(seen, x):\n    seen[0] = x\n    return x\n"
+                "y = tf.numpy_function(functools.partial(f, seen), [x], 1)"
+            ),
+            "writes_to_input",
+        ),
+        ("import numpy as np\ndef sort(a):\n    a[0] = 1\ny = tf.numpy_function(np.sort, [x], 1)", "writes_to_input"),
         ("@tf.function(jit_compile=False)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "jit_compile"),
         (
             "def f(x):\n    x = x.copy()\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)",

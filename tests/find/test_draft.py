@@ -294,23 +294,33 @@ F = "def f(x, k, l=2):\n    return x * k + l"
 
 
 @pytest.mark.parametrize(
-    ("bound", "code", "helpers"),
+    ("bound", "call", "helpers"),
     [
-        ("functools.partial(f, k=3)", "def body(x):\n    return f(x, k=3)", (F,)),
-        ("functools.partial(f, 1)", "def body(k):\n    return f(1, k)", (F,)),
-        ("functools.partial(f, k=K, l=4)", "def body(x):\n    return f(x, k=K, l=4)", ("K = 5", F)),
-        ("functools.partial(np.add, 1)", "def body(*inputs):\n    return np.add(1, *inputs)", ()),
-        ("functools.partial(f)", F, ()),
+        ("functools.partial(f, k=3)", "f(*inputs, k=3)", (F,)),
+        ("functools.partial(f, 1)", "f(1, *inputs)", (F,)),
+        ("functools.partial(f, k=K, l=-4)", "f(*inputs, k=K, l=-4)", ("K = 5", F)),
+        ("functools.partial(np.add, (1, 2))", "np.add((1, 2), *inputs)", ()),
+        ("functools.partial(f, inputs)", "f(inputs, *inputs_)", ("inputs = 7", F)),
     ],
 )
 @pytest.mark.parametrize("is_named", [False, True], ids=["in_place", "named"])
 def test_a_partial_is_a_body_that_hands_over_what_it_binds(
-    bound: str, code: str, helpers: tuple[str, ...], *, is_named: bool
+    bound: str, call: str, helpers: tuple[str, ...], *, is_named: bool
 ) -> None:
-    head = f"import functools\nK = 5\n{F}\n"
+    head = f"import functools\nK = 5\ninputs = 7\n{F}\ndef add(x):\n    return x\n"
     named = f"def g(x):\n    h = {bound}\n    return tf.numpy_function(h, [x], 1)"
     taken = take(head + (named if is_named else f"tf.numpy_function({bound}, [1], 1)"))
-    assert (taken.code, taken.helpers, taken.missing) == (code, helpers, ())
+    parameter = "inputs_" if "inputs_" in call else "inputs"
+    assert taken.code == f"def body(*{parameter}):\n    return {call}"
+    assert (taken.helpers, taken.missing) == (helpers, ())
+
+
+@pytest.mark.parametrize(
+    "bound",
+    ["f, k=np.zeros(3)", "f, table[0]", "*parts", "f, *parts", "f, **options", "self.f, k=1", "make(), 1"],
+)
+def test_a_partial_that_a_function_would_not_equal_is_not_taken(bound: str) -> None:
+    assert take(f"import functools\n{F}\ntf.numpy_function(functools.partial({bound}), [1], 1)").code == ""
 
 
 def test_a_name_that_is_first_none_stands_for_what_it_is_bound_to_next() -> None:
@@ -319,6 +329,7 @@ def test_a_name_that_is_first_none_stands_for_what_it_is_bound_to_next() -> None
     assert take(code + call).code == "def f(x):\n    return x"
     assert take(f"{code}    else:\n        h = np.abs\n{call}").code == ""
     assert take(f"{code}    for h in x:\n        pass\n{call}").code == ""
+    assert take(f"{code}    def other():\n        nonlocal h\n        h = np.abs\n{call}").code == ""
 
 
 def test_decorators_stay_behind() -> None:
