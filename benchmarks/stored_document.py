@@ -45,8 +45,8 @@ def environment(packages: Iterable[str]) -> dict[str, Any]:
 
 def environment_text(found: Mapping[str, Any]) -> str:
     """Return an environment in words: cores, machine, packages."""
-    packages = ", ".join(f"{name} {its_version}" for name, its_version in found["packages"].items())
-    return f"{found['cores']} cores, {found['machine']}, {packages}"
+    packages = [f"{name} {its_version}" for name, its_version in found["packages"].items()]
+    return ", ".join([f"{found['cores']} cores", found["machine"], *packages])
 
 
 def read_to_go_on(path: Path, begun: Mapping[str, Any]) -> dict[str, Any]:

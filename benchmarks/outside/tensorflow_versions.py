@@ -130,16 +130,18 @@ def rows_of(history: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def means_table(document: Mapping[str, Any]) -> str:
-    """Return the NumPy of each version, and each variant's geometric mean over the ops that all versions have."""
+    """Return a row for each version: its NumPy, and the geometric means over the ops that all versions have."""
     versions, numpys = document["versions"], document["numpy"]
-    lines = [("NumPy", *(numpys.get(one, "") for one in versions))]
+    columns, heads, counts = [[numpys.get(one, "") for one in versions]], ["NumPy"], set[int]()
     for variant in VARIANTS:
         every = [row["ratios"] for row in document["rows"] if Case.from_id(row["case"]).variant == variant]
         complete = [ratios for ratios in every if all(one in ratios for one in versions)]
         logs = [sum(math.log(ratios[one]) for ratios in complete) for one in versions]
-        means = [f"{math.exp(total / len(complete)):.2f}" if complete else "" for total in logs]
-        lines.append((f"`{variant}`, {len(complete)} ops", *means))
-    return table(("", *versions), lines)
+        columns.append([f"{math.exp(total / len(complete)):.2f}" if complete else "" for total in logs])
+        heads.append(f"`{variant}`")
+        counts.add(len(complete))
+    means = table(("TensorFlow", *heads), list(zip(versions, *columns, strict=True)))
+    return f"{means}\nMeans of {' to '.join(map(str, sorted(counts)))} ops.\n"
 
 
 def results_table(document: Mapping[str, Any]) -> str:
