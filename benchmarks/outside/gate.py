@@ -38,7 +38,7 @@ from outside import tallies
 from pyopbench.model.parse import parse_duration
 
 VERSION = 1
-STORED = tallies.RESULTS / "gate.json"
+STORED = tallies.RESULTS / "planted_slowdowns.json"
 ROUNDS = 200
 FILE = "op.py"
 OP = """import numpy as np
