@@ -169,7 +169,7 @@ def numpy_table(document: Mapping[str, Any]) -> str:
                 mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 numpys, ends = f"{row['before']} to {row['after']}", f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
                 lines.append((row["tf"], numpys, f"`{variant}`", str(len(ratios)), f"{mean:.2f}", ends))
-    return table(("TensorFlow", "NumPy", "variant", "ops", "time with the newer one, mean", "of single ops"), lines)
+    return table(("TensorFlow", "NumPy", "variant", "ops", "ratio, geometric mean", "smallest to largest"), lines)
 
 
 def steps_table(document: Mapping[str, Any]) -> str:
@@ -194,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     here = versions_here(sys.version_info[:2])
     parser = tallies.parser_of(__doc__, STORED)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--quick", action="store_true", help="about an hour in place of many")
+    parser.add_argument("--quick", action="store_true", help="about an hour instead of several")
     parser.add_argument("--versions", nargs="+", choices=here, default=here, metavar="VERSION")
     parser.add_argument("--ops", nargs="+", default=sorted(find("ops")), help="the built-in ops")
     options = parser.parse_args(arguments)

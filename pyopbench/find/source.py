@@ -41,7 +41,7 @@ class ProgramSource:
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
     _following: set[tuple[Scope, str]] = field(default_factory=set)
     _functions: dict[tuple[Scope | None, str], ast.FunctionDef] = field(default_factory=dict)
-    _elsewhere_bound: set[str] | None = None
+    _rebound: set[str] | None = None
 
     @classmethod
     def of(cls, tree: ast.Module, elsewhere: Callable[[str], str] = str) -> ProgramSource:
@@ -116,16 +116,16 @@ class ProgramSource:
         """
         home = self.home(name)
         paths = [] if home is None else [one for one in self._bindings(home)[name.id] if isinstance(one, str)]
-        return len(paths) > known or name.id in self._names_bound_elsewhere()
+        return len(paths) > known or name.id in self._rebound_names()
 
-    def _names_bound_elsewhere(self) -> set[str]:
-        """Return the names that are bound from an inner scope, by `except` or by `match`."""
-        if self._elsewhere_bound is None:
+    def _rebound_names(self) -> set[str]:
+        """Return the names that an inner scope, `except` or `match` binds."""
+        if self._rebound is None:
             nodes = list(ast.walk(self.tree))
             shared = [name for one in nodes if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names]
             caught = [one.name for one in nodes if isinstance(one, ast.ExceptHandler | ast.MatchAs | ast.MatchStar)]
-            self._elsewhere_bound = {*shared, *filter(None, caught)}
-        return self._elsewhere_bound
+            self._rebound = {*shared, *filter(None, caught)}
+        return self._rebound
 
     def function_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
         """Return the function of a name in the nearest scope around a node, or else the first one in the file."""
@@ -134,12 +134,9 @@ class ProgramSource:
 
     def method_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
         """Return the method of a name in the class around a node, or else the first one in the file."""
-        functions, classes = (
-            self._functions_by_scope(),
-            [one for one in self.scopes(node) if isinstance(one, ast.ClassDef)],
-        )
-        every = [one for (scope, of), one in functions.items() if isinstance(scope, ast.ClassDef) and of == name]
-        return next((functions[one, name] for one in classes if (one, name) in functions), next(iter(every), None))
+        methods = {scope: one for (scope, of), one in self._functions_by_scope().items() if of == name}
+        classes = (one for one in (*self.scopes(node), *methods) if isinstance(one, ast.ClassDef))
+        return next((methods[one] for one in classes if one in methods), None)
 
     def _functions_by_scope(self) -> dict[tuple[Scope | None, str], ast.FunctionDef]:
         """Return the functions by scope and name, and the first one of each name by None."""

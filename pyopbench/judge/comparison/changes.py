@@ -247,7 +247,7 @@ def _selection(cases: Iterable[Case]) -> Iterator[str]:
         "--mode": [one.mode for one in found if one.threads is None],
         "--threads": [str(one.threads) for one in found if one.threads is not None],
         "--device": [one.placement for one in found],
-        "--baseline": [one.variant for one in found[:1]],  # moments are compared; a run wants one of its variants
+        "--baseline": [one.variant for one in found[:1]],  # a run needs one; moments do not
     }
     for option, values in columns.items():
         if values:
