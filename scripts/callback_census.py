@@ -144,7 +144,7 @@ def examine(source: ProgramSource, found: CallbackNode, own_modules: Collection[
         found: the callback in it.
         own_modules: names of modules and packages of the program itself.
     """
-    given, _ = source.unbind(body_of(source, found))
+    given = body_of(source, found)
     if isinstance(given, ast.expr) and source.path(given).partition(".")[0] in own_modules:
         return Body({"absent"})
     try:

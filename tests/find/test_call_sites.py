@@ -282,7 +282,13 @@ def test_calls_wait_for_the_gil_only_where_they_are_made_in_parallel(code: str, 
             ),
             "writes_to_input",
         ),
-        ("import numpy as np\ndef sort(a):\n    a[0] = 1\ny = tf.numpy_function(np.sort, [x], 1)", "writes_to_input"),
+        (
+            (
+                "import numpy as np\nclass C:\n    def sort(self, a):\n        a[0] = 1\n"
+                "y = tf.numpy_function(np.sort, [x], 1)"
+            ),
+            "writes_to_input",
+        ),
         ("@tf.function(jit_compile=False)\ndef g(x):\n    return tf.numpy_function(f, [x], 1)", "jit_compile"),
         (
             "def f(x):\n    x = x.copy()\n    x[0] = 1\n    return x\ny = tf.numpy_function(f, [x], 1)",
