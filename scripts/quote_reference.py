@@ -264,6 +264,7 @@ PARTS: Mapping[Path, Mapping[str, Part]] = {
     },
     asv_histories.STORED: {"how it was made": tallies.made, "changes": asv_histories.results_table},
     bisection.STORED: {"": bisection.results_table},
+    bisection.MEASURED: {"how it was made": tallies.made, "how long": bisection.measured_table},
     gate.STORED: {"how often": gate.results_table, "promises": gate.promises_table},
     histories.STORED: {
         "how it was made": tallies.made,

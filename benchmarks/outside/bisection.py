@@ -1,26 +1,30 @@
 """Count the launches in which `history --bisect` finds planted commits of 30, and those needed to measure all.
 
 python benchmarks/outside/bisection.py --simulate 200            writes results/outside/bisection.json
-python benchmarks/outside/bisection.py FOLDER --budget 10m       the same on this machine, printed
+python benchmarks/outside/bisection.py FOLDER --budget 30m       the same on this machine, in bisection_measured.json
 
-Time is proportional to launches. In the first way, all commits are measured and compared with the first one, until each
-verdict is clear. In the second, every eighth commit is measured by two launches, and `stats.step_search` continues from
-these in rounds of two blocks, as `pyopbench history --bisect` does. The first commit of each block is launched twice,
-because a run over revisions has an A/A control.
+Time is roughly proportional to launches. In the first way, all commits are measured and compared with the first one,
+until each verdict is clear. In the second, every eighth commit is measured by two launches, and `stats.step_search`
+continues from these in rounds of two blocks, as `pyopbench history --bisect` does. The first commit of each block is
+launched twice, because a run over revisions has an A/A control.
 
 The simulation draws the places of the commits and the noise. The drift of blocks is a random walk. Launches have normal
 noise, or noise with the tails of Student's t with 3 degrees of freedom. In two more kinds, every third commit has three
 times the spread of the others, or each block drifts while it is measured, in random order.
 
-On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often. Nothing
-else may run on the machine meanwhile.
+On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often. Both
+ways have the same budget: measuring all ends when each verdict is clear, or with the budget. Each call adds a row.
+Nothing else may run on the machine meanwhile.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,13 +41,17 @@ from outside import tallies
 from outside.gate import FILE, OP, ROUNDS, WORK
 from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.report.gate import DOCUMENT as GATE
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.step_search import STEP, StepSearch
 
 VERSION = 2
 STORED = tallies.RESULTS / "bisection.json"
+MEASURED = tallies.RESULTS / "bisection_measured.json"
 COMMITS = 30
+PLANTED = (5, 14, 25)
+"""The slower commits of the repository that is measured."""
 EVERY = 8
 """One of so many commits is measured before the search."""
 SPREADS = (0.01, 0.02, 0.035)
@@ -189,35 +197,58 @@ def results_table(document: Mapping[str, Any]) -> str:
     return table(head, rows)
 
 
-def measure(folder: Path, budget: str) -> str:
-    """Run both ways on this machine with a repository of 30 commits; return how many launches each took."""
+def measure(folder: Path, budget: str) -> list[dict[str, Any]]:
+    """Run both ways on this machine with a repository of 30 commits; return a row for each.
+
+    Args:
+        folder: for the repository and the results; results that are there are measured again.
+        budget: of each command.
+    """
     repositories = helper("repositories")
     repository = folder / "repository"
-    places = [5, 14, 25]
     if not (repository / ".git").exists():
         repositories.repository(repository)
         for number in range(COMMITS + 1):
-            rounds = round(ROUNDS * (1 + STEP) ** sum(place <= number for place in places))
+            rounds = round(ROUNDS * (1 + STEP) ** sum(place <= number for place in PLANTED))
             work = WORK.format(rounds=rounds, note=f"commit {number}")
             repositories.commit(repository, {FILE: OP, "work.py": work}, f"commit {number}", day=number % 28 + 1)
     commits = repositories.git(repository, "rev-list", "--reverse", "main").split()
-    asked = ("run", FILE, "--rev", f"{commits[0]}..{commits[-1]}", "--quick", "--budget", budget)
+    asked = ("run", FILE, "--rev", f"{commits[0]}..{commits[-1]}", "--quick")
+    every = ("--every", str(EVERY), "--launches", str(BLOCKS_OF_ROUND))
     ways = {
-        "all": [(*asked, "--out", str(folder / "all"))],
+        "all": [(*asked, "--budget", budget, "--out", str(folder / "all"))],
         "bisected": [
-            (*asked, "--every", str(EVERY), "--launches", str(BLOCKS_OF_ROUND), "--out", str(folder / "some")),
+            (*asked, *every, "--out", str(folder / "some")),
             ("history", str(folder / "some"), "--bisect", "--budget", budget, "--out", str(folder / "history")),
         ],
     }
-    for commands in ways.values():
+    rows = []
+    for way, commands in ways.items():
+        began = time.monotonic()
         for words in commands:
+            shutil.rmtree(words[-1], ignore_errors=True)
             subprocess.run([sys.executable, "-m", "pyopbench", *words], cwd=repository, check=False)
-    counts = {
-        "all": launches_in(folder / "all"),
-        "bisected": launches_in(folder / "some") + launches_in(folder / "history"),
-    }
-    planted = ", ".join(commits[place][:10] for place in places)
-    return f"planted: {planted}\nlaunches: {counts['all']} of all, {counts['bisected']} with bisection\n"
+        seconds = time.monotonic() - began
+        folders = [Path(words[-1]) for words in commands]
+        rows.append({"way": way, "seconds": seconds, "launches": sum(map(launches_in, folders))})
+    first, second = rows
+    first["clear"] = share_of_clear(json.loads((folder / "all" / GATE).read_text(encoding="utf-8")))
+    history = json.loads((folder / "history" / "history.json").read_text(encoding="utf-8"))
+    named = named_in(history)
+    planted = {commits[place] for place in PLANTED}
+    second |= {"found": len(named & planted), "wrong": len(named - planted)}
+    return rows
+
+
+def share_of_clear(answer: Mapping[str, Any]) -> float:
+    """Return the share of verdicts on bodies in `gate.json` that are clear."""
+    verdicts = [body["outcome"] for found in answer["comparisons"].values() for body in found["bodies"]]
+    return sum(one != "unresolved" for one in verdicts) / len(verdicts)
+
+
+def named_in(history: Mapping[str, Any]) -> set[str]:
+    """Return the commits that a search names in `history.json`, of all cases; ranges are no commits."""
+    return {one["left"][0] for one in history["bisected"] if len(one["left"]) == 1}
 
 
 def launches_in(folder: Path) -> int:
@@ -228,19 +259,55 @@ def launches_in(folder: Path) -> int:
     )
 
 
+def measured_table(document: Mapping[str, Any]) -> str:
+    """Return what both ways took on a machine, as Markdown."""
+    rows = []
+    for all_commits, bisected in document["rows"]:
+        share = bisected["seconds"] / all_commits["seconds"]
+        rows.append(
+            (
+                f"{all_commits['seconds'] / 60:.1f}",
+                f"{all_commits['launches']:,}",
+                f"{all_commits['clear']:.0%}",
+                f"{bisected['seconds'] / 60:.1f}",
+                f"{bisected['launches']:,}",
+                f"{bisected['found']} of {len(PLANTED)}",
+                f"{bisected['wrong']}",
+                f"{share:.0%}",
+            )
+        )
+    head = (
+        "minutes, all measured",
+        "launches",
+        "clear verdicts on the body",
+        "minutes, bisected",
+        "launches",
+        "planted commits found",
+        "wrong commits",
+        "share of the time",
+    )
+    return table(head, rows)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Simulate and store, or measure and print."""
-    parser = tallies.parser_of(__doc__, STORED)
+    parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--simulate", type=int, default=0, metavar="SERIES")
-    parser.add_argument("--budget", default="10m", help="of each run on this machine (10m)")
+    parser.add_argument("--budget", default="30m", help="of each command on this machine (30m)")
+    parser.add_argument("--json", type=Path, help=f"what is written ({STORED.name}, or {MEASURED.name})")
     options = parser.parse_args(arguments)
     if bool(options.simulate) == bool(options.folder):
         parser.error("give a folder, or --simulate")
     if options.folder:
-        folder = options.folder.resolve()
+        folder, path = options.folder.resolve(), options.json or MEASURED
         folder.mkdir(parents=True, exist_ok=True)
-        sys.stdout.write(measure(folder, options.budget))
+        packages, settings = ("tensorflow", "tensorflow-cpu", "numpy"), {"step": STEP, "budget": options.budget}
+        begun = stored_document.begin(VERSION, packages, settings)
+        document = stored_document.read_to_go_on(path, begun) if path.exists() else {**begun, "rows": []}
+        document["rows"].append(measure(folder, options.budget))
+        stored_document.write(path, document)
+        sys.stdout.write(measured_table(document))
         return
     document = stored_document.begin(VERSION, ("numpy",), {"series": options.simulate})
     document |= {
@@ -250,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for spread in SPREADS
         ]
     }
-    stored_document.write(options.json, document)
+    stored_document.write(options.json or STORED, document)
     sys.stdout.write(results_table(document))
 
 

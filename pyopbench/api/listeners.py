@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape as escape_html
@@ -26,13 +27,16 @@ LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
 REDRAWS_PER_SECOND = 2
 """The parent shares the cores with what is measured."""
+SECONDS_BETWEEN_LINES = 30.0
+"""Where piped. A sweep of few cases takes a fraction of a second, and a log with a line for each hides the rest."""
 
 
 class ConsoleListener(Listener):
-    """Shows on a console how a run goes: a bar and a spinner on a terminal, a line for each sweep where piped."""
+    """Shows on a console how a run goes: a bar and a spinner on a terminal, a line now and then where piped."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        """Show on `console`, with the seconds of `clock`."""
+        self._console, self._clock = console, clock
 
     @contextmanager
     def busy(self, what: str) -> Iterator[Callable[[str], None]]:
@@ -56,14 +60,18 @@ class ConsoleListener(Listener):
         ) as bar:
             task = bar.add_task("starting", total=1.0, left="")
             told: set[str] = set()
+            last_change, last_line = None, 0.0
 
             def show(step: Step) -> None:
+                nonlocal last_change, last_line
                 bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
-                stage = stage_text(step)
-                if is_piped and stage not in told:
+                change, stage = (step.doing, step.workers), stage_text(step)
+                is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
+                if is_piped and is_due and stage not in told:
                     fewer = workers_text(step)
                     console.print(_sweep_text(step, stage, "" if fewer in told else fewer))
                     told.update((stage, fewer))
+                    last_change, last_line = change, self._clock()
 
             yield show
 

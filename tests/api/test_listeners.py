@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import sys
 from dataclasses import replace
@@ -41,20 +42,36 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None
     assert max(map(len, shown)) <= COLUMNS
 
 
-def test_where_piped_each_sweep_is_one_line() -> None:
+def test_where_piped_a_sweep_is_one_line_at_most() -> None:
     console, stream = console_of(terminal=False)
-    with ConsoleListener(console).sampling() as show:
+    with ConsoleListener(console, iter([0.0, 1e9]).__next__).sampling() as show:
         show(STEP)
         show(STEP)
     assert stream.getvalue() == "sweep 12 (3 workers), 168 of 168 groups, at most 2 h 5 min left\n"
 
 
+def test_where_piped_sweeps_within_seconds_share_a_line() -> None:
+    console, stream = console_of(terminal=False)
+    seconds = 0.0
+    with ConsoleListener(console, lambda: seconds).sampling() as show:
+        for sweep in range(100):
+            show(replace(STEP, sweep=sweep))
+            seconds += listeners.SECONDS_BETWEEN_LINES / 10
+        show(replace(STEP, sweep=100, workers=2))
+        show(replace(STEP, doing="preparing"))
+    shown = [line.split(",")[0] for line in stream.getvalue().splitlines()]
+    sweeps = [f"sweep {sweep + 1} (3 workers)" for sweep in range(0, 100, 10)]
+    assert shown == [*sweeps, "sweep 101 (2 workers)", "3 workers preparing"]
+
+
 def test_where_piped_why_there_are_few_workers_is_said_once() -> None:
     console, stream = console_of(terminal=False)
     few = replace(STEP, workers=2, limited_by="budget")
-    with ConsoleListener(console).sampling() as show:
+    seconds = itertools.count(0, listeners.SECONDS_BETWEEN_LINES)
+    with ConsoleListener(console, seconds.__next__).sampling() as show:
         show(few)
         show(replace(few, sweep=12))
+    assert "sweep 13" in stream.getvalue()
     assert " ".join(stream.getvalue().split()).count(FEWER["budget"]) == 1
 
 

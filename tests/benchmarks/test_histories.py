@@ -220,6 +220,16 @@ def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
     assert f"{share} ({share}-{share})" in bisection.results_table({"rows": [bisection.summary([found])]})
 
 
+def test_what_bisection_took_on_a_machine_is_a_row():
+    answer = {"comparisons": {c: {"bodies": [{"outcome": o}]} for c, o in [("b", "unresolved"), ("c", "slower")]}}
+    history = {"bisected": [{"left": ["b"]}, {"left": ["c", "d"]}, {"left": ["b"]}, {"left": []}]}
+    measured = {"way": "all", "seconds": 600.0, "launches": 90, "clear": bisection.share_of_clear(answer)}
+    found = len(bisection.named_in(history))
+    bisected = {"way": "bisected", "seconds": 150.0, "launches": 20, "found": found, "wrong": 0}
+    row = bisection.measured_table({"rows": [[measured, bisected]]}).splitlines()[-1]
+    assert row == "| 10.0 | 90 | 50% | 2.5 | 20 | 1 of 3 | 0 | 25% |"
+
+
 def test_a_block_of_simulated_launches_has_drift_and_a_control():
     machine = bisection.Machine(np.random.default_rng(1), 0.001, 3)
     blocks = [machine.launch([0, 30]) for _ in range(5)]
