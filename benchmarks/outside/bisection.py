@@ -214,7 +214,7 @@ def measure(folder: Path, budget: str) -> list[dict[str, Any]]:
             repositories.commit(repository, {FILE: OP, "work.py": work}, f"commit {number}", day=number % 28 + 1)
     commits = repositories.git(repository, "rev-list", "--reverse", "main").split()
     asked = ("run", FILE, "--rev", f"{commits[0]}..{commits[-1]}", "--quick")
-    every = ("--every", str(EVERY), "--launches", str(BLOCKS_OF_ROUND))
+    every = ("--every", str(EVERY), "--launches", str(BLOCKS_OF_ROUND), "--until", "end")
     ways = {
         "all": [(*asked, "--budget", budget, "--out", str(folder / "all"))],
         "bisected": [
@@ -247,8 +247,8 @@ def share_of_clear(answer: Mapping[str, Any]) -> float:
 
 
 def named_in(history: Mapping[str, Any]) -> set[str]:
-    """Return the commits that a search names in `history.json`, of all cases; ranges are no commits."""
-    return {one["left"][0] for one in history["bisected"] if len(one["left"]) == 1}
+    """Return the commits that a search names in `history.json`, of all cases, and not those that are probable."""
+    return {one["left"][0] for one in history["bisected"] if one["is_certain"]}
 
 
 def launches_in(folder: Path) -> int:

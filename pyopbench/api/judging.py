@@ -1,4 +1,4 @@
-"""How results are judged, from what a caller in Python says of it."""
+"""How results are judged, from what a command line or a caller in Python says of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.engine.sides import slowdown_of, usual_effect
 from pyopbench.judge import requirements
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
+from pyopbench.model.option_text import option_text
 
 if TYPE_CHECKING:
     from pyopbench.judge.program import Step
@@ -21,7 +21,7 @@ Mix: TypeAlias = Mapping[int, float] | str | Path | None
 """size -> how often it is called, or the path of such a CSV file; None for an even mix."""
 
 
-def judging_of(  # noqa: PLR0913 - each is an argument of `run` and `read`
+def judging_of(  # noqa: PLR0913 - each is an option of `run` and `report`
     baseline: str,
     minimum_effect: float = MINIMUM_EFFECT,
     mix: Mix = None,
@@ -43,17 +43,6 @@ def judging_of(  # noqa: PLR0913 - each is an argument of `run` and `read`
         )
     required = requirements.check(tuple(requires))
     return Judging(baseline, minimum_effect, _calls(mix), _step(calls_per_step, step_seconds), required)
-
-
-def effect_of(minimum_effect: float | None, fail_on: str | None) -> float:
-    """Return the smallest difference that matters, where none is given the usual one.
-
-    Raises:
-        BadInput: `fail_on` is below that difference.
-    """
-    effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
-    slowdown_of(fail_on, effect)
-    return effect
 
 
 def _calls(mix: Mix) -> Calls | None:
@@ -79,10 +68,14 @@ def _step(calls: float | None, seconds: float | None) -> Step | None:
     if calls is None or seconds is None or not (0 < calls < math.inf and 0 < seconds < math.inf):
         raise BadInput(
             "not a step",
-            received=f"calls_per_step={calls!r}, step_seconds={seconds!r}",
+            received=f"{_given('calls_per_step', calls)}, {_given('step_seconds', seconds)}",
             legal="both of them, above 0",
-            hint="for example calls_per_step=1, step_seconds=0.120",
+            hint=f"for example {option_text('calls_per_step', 1)} and {option_text('step_seconds', 0.12)}",
         )
     from pyopbench.judge.program import Step
 
     return Step(calls, seconds)
+
+
+def _given(name: str, value: float | None) -> str:
+    return f"no {option_text(name)}" if value is None else option_text(name, value)

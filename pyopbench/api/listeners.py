@@ -60,7 +60,8 @@ class ConsoleListener(Listener):
         ) as bar:
             task = bar.add_task("starting", total=1.0, left="")
             told: set[str] = set()
-            last_change, last_line = None, 0.0
+            last_change: tuple[str, int] | None = None
+            last_line = 0.0
 
             def show(step: Step) -> None:
                 nonlocal last_change, last_line

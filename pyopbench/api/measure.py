@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyopbench.api.judging import Mix, effect_of, judging_of
+from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
 from pyopbench.api.own_function import Inputs, Op, forget_shipped, home_of, read_op
 from pyopbench.api.results import PipelineResult
@@ -100,7 +100,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
     rare = read_settings(SETTINGS_OF_RUN, settings or {})
-    effect = effect_of(minimum_effect, fail_on)
+    effect, _ = sides.judged_by(None, minimum_effect, fail_on)
     judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     require_list("rev", rev)
     require_list("tf", tf)
@@ -110,10 +110,11 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),
         every,
-        has_control=fail_on is not None,
+        fail_on=fail_on,
+        minimum_effect=effect,
         each_has_budget=budget_seconds is None,
     )
-    sides.check_sides(asked, fail_on, effect)
+    sides.check_sides(asked)
     require_revisable(op, rev)
     require_launches(launches)
     if memory_limit_bytes is not None:
@@ -154,6 +155,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         return _measured(begun, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
 
 
+@asked_from_python()
 @describe_arguments(RESUME)
 def resume(  # noqa: PLR0913 - all but the folder have a default
     folder: str | Path,
@@ -196,7 +198,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    effect = effect_of(minimum_effect, None)
+    effect, _ = sides.judged_by(None, minimum_effect, None)
     run = run_sides.open_run(place)
     baseline = run.measured[0].content.settings.baseline
     judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
@@ -257,6 +259,7 @@ def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
     return f"pyopbench.resume({', '.join(words)}) continues; pyopbench.read({words[0]}) judges what there is"
 
 
+@asked_from_python()
 @describe_arguments(PIPELINE)
 def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from pyopbench.api.judging import Mix, effect_of, judging_of
+from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
 from pyopbench.api.several_results import AnyResult, SidesResult, result_of
+from pyopbench.engine.sides import judged_by
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
@@ -16,6 +17,7 @@ from pyopbench.judge.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.command_line import REPORT, describe_arguments
 from pyopbench.model.errors import BadInput
+from pyopbench.model.option_text import asked_from_python
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun, open_sources
@@ -24,6 +26,7 @@ Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
 
 
+@asked_from_python()
 @describe_arguments(REPORT)
 def read(  # noqa: PLR0913 - all but the results have a default
     *results: Source,
@@ -68,13 +71,15 @@ def read(  # noqa: PLR0913 - all but the results have a default
             received=f"fail_on={fail_on!r}",
             hint='name the folder of a run with rev=["HEAD~1", "HEAD"], for example',
         )
-    effect = effect_of(minimum_effect, fail_on)
+    judged_by(None, minimum_effect, fail_on)  # checks it before anything is read
     sources = open_sources(paths)
     if several and isinstance(run := sources[0], OpenRun):
+        effect, fail_on = judged_by(run, minimum_effect, fail_on)
         usual = run.measured[0].content.settings.baseline
         judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
         return result_of(run, judging, fail_on)
     usual, folder = find_target(sources)
+    effect, _ = judged_by(None, minimum_effect, fail_on)
     judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
     return RunResult(judge(sources, judging), paths, folder)
 

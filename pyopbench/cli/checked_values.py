@@ -1,24 +1,18 @@
-"""What is read from the options that several commands have: axes, how to judge, limits."""
+"""What is read from the options that several commands have: axes and shards."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyopbench.engine import plan
 from pyopbench.engine.shards import ShardChoice
-from pyopbench.judge import judge, requirements
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_shard
-
-if TYPE_CHECKING:
-    from pyopbench.judge.program import Step
 
 
 def read_axes(
@@ -58,35 +52,3 @@ def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | No
             hint="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
         )
     return ShardChoice(*parse_shard(shard), replicates)
-
-
-def read_judging(
-    baseline: str,
-    mix: Path | None,
-    minimum_effect: float,
-    requires: Sequence[str] = (),
-    calls_per_step: float | None = None,
-    step_seconds: float | None = None,
-) -> judge.Judging:
-    """Return how to judge, with the mix read from its file and the requirements checked."""
-    required = requirements.check(tuple(requires))
-    from pyopbench.store.mix_file import read_mix
-
-    calls = None if mix is None else read_mix(mix)
-    return judge.Judging(baseline, minimum_effect, calls, _read_step(calls_per_step, step_seconds), required)
-
-
-def _read_step(calls: float | None, seconds: float | None) -> Step | None:
-    if calls is None and seconds is None:
-        return None
-    given = f"--calls-per-step {calls:g}" if calls is not None else "no --calls-per-step"
-    given += f" and --step-ms {1000 * seconds:g}" if seconds is not None else " and no --step-ms"
-    if calls is None or seconds is None or not (0 < calls < math.inf and 0 < seconds < math.inf):
-        raise BadInput(
-            "not a step",
-            received=given,
-            hint="give both, above 0; for example --calls-per-step 1 --step-ms 120",
-        )
-    from pyopbench.judge.program import Step
-
-    return Step(calls, seconds)

@@ -23,13 +23,15 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.ownership import require_own
 from pyopbench.model.write_file import write_atomically
+from pyopbench.store import strict_json
 from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.bisection import CommitBlock, MeasureCommits
+    from pyopbench.judge.comparison.bisection import Launched, Place
     from pyopbench.judge.comparison.changes import Confirmation, Rerun
     from pyopbench.judge.comparison.history import History, Options
+    from pyopbench.model.side import Environment
 
 EXIT_SLOWER = 1
 RERUNS = "reruns"
@@ -42,6 +44,8 @@ LAUNCHES_OF_ROUND = 2
 """Launches of each commit in a round of a search: the fewest that a run allows."""
 MOST_ROUNDS = 50
 """The most rounds that one command measures, in all searches together."""
+RERUN_SECONDS, CASE_SECONDS = 120.0, 60.0
+"""The usual time for a re-run, and for each of its cases beside it; it ends earlier if all are clear."""
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -81,14 +85,19 @@ def history(
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
     searched = _searched(found, results, out_path)
-    before = _slower(searched)
+    before = _slower(searched) | _named_on(out_path)
     try:
         if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
             found = read_history(results, options, list(_confirmations(out_path, options)))
             searched = _searched(found, results, out_path)
         if bisect:
             _write(searched, out_path)  # keeps what was confirmed even if this is not the repository
-            searched = _searched(found, results, out_path, _SearchBudget(budget_seconds, time.monotonic()).measure)
+            searched = _searched(
+                found,
+                results,
+                out_path,
+                _SearchBudget(budget_seconds, options.minimum_effect, time.monotonic()).measure,
+            )
     except KeyboardInterrupt:
         place = escape(str(out_path / RERUNS))
         err.print(f"interrupted; finished measurements are in {place}; the same command continues", soft_wrap=True)
@@ -102,9 +111,20 @@ def history(
 
 
 def _slower(found: History) -> set[object]:
-    """Return the slowdowns that were confirmed, or whose commit was found."""
-    changes = {one for one in found.with_status("confirmed") if one.direction == "slower"}
-    return changes | {one for one in found.bisected if one.is_slower}
+    """Return the slowdowns that were confirmed, or whose commit was found, each by its case and place."""
+    confirmed = [one for one in found.with_status("confirmed") if one.direction == "slower"]
+    changes = {(found.traced[one.number].series.name, one.before, one.after) for one in confirmed}
+    return changes | {(one.case, one.left) for one in found.bisected if one.is_slower}
+
+
+def _named_on(folder: Path) -> set[object]:
+    """Return the slower commits that the last page has named: a longer history searches in another folder."""
+    path = folder / "history.json"
+    try:
+        bisected = strict_json.parse(read_bytes(path, REPORT))["bisected"]
+        return {(one["case"], tuple(one["left"])) for one in bisected if one["is_certain"] and one["ratio"] > 1}
+    except (OSError, BadInput, ValueError, KeyError, TypeError, RecursionError):
+        return set()  # there is none, or it is no page; then all that is found is new
 
 
 def _options(by: Literal["commit", "tf", "date"] | None, effect: float, spread: float, rate: float) -> Options:
@@ -137,7 +157,7 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
     Args:
         found: the history.
         folder: of its page.
-        seconds: for each pair; None for the usual time.
+        seconds: for each pair; None for the usual time, which grows with the cases.
         only_others: leave out the suspicions that bisection measures.
 
     Returns:
@@ -155,11 +175,11 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
             say(f"[yellow]not measured again:[/] {escape(one.text())}", err)
     for number, one in enumerate(able, 1):
         say(f"re-run {number} of {len(able)}: {escape(one.text())}", err)
-        _rerun(one, folder / RERUNS, seconds)
+        _rerun(one, folder / RERUNS, seconds, found.options.minimum_effect)
     unsettled = [one for one in reruns_of(found, "open") if is_left(one)]
     for one in unsettled:
         say(f"still unsettled, so measured again: {escape(one.text())}", err)
-        _rerun(one, folder / RERUNS, seconds)
+        _rerun(one, folder / RERUNS, seconds, found.options.minimum_effect)
     return len(able) + len(unsettled)
 
 
@@ -169,17 +189,19 @@ class _SearchBudget:
 
     Attributes:
         seconds: the time for all rounds together; None for no limit.
+        effect: the smallest difference that counts.
         began: when that time began.
         longest: the longest time that a round took, divided by its number of commits; 0 before the first round.
         measured: the number of rounds so far.
     """
 
     seconds: float | None
+    effect: float
     began: float
     longest: float = 0.0
     measured: int = 0
 
-    def measure(self, ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path) -> bool:
+    def measure(self, rerun: Rerun, commits: Sequence[str], cases: tuple[str, ...], folder: Path) -> bool:
         """Measure a round, unless it would probably end too late; return whether it was measured.
 
         The first round is always measured: how long a round takes is not known before.
@@ -196,10 +218,10 @@ class _SearchBudget:
         if why:
             say(f"[yellow]bisection ends early:[/] {why}; the same command continues it", err)
             return False
-        _measure_round(ops, commits, cases, folder, left)
+        is_measured = _measure_round(rerun, commits, cases, folder, left, self.effect)
         self.measured += 1
         self.longest = max(self.longest, (time.monotonic() - began) / len(commits))
-        return True
+        return is_measured
 
 
 def _searched(
@@ -207,7 +229,7 @@ def _searched(
 ) -> History:
     """Return a history with the commits that bisection found: of what is stored, and of what it measures.
 
-    Series of the same ops are searched together, because a run can measure the cases of all of them.
+    Series of the same ops and environment are searched together, because a run can measure the cases of all of them.
 
     Args:
         found: the history.
@@ -215,69 +237,85 @@ def _searched(
         folder: the folder of its page, which keeps the rounds of searches.
         measure: measures a round, as `_SearchBudget.measure` does; None to measure nothing.
     """
-    groups: dict[tuple[str, ...], list[int]] = {}
+    groups: dict[tuple[tuple[str, ...], Environment], list[int]] = {}
     for number, rerun in enumerate(found.reruns):
         if rerun is not None and rerun.tool == "pyopbench" and rerun.axis == "commit":
-            groups.setdefault(rerun.ops, []).append(number)
-    if not groups or not (measure or any((folder / RERUNS).glob(f"{SEARCH}*"))):
+            groups.setdefault((rerun.ops, rerun.environment), []).append(number)
+    reruns = folder / RERUNS
+    if not groups or not (measure or any(reruns.glob(f"{SEARCH}*"))):
         return found
-    from pyopbench.judge.comparison.bisection import blocks_by_case
+    from pyopbench.judge.comparison.bisection import read_launches
     from pyopbench.judge.comparison.changes import importance
 
-    stored = blocks_by_case([*results, *sorted((folder / RERUNS).glob("*"))])
-    for ops, numbers in groups.items():
-        found = _searched_group(found, numbers, stored, folder / RERUNS, measure and partial(measure, ops), ops)
+    # A round that is not finished has another name. What one search has measured, another one can use.
+    rounds = [path for path in sorted(reruns.glob(f"{SEARCH}*/*")) if path.name.isdecimal()]
+    stored = read_launches([*results, *sorted(reruns.glob("*"))], rounds)
+    for numbers in groups.values():
+        found = _searched_group(found, numbers, stored, reruns, measure)
     return replace(found, changes=tuple(sorted(found.changes, key=importance)))
 
 
 def _searched_group(
     found: History,
     numbers: Sequence[int],
-    stored: Mapping[str, list[CommitBlock]],
+    stored: Mapping[Place, Launched],
     folder: Path,
-    measure: MeasureCommits | None,
-    ops: Sequence[str],
+    measure: Callable[..., bool] | None,
 ) -> History:
-    """Return a history with what a search over the series of some ops found."""
-    from pyopbench.judge.comparison.bisection import CommitSearch, ends_of, run_searches
+    """Return a history with what a search over some series found, whose ops and environment are the same."""
+    from pyopbench.engine import revisions
+    from pyopbench.judge.comparison.bisection import CommitSearch, Launched, run_searches
     from pyopbench.judge.comparison.changes import Bisected
 
     series = {number: found.traced[number].series for number in numbers}
-    first, last = ends_of(found, list(series.values()))
-    name = zlib.crc32(" ".join((*ops, first, last)).encode())
+    reruns = [again for number in numbers if (again := found.reruns[number]) is not None]
+    rerun = reruns[0]
+    order = [moment.value for moment in found.moments]
+    first = min((one.before for one in reruns), key=order.index)
+    last = max((one.after for one in reruns), key=order.index)
+    name = zlib.crc32(" ".join((*rerun.ops, rerun.environment.text, first, last)).encode())
     place = folder / f"{SEARCH}{first[:10]}-{last[:10]}-{name:08x}"
-    commits = _commits_of(place, ops, first, last, is_asked=measure is not None)
+    commits = _commits_of(place, rerun.ops, first, last, is_asked=measure is not None)
     if commits is None:
         return found
     if len(commits) < 2:
         changed = [series[one.number].case for one in found.changes if one.number in series]
         return replace(found, bisected=(*found.bisected, *(Bisected(case, first, last, (), ()) for case in changed)))
-    searches = [CommitSearch.of(found, number, commits, stored.get(one.case, ())) for number, one in series.items()]
+    launched = {number: stored.get((one.case, rerun.environment), Launched()) for number, one in series.items()}
+    searches = [CommitSearch.of(found, number, commits, launched[number]) for number in series]
     searches = [one for one in searches if one.is_worthwhile]
-    run_searches(searches, place, measure)
+    if measure is not None and searches:
+        run_searches(searches, rerun.environment, place, partial(measure, rerun), revisions.most_at_once())
     for one in searches:
-        found = replace(
-            found,
-            changes=tuple(one.judged(change, place) for change in found.changes),
-            bisected=(*found.bisected, *one.bisected()),
-        )
+        # Results that were not measured together are several series of a case, with the same steps.
+        known = {(step.case, step.left) for step in found.bisected}
+        steps = [step for step in one.bisected() if (step.case, step.left) not in known]
+        changes = tuple(one.judged(change, place) for change in found.changes)
+        found = replace(found, changes=changes, bisected=(*found.bisected, *steps))
     return found
 
 
 def _measure_round(
-    ops: tuple[str, ...], commits: Sequence[str], cases: tuple[str, ...], folder: Path, seconds: float | None
-) -> None:
-    """Measure commits interleaved, or continue such a run that was interrupted before it had a block."""
-    from pyopbench.judge.comparison.changes import Rerun
-    from pyopbench.store import run_sides
+    rerun: Rerun, commits: Sequence[str], cases: tuple[str, ...], folder: Path, seconds: float | None, effect: float
+) -> bool:
+    """Measure commits interleaved, from the start, and return whether that ended; only then has the round its name.
 
-    rerun = Rerun("pyopbench", "commit", commits[0], commits[-1], ops, cases)
-    if run_sides.is_here(folder):
-        _resume(rerun, folder)
-        return
-    words = (*rerun.over(commits), "--launches", str(LAUNCHES_OF_ROUND), "--until", "end")
+    Launches of a round that was interrupted are short, and a launch counts as much as any other.
+    """
+    words = (
+        *replace(rerun, cases=cases).over(commits),
+        "--quick",
+        "--launches",
+        str(LAUNCHES_OF_ROUND),
+        "--until",
+        "end",
+    )
+    part = folder.with_name(f"{folder.name}.part")
     say(f"bisecting: {escape(shlex.join(words))}", err)
-    _start(words, folder, None if seconds is None else max(math.ceil(seconds), 1))
+    if not _start(words, part, None if seconds is None else max(math.ceil(seconds), 1), effect):
+        return False
+    part.rename(folder)
+    return True
 
 
 def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, *, is_asked: bool) -> list[str] | None:
@@ -296,7 +334,7 @@ def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, *, is_as
     return commits
 
 
-def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
+def _rerun(rerun: Rerun, folder: Path, seconds: float | None, effect: float) -> None:
     """Measure two moments again, or continue such a run that was interrupted or left a case unresolved."""
     from pyopbench.store import run_folder, run_sides
 
@@ -306,27 +344,24 @@ def _rerun(rerun: Rerun, folder: Path, seconds: float | None) -> None:
             break
         planned = run_folder.read_run(run_sides.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
-            _resume(rerun, place)
+            _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes", "--min-effect", str(effect)))
             return
-    _start(rerun.command, place, seconds)
+    _start(rerun.command, place, seconds or RERUN_SECONDS + CASE_SECONDS * len(rerun.cases), effect)
 
 
-def _resume(rerun: Rerun, folder: Path) -> None:
-    _run(("pyopbench", "resume", str(folder), *rerun.own_words, "--yes"))
-
-
-def _start(words: Sequence[str], folder: Path, seconds: float | None) -> None:
+def _start(words: Sequence[str], folder: Path, seconds: float | None, effect: float) -> bool:
     if folder.exists():
-        shutil.rmtree(folder)  # a run that was killed while it was planned
+        shutil.rmtree(folder)  # a run that was killed while it was planned, or a round that was interrupted
     budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    _run((*words, *budget, "--out", str(folder)))
+    return _run((*words, "--min-effect", str(effect), *budget, "--out", str(folder)))
 
 
-def _run(words: Sequence[str]) -> None:
-    """Measure two moments in a process of its own, whose report nobody asked for; what it says goes to stderr."""
+def _run(words: Sequence[str]) -> bool:
+    """Measure in a process of its own, whose report nobody asked for, to stderr, and return whether it did."""
     code = subprocess.run((sys.executable, "-m", *words), stdout=sys.stderr, check=False).returncode
     if code not in (0, EXIT_SLOWER):
         say(f"[yellow]warning:[/] the re-run ended with exit code {code}; its changes stay suspected", err)
+    return code in (0, EXIT_SLOWER)
 
 
 def _write(found: History, folder: Path) -> None:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import ConsoleListener
-from pyopbench.cli.checked_values import read_judging
 from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
 from pyopbench.cli.run import measure_and_report
@@ -57,8 +57,11 @@ def pipeline(
     for source in sources:
         _require_pipeline(source)
     usual = stored_run.find_target(sources)[0] if sources else None
-    options = read_judging(
-        baseline or usual or BASELINE, None, minimum_effect, (), step_elements if step_seconds else None, step_seconds
+    options = judging_of(
+        baseline or usual or BASELINE,
+        minimum_effect,
+        calls_per_step=step_elements if step_seconds else None,
+        step_seconds=step_seconds,
     )
     if results is not None:
         require_own(out_path or results)

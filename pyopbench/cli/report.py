@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyopbench.cli.checked_values import read_judging
+from pyopbench.api.judging import judging_of
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.messages import sampling_text
 from pyopbench.engine.settings import FULL, QUICK, Settings
-from pyopbench.engine.sides import usual_effect
+from pyopbench.engine.sides import judged_by
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Unknown
@@ -85,9 +85,9 @@ def report(
         )
 
     step = (requires, calls_per_step, step_seconds)
-    effect = minimum_effect or usual_effect(fail_on)
     if len(results) == 1 and run_sides.is_here(results[0]):
         run = run_sides.open_run(results[0])
+        effect, fail_on = judged_by(run, minimum_effect, fail_on)
         folders = [side.folder for side in run.measured]
         if export is not None:
             raise BadInput(
@@ -104,12 +104,12 @@ def report(
         for folder in (results[0], *folders):
             require_own(folder)
         usual = run.measured[0].content.settings.baseline
-        return report_sides(run, read_judging(baseline or usual, mix, effect, *step), fail_on, as_json=as_json)
+        return report_sides(run, judging_of(baseline or usual, effect, mix, *step), fail_on, as_json=as_json)
     sources = open_sources(results)
     usual, folder = find_target(sources)
     require_own(out_path or folder)
-    effect = minimum_effect or planned_effect(sources) or usual_effect(fail_on)
-    options = read_judging(baseline or usual, mix, effect, *step)
+    effect = judged_by(None, minimum_effect or planned_effect(sources), fail_on)[0]
+    options = judging_of(baseline or usual, effect, mix, *step)
     if export is not None:
         return print_export(sources, options, export)
     return write_report(sources, out_path or folder, options, as_json=as_json)

@@ -14,8 +14,9 @@ from typing import Any
 import typer
 from rich.markup import escape
 
+from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
-from pyopbench.cli.checked_values import read_axes, read_judging, read_shard
+from pyopbench.cli.checked_values import read_axes, read_shard
 from pyopbench.cli.output import err
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
@@ -69,16 +70,17 @@ def run(
 ) -> int:
     """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
     rare = dict(settings)
-    effect = minimum_effect or sides.usual_effect(fail_on)
-    options = read_judging(baseline or BASELINE, mix, effect, requires, calls_per_step, step_seconds)
+    effect, _ = sides.judged_by(None, minimum_effect, fail_on)
+    options = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),
         every,
-        has_control=fail_on is not None,
+        fail_on=fail_on,
+        minimum_effect=effect,
         each_has_budget=length["budget_seconds"] is None,
     )
-    sides.check_sides(asked, fail_on, options.minimum_effect)
+    sides.check_sides(asked)
     if memory_limit_bytes is not None:
         memory.require_limitable(memory_limit_bytes)
     axes, own = read_axes(

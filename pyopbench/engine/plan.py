@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyopbench
-from pyopbench.engine import environments, git
+from pyopbench.engine import environments, git, revisions
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import ShardChoice, narrowed
 from pyopbench.engine.worker_process import Worker, ask_once
@@ -295,7 +295,12 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
         cases=plan["cases"],
         skips=convert(plan["skips"], list[Failure], "the worker's plan"),
         own={
-            name: OwnOp(words=one.words, fingerprint=measured[name].fingerprint, program=one.program)
+            name: OwnOp(
+                words=one.words,
+                fingerprint=measured[name].fingerprint,
+                program=one.program,
+                revision=revisions.checked_out(name, request.own) if request.checkout is None else None,
+            )
             for name, one in request.own.items()
         },
     )

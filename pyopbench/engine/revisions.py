@@ -18,7 +18,8 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.process_guard import TemporaryFolder
-from pyopbench.store.run_sides import Revision, short_hash
+from pyopbench.store.run_json import RunRevision
+from pyopbench.store.run_sides import Revision, short_hash, stored_in_run
 
 WORKTREE = "WORKTREE"
 """Names the working tree as it is, with changes that are not committed."""
@@ -70,6 +71,22 @@ def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
             hint="name the file of your op: pyopbench run my_op.py --rev main --rev HEAD",
         )
     return top
+
+
+def checked_out(name: str, own: OwnOps) -> RunRevision | None:
+    """Return the commit that is checked out of the repository that has the file of an own op; None if there is none."""
+    try:
+        place = _place_of(name, own)
+    except BadInput:
+        return None
+    top = _top_of(place.parent)
+    if top is None or git.ask(top, "ls-files", "--error-unmatch", str(place)) is None:  # as in a .venv
+        return None
+    commit = git.ask(top, "rev-parse", "--verify", "--quiet", "HEAD")
+    if not commit:
+        return None
+    changes = git.ask(top, "status", "--porcelain", "--untracked-files=no")
+    return stored_in_run(replace(_described(top, commit), dirty=bool(changes)))
 
 
 def _place_of(name: str, own: OwnOps) -> Path:
@@ -160,11 +177,20 @@ def between(repository: Path, before: str, after: str) -> list[str]:
     Raises:
         BadInput: one of them is not in the repository.
     """
-    first, last = _commit(repository, before), _commit(repository, after)
-    if git.ask(repository, "merge-base", "--is-ancestor", first, last) is None:
-        return []
+    return _after(repository, _commit(repository, before), _commit(repository, after)) or []
+
+
+def _after(repository: Path, first: str, last: str) -> list[str] | None:
+    """Return the commits after one up to another along first parents, oldest first.
+
+    None if the first is not on that line: an ancestor on a branch that was merged would make the commits beside it look
+    like its children.
+    """
     asked = ("rev-list", "--first-parent", "--reverse", f"{first}..{last}")
-    return git.require(repository, *asked, what="the commits of a range cannot be listed").split()
+    listed = git.require(repository, *asked, what="the commits of a range cannot be listed").split()
+    if not listed:
+        return [] if first == last else None
+    return listed if git.ask(repository, "rev-parse", "--verify", "--quiet", f"{listed[0]}^1") == first else None
 
 
 def most_at_once() -> int | None:
@@ -182,19 +208,15 @@ def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
         yield replace(_described(repository, _commit(repository, text)), asked=text)
         return
     start, end = _commit(repository, first), _commit(repository, last or "HEAD")
-    if git.ask(repository, "merge-base", "--is-ancestor", start, end) is None:
+    listed = _after(repository, start, end)
+    if listed is None:
         raise BadInput(
-            "a range must go from a commit to one of its descendants",
+            "a range must go from a commit to one that follows it along first parents",
             received=option_text("rev", [text]),
-            legal="A..B where A is an ancestor of B",
+            legal="A..B where git log --first-parent B shows A",
             hint=f"name both separately: {option_text('rev', ['A', 'B'])}",
         )
-    listed = git.require(
-        repository,
-        *("rev-list", "--first-parent", "--reverse", f"{start}..{end}"),
-        what="the commits of a range cannot be listed",
-    ).split()
-    commits = [start, *(commit for commit in listed if commit != start)]
+    commits = [start, *listed]
     last_place = len(commits) - 1
     for place, commit in enumerate(commits):
         if place % every == 0 or place == last_place:

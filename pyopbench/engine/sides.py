@@ -45,14 +45,17 @@ class AskedSides:
         environments: at least one.
         revisions: those that are named; none for the working tree.
         every: of a range, take each so many-th commit.
-        has_control: is the first side measured a second time? With revisions it always is.
+        fail_on: what the comparison fails on, as the option; None if it is not given. With it, as with revisions, the
+            first side is measured a second time.
+        minimum_effect: the smallest difference that counts, as a share.
         each_has_budget: is the budget that of one side, and not of all?
     """
 
     environments: tuple[Environment, ...] = (HERE,)
     revisions: tuple[str, ...] = ()
     every: int = 1
-    has_control: bool = False
+    fail_on: str | None = None
+    minimum_effect: float = MINIMUM_EFFECT
     each_has_budget: bool = False
 
     @property
@@ -63,19 +66,18 @@ class AskedSides:
     @property
     def wants_control(self) -> bool:
         """Whether a control is measured."""
-        return bool(self.revisions) or (self.has_control and len(self.environments) > 1)
+        return bool(self.revisions) or (self.fail_on is not None and len(self.environments) > 1)
 
 
 JUST_HERE = AskedSides()
 
 
-def check_sides(asked: AskedSides, fail_on: str | None, minimum_effect: float) -> None:
+def check_sides(asked: AskedSides) -> None:
     """Check what is asked for of sides before anything is done.
 
     Raises:
         BadInput: there is nothing that a comparison could fail on, or an environment cannot be had.
     """
-    slowdown_of(fail_on, minimum_effect)
     if asked.every < 1:
         raise BadInput(
             "no such step",
@@ -88,10 +90,10 @@ def check_sides(asked: AskedSides, fail_on: str | None, minimum_effect: float) -
             received=option_text("every", asked.every),
             hint=f"for example {option_text('rev', ['HEAD~20..HEAD'])} {option_text('every', 5)}",
         )
-    if fail_on is not None and not asked.revisions and len(asked.environments) < 2:
+    if asked.fail_on is not None and not asked.revisions and len(asked.environments) < 2:
         raise BadInput(
             "one side alone cannot be compared with anything",
-            received=option_text("fail_on", fail_on),
+            received=option_text("fail_on", asked.fail_on),
             hint=f"for example {option_text('rev', ['main', 'HEAD'])}; pyopbench compare does it for stored results",
         )
     environments.require_available(asked.environments)
@@ -115,6 +117,25 @@ def failing_slowdown(run: OpenRun, fail_on: str | None, minimum_effect: float) -
     if fail_on is None and not run.has_revisions:
         return None
     return slowdown_of(fail_on, minimum_effect)
+
+
+def judged_by(run: OpenRun | None, minimum_effect: float | None, fail_on: str | None) -> tuple[float, str | None]:
+    """Return the smallest difference that counts and what fails: as given, else as the run was begun, else the usual.
+
+    Args:
+        run: of which both are known if it was begun with them.
+        minimum_effect: as a share; None if not given.
+        fail_on: as the option; None if not given.
+
+    Raises:
+        BadInput: as `parse.parse_fail_on`; it fails on less than what counts, for one.
+    """
+    if run is not None and fail_on is None:
+        fail_on = run.fail_on
+        minimum_effect = run.minimum_effect if minimum_effect is None else minimum_effect
+    effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
+    slowdown_of(fail_on, effect)
+    return effect, fail_on
 
 
 def usual_effect(fail_on: str | None) -> float:
@@ -171,8 +192,8 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     sides = run_sides.name_sides(folder, [side for side, _ in planned_sides])
     folders = [side.folder for side in sides if side.problem is None]
     measured = tuple(plan.create(place, content) for place, content in zip(folders, contents, strict=True))
-    run_sides.write(folder, sides)
-    return OpenRun(folder, measured, tuple(sides), own=request.own)
+    run_sides.write(folder, sides, asked.fail_on, asked.minimum_effect)
+    return OpenRun(folder, measured, tuple(sides), (), asked.fail_on, asked.minimum_effect, own=request.own)
 
 
 def _require_two(planned: Sequence[tuple[Side, RunContent | None]], repository: Path) -> None:

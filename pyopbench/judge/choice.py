@@ -132,11 +132,6 @@ class Standing:
         """
         return self.rivals.loss(self.label)
 
-    @property
-    def may_be_best(self) -> bool:
-        """Can the data not tell it from the best?"""
-        return not self.lag > self.reach
-
     def is_as_good(self, rules: Rules) -> bool:
         """Is it as good as the best, as far as that is worth acting on, and can be told?
 

@@ -92,7 +92,7 @@ class DiffersByMachine:
 
 def finite(value: float | None) -> float | None:
     """Return a number; None for what is infinite, no number, or not there."""
-    return value if value is not None and math.isfinite(value) else None
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 @dataclass(frozen=True)

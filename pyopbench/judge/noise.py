@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
+from pyopbench.judge.findings import finite
 from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
 from pyopbench.stats import estimate
@@ -278,10 +279,10 @@ def _launch(key: tuple[str, int], blocks: pd.DataFrame, noise: pd.DataFrame, cor
         run=str(key[0]),
         launch=int(key[1]),
         steal_share=_steal_share(noise, cores),
-        load=_known(noise["load"].max()),
-        mhz_low=_known(noise["mhz_low"].min()),
-        mhz_high=_known(noise["mhz_high"].max()),
-        switches_per_second=_known(noise["switches"].sum() / wall) if wall else None,
+        load=finite(noise["load"].max()),
+        mhz_low=finite(noise["mhz_low"].min()),
+        mhz_high=finite(noise["mhz_high"].max()),
+        switches_per_second=finite(noise["switches"].sum() / wall) if wall else None,
         collections=int(noise["collections"].sum()) if len(noise) else None,
         blocks=len(blocks),
         far_share=int(blocks["far"].sum()) / judged if judged else None,
@@ -291,11 +292,7 @@ def _launch(key: tuple[str, int], blocks: pd.DataFrame, noise: pd.DataFrame, cor
 def _steal_share(noise: pd.DataFrame, cores: int) -> float | None:
     """Return the share of the cores' time that other guests of the host used; None if it is not known."""
     known = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
-    return _known(known["steal_seconds"] / (known["wall_seconds"] * cores)) if known["wall_seconds"] else None
-
-
-def _known(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return finite(known["steal_seconds"] / (known["wall_seconds"] * cores)) if known["wall_seconds"] else None
 
 
 def limits_of(load: float | None, steal: float | None, cores: int) -> tuple[tuple[str, float | None, float], ...]:
@@ -376,7 +373,7 @@ def machine_state(runs: Sequence[Run], turns: int, discarded: int) -> MachineSta
     if not len(noise):
         return None
     cores = int(runs[0].environment.get("cores") or 1)
-    return MachineState(turns, discarded, _known(noise["load"].median()), _steal_share(noise, cores), cores)
+    return MachineState(turns, discarded, finite(noise["load"].median()), _steal_share(noise, cores), cores)
 
 
 def unlike_turns(first: pd.DataFrame, second: pd.DataFrame, cores: int) -> tuple[pd.DataFrame, int]:

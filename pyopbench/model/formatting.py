@@ -297,6 +297,16 @@ def duration(value: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def seconds_of(date: str) -> float:
+    """Return a date and time of ISO 8601 as seconds since 1970; in UTC if it has no time zone.
+
+    Raises:
+        ValueError: it is no date.
+    """
+    found = datetime.fromisoformat(date.replace("Z", "+00:00"))  # Python 3.10 does not read the Z
+    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
+
+
 def moment(value: str) -> str:
     """Format a date and time of ISO 8601 to the minute, in UTC: `2026-11-21 05:47 UTC`; what is none stays as it is."""
     try:

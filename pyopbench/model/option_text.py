@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-FLAGS = {"packages": "with"}
-"""What an option is called on a command line, where Python has that word for itself."""
+FLAGS = {"packages": "with", "step_seconds": "step-ms"}
+"""What an option is called on a command line, where Python has that word for itself, or that unit."""
+MILLISECONDS = ("step_seconds",)
+"""Options that are seconds in Python, and milliseconds on a command line."""
 _IS_PYTHON = ContextVar("_IS_PYTHON", default=False)
 
 
@@ -21,7 +23,7 @@ def asked_from_python() -> Iterator[None]:
         _IS_PYTHON.reset(token)
 
 
-def option_text(name: str, value: str | int | Sequence[str] | None = None) -> str:
+def option_text(name: str, value: str | float | Sequence[str] | None = None) -> str:
     """Return an option as it is given.
 
     Args:
@@ -39,4 +41,6 @@ def option_text(name: str, value: str | int | Sequence[str] | None = None) -> st
     flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
     if value is None:
         return flag
+    if isinstance(value, float):
+        return f"{flag} {1000 * value if name in MILLISECONDS else value:g}"
     return " ".join(f"{flag} {one}" for one in ([value] if isinstance(value, str | int) else value))

@@ -11,10 +11,10 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any
 
 from pyopbench.judge.judge import Judgement
+from pyopbench.model import formatting
 from pyopbench.model.command_line import DASHBOARDS
 from pyopbench.model.errors import BadInput, NothingMeasured
 
@@ -119,13 +119,7 @@ def nyrkio(values: Sequence[Value], origin: Origin) -> Any:
         if value is not None
     ]
     attributes = {"git_repo": origin.repository, "branch": origin.branch, "git_commit": origin.commit}
-    return [{"timestamp": _timestamp(origin.created), "metrics": metrics, "attributes": attributes}]
-
-
-def _timestamp(created: str) -> int:
-    """Return a date as seconds since 1970; a run without a time zone counts as UTC."""
-    found = datetime.fromisoformat(created.replace("Z", "+00:00"))
-    return int((found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp())
+    return [{"timestamp": int(formatting.seconds_of(origin.created)), "metrics": metrics, "attributes": attributes}]
 
 
 def _without_none(**fields: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from pyopbench.judge import pipeline as wording
+from pyopbench.judge.findings import finite
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
@@ -116,7 +117,7 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "code": None if chosen is None else chosen.arrangement.code,
         "command": list(judgement.command) or None,
         "gain": None if gain is None else _numbers(gain.value, gain.low, gain.high),
-        "loss": _number(choice.loss),
+        "loss": finite(choice.loss),
         "as_good": list(choice.as_good),
         "minimum_effect": choice.minimum_effect,
         "program": None if judgement.program is None else to_builtins(judgement.program),
@@ -160,8 +161,4 @@ def _as_data(one: Throughput) -> dict[str, Any]:
 
 
 def _numbers(*values: float) -> list[float | None] | None:
-    return [_number(value) for value in values] if values else None
-
-
-def _number(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return [finite(value) for value in values] if values else None

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
 
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import judge
@@ -21,9 +23,8 @@ from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page, write_pipeline
 from pyopbench.report.decisions_json import decisions_json
-from pyopbench.report.layout import Part, arrange, choices_of
-from pyopbench.report.sections import discover
-from pyopbench.report.ticket import folded
+from pyopbench.report.layout import OpPage, Part, arrange, choices_of
+from pyopbench.report.sections import Cell, Table, discover
 from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from pyopbench.store.run_sides import OpenRun, Side, Source
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")
+ANSWER = "decisions"
+TIMES = "latency"
+"""Names of the sections that have the reasons of an op, and its table, which are all of it in a ticket."""
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
@@ -156,6 +160,49 @@ def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
     }
     whole = printable(template.render(**shown, whole=True))
     return whole if len(whole) <= TICKET_CHARACTERS else printable(template.render(**shown, whole=False))
+
+
+def folded(page: OpPage, whole: bool) -> Markup:  # noqa: FBT001 - a filter of a template
+    """Return the page of an op as one line of HTML, which tickets show on demand.
+
+    Args:
+        page: of the op.
+        whole: False leaves the table out, where the text would be too long for a ticket.
+    """
+    reasons = [reason for table in _tables(page, ANSWER) if table.says_why for reason in _reasons(table)]
+    times = list(_tables(page, TIMES))
+    shown = [_table(times[0])] if times and whole else []
+    note = f" · {page.note}" if page.note else ""
+    head = Markup("<summary>{}</summary>").format(_line(f"{page.op}{note}"))
+    why = (Markup("<p>{}</p>").format(_line(reason)) for reason in reasons)
+    return Markup("<details>{}</details>").format(Markup("").join((head, *why, *shown)))
+
+
+def _tables(page: OpPage, name: str) -> Iterator[Table]:
+    for section, blocks in page.parts:
+        if section.name == name:
+            yield from (block for block in blocks if isinstance(block, Table))
+
+
+def _reasons(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        yield f"{', '.join(str(cell) for cell in row[: table.headings])}: {row[-1]}"
+
+
+def _table(table: Table) -> Markup:
+    cells = (_row(table.columns, "th"), *(_row(row, "td") for row in table.rows))
+    caption = Markup("<p>{}</p>").format(_line(table.caption))
+    return caption + Markup("<table>{}</table>").format(Markup("").join(cells))
+
+
+def _row(cells: Sequence[Cell | str], tag: str) -> Markup:
+    shown = Markup("").join(Markup(f"<{tag}>{{}}</{tag}>").format(_line(str(cell))) for cell in cells)
+    return Markup("<tr>{}</tr>").format(shown)
+
+
+def _line(words: str) -> Markup:
+    """Return the text in one line: a blank line would end the HTML, and what follows would be Markdown again."""
+    return escape(" ".join(words.split()))
 
 
 def _make_folder(path: Path) -> None:

@@ -140,7 +140,6 @@ class ChangePoint:
     Attributes:
         place: the first point after it.
         first, last: the first point after it lies between these, with the usual level of intervals.
-        statistic: how many standard errors both sides differ by.
         step: by how much the level changed; of logs, when the series is of logs.
         error: standard error of `step`. Both are of the place that was found, and so a little too optimistic.
     """
@@ -148,7 +147,6 @@ class ChangePoint:
     place: int
     first: int
     last: int
-    statistic: float
     step: float
     error: float
 
@@ -476,7 +474,6 @@ def _change(series: _Series, left: Level, right: Level, tempered: float) -> Chan
         place=right.start,
         first=int(kept.min()),
         last=int(kept.max()),
-        statistic=float(statistics[right.start - left.start - 1]),
         step=right.mean - left.mean,
         error=float(np.hypot(left.error, right.error)),
     )

@@ -113,9 +113,8 @@ class StepSearch:
 
     def next_block(self) -> list[int]:
         """Return the places of the commits to launch together next; none if there is nothing left to find."""
-        launches = Counter(place for block in self.blocks for place, _ in block)
-        missing = {place for place in self.start if not launches[place]} - self.skipped
-        if missing:
+        launches = self._launches()
+        if self._missing(launches):
             # All of them, so that the first block links everything.
             return sorted({*self.start} - self.skipped)
         self._update(launches)
@@ -132,22 +131,37 @@ class StepSearch:
         return sorted(wanted | set(_partners(wanted, launches))) if wanted else []
 
     @property
+    def is_begun(self) -> bool:
+        """Whether all commits to start with have been launched: before that, nothing is known of any step."""
+        return not self._missing(self._launches())
+
+    @property
     def found(self) -> list[Step]:
-        """The steps at single commits that are certain and large enough; valid once `next_block` returns none."""
-        return [step for step in self.steps if self._is_certain(step) and abs(step.size) >= self.least]
+        """The steps at single commits that are certain and large enough, as of the last `next_block`."""
+        launches = self._launches()
+        return [one for one in self.steps if self._is_settled(one, launches) and abs(one.size) >= self.least]
 
     @property
     def open(self) -> list[Step]:
-        """The steps that are probable, but not yet narrowed down to a commit."""
-        return [step for step in self.steps if step.probability >= HALVE_FROM and not self._is_certain(step)]
+        """The steps that are probable, but not yet certain to be at one commit."""
+        launches = self._launches()
+        return [one for one in self.steps if one.probability >= HALVE_FROM and not self._is_settled(one, launches)]
+
+    def _launches(self) -> Counter[int]:
+        return Counter(place for block in self.blocks for place, _ in block)
+
+    def _missing(self, launches: Counter[int]) -> set[int]:
+        return {place for place in self.start if not launches[place]} - self.skipped
+
+    def _is_settled(self, step: Step, launches: Counter[int]) -> bool:
+        """Whether a step is certain to be at one commit, and both sides have been launched often enough."""
+        fewest = min(launches[step.before], launches[step.after])
+        return step.is_adjacent and step.probability >= 1 - NAME_ERROR and fewest >= LEAST_LAUNCHES
 
     def _middle(self, step: Step) -> set[int]:
         """Return the place nearest to the middle of a gap that can be launched; none if there is none."""
         inside = [place for place in range(step.before + 1, step.after) if place not in self.skipped]
         return {min(inside, key=lambda place: abs(2 * place - step.before - step.after))} if inside else set()
-
-    def _is_certain(self, step: Step) -> bool:
-        return step.is_adjacent and step.probability >= 1 - NAME_ERROR
 
     def _update(self, launches: Iterable[int]) -> None:
         places = sorted(launches)

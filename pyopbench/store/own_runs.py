@@ -54,6 +54,17 @@ L = TypeVar("L", bound=Line)
 OfCase = TypeVar("OfCase")
 
 
+def _commit_of_own(content: RunContent) -> dict[str, Any]:
+    """Return the commit of the first own op's repository, which changes what is measured, in place of pyopbench's."""
+    if not content.own:
+        return {}
+    revision = next((one.revision for one in content.own.values() if one.revision is not None), None)
+    if revision is None:
+        return {"commit": None, "dirty": None}
+    dated = {"commit_date": revision.date, "commit_subject": revision.subject}
+    return {"commit": revision.commit, "dirty": revision.dirty, **dated}
+
+
 def pool(runs: Sequence[Run]) -> Run:
     """Return several runs of one environment as one with more launches, and one as it is.
 
@@ -83,7 +94,7 @@ def run_of(side: OpenSide) -> Run:
         command=tuple(content.command),
         created=content.created,
         settings=content.settings,
-        environment=content.environment,
+        environment={**content.environment, **_commit_of_own(content)},
         catalogue=content.catalogue,
         cases=tuple(content.cases),
         failures=(*content.skips, *failures),

@@ -188,20 +188,6 @@ def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
     )
 
 
-class OwnOp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The origin of a user's own op; it is only shown, and never executed from here.
-
-    Attributes:
-        words: the words that name it on a command line.
-        fingerprint: a hash of its files.
-        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
-    """
-
-    words: list[str]
-    fingerprint: str
-    program: str = ""
-
-
 class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The revision of the user's repository that a run is of."""
 
@@ -210,6 +196,23 @@ class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     date: str
     subject: str
     dirty: bool
+
+
+class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The origin of a user's own op; it is only shown, and never executed from here.
+
+    Attributes:
+        words: the words that name it on a command line.
+        fingerprint: a hash of its files.
+        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
+        revision: the commit that was checked out of the repository that has its file; None if there is none, or if
+            the run is of a revision.
+    """
+
+    words: list[str]
+    fingerprint: str
+    program: str = ""
+    revision: RunRevision | None = None
 
 
 # A run of an op in an input pipeline: what its cases, of mode `pipeline:ARRANGEMENT`, stand for.

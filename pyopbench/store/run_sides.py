@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from pyopbench.model.errors import BadInput
@@ -114,9 +114,17 @@ class Side(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True):
-    """The content of `sides.json`."""
+    """The content of `sides.json`.
+
+    Attributes:
+        sides: all of them.
+        fail_on: what the comparison was to fail on, as the option; None if that was not given.
+        minimum_effect: the smallest difference that counts, as a share; None if it is not known.
+    """
 
     sides: list[Side]
+    fail_on: str | None = None
+    minimum_effect: Annotated[float, Meta(gt=0, lt=1)] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +139,8 @@ class OpenRun:
         sides: what they differ in, those too of which nothing could be planned; none where the run has one side, whose
             folder is that of the run.
         warnings: what is to be said of the file that names the sides.
+        fail_on, minimum_effect: what the comparison of its sides was to fail on, and the smallest difference that
+            counts, as in `Content`.
         own: the own ops of the run as they are named to this process, for its workers; never what the folder names.
     """
 
@@ -138,6 +148,8 @@ class OpenRun:
     measured: tuple[OpenSide, ...]
     sides: tuple[Side, ...] = ()
     warnings: tuple[Changed, ...] = ()
+    fail_on: str | None = None
+    minimum_effect: float | None = None
     own: OwnOps = NO_OWN_OPS
 
     @property
@@ -207,12 +219,13 @@ def open_run(source: Source) -> OpenRun:
     folder = source
     if not is_here(folder):
         return OpenRun(folder, (run_folder.open_side(folder),))
-    sides, warnings = _read(folder)
+    content, warnings = _read(folder)
+    sides = content.sides
     measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
     for side, opened in zip((side for side in sides if side.problem is None), measured, strict=True):
-        content = opened.content
-        _require_its_run(side, content.revision, content.settings.environment, content.environment.get("tensorflow"))
-    return OpenRun(folder, measured, tuple(sides), tuple(warnings))
+        its = opened.content
+        _require_its_run(side, its.revision, its.settings.environment, its.environment.get("tensorflow"))
+    return OpenRun(folder, measured, tuple(sides), tuple(warnings), content.fail_on, content.minimum_effect)
 
 
 def is_here(folder: Path) -> bool:
@@ -236,10 +249,12 @@ def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
     return "tf" if all(side.is_of_tf_alone for side in sides) else "side"
 
 
-def write(folder: Path, sides: Sequence[Side]) -> None:
-    """Write down which sides a run has, when each has its folder."""
+def write(folder: Path, sides: Sequence[Side], fail_on: str | None = None, minimum_effect: float | None = None) -> None:
+    """Write down which sides a run has, when each has its folder, and how they are to be judged, as in `Content`."""
     stored = [{name: value for name, value in _builtins(side).items() if name != "folder"} for side in sides]
-    write_atomically(folder / FILE, integrity.sealed(json.dumps({"sides": stored}, indent=1)))
+    judged = {"fail_on": fail_on, "minimum_effect": minimum_effect}
+    document = {"sides": stored, **{name: value for name, value in judged.items() if value is not None}}
+    write_atomically(folder / FILE, integrity.sealed(json.dumps(document, indent=1)))
 
 
 def _builtins(side: Side) -> dict[str, Any]:
@@ -292,14 +307,24 @@ def read_all(folder: Path) -> list[Side]:
     Raises:
         BadInput: the file is not as it was written.
     """
-    sides, _ = _read(folder)
+    sides = _read(folder)[0].sides
     for side in sides:
         _check_stored_run(side)
     return sides
 
 
-def _read(folder: Path) -> tuple[list[Side], list[Changed]]:
-    """Return the sides that the file names, and a warning if it is not as it was written, which is allowed then."""
+def judged_by(folder: Path) -> tuple[str | None, float | None]:
+    """Return what a comparison of the sides was to fail on, and the smallest difference that counts, as in `Content`.
+
+    Raises:
+        BadInput: the file is not as it was written.
+    """
+    content, _ = _read(folder)
+    return content.fail_on, content.minimum_effect
+
+
+def _read(folder: Path) -> tuple[Content, list[Changed]]:
+    """Return what the file says, each side with its folder, and a warning if it was changed and that is allowed."""
     path = folder / FILE
     raw = read_bytes(path, SIDES)
     try:
@@ -315,7 +340,7 @@ def _read(folder: Path) -> tuple[list[Side], list[Changed]]:
         raise corrupt(str(links[0]), "a link in place of the folder of a side")
     warnings = run_folder.changes_of(path, integrity.seal_of(raw))
     run_folder.require_unchanged(warnings)
-    return sides, warnings
+    return replace(content, sides=sides), warnings
 
 
 def _check_stored_run(side: Side) -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyopbench.model.cores import usable_cores
+from pyopbench.model import cores
 
 NVML_LIBRARY = "libnvidia-ml.so.1"
 """It comes with the driver."""
@@ -106,16 +105,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, cores, memory, governor, load and operating system; None for what this system does not tell."""
-    return {
-        "cpu": _cpu_model(),
-        "cores": len(usable_cores()),
-        "memory_bytes": _memory_bytes(),
-        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "load": _load(),
-        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "python": platform.python_version(),
-    }
+    """Return what `cores.machine` does, and the load; None for what this system does not tell."""
+    return {**cores.machine(), "load": _load()}
 
 
 def software() -> dict[str, Any]:
@@ -141,32 +132,12 @@ def of_launch() -> dict[str, Any]:
         "pid": os.getpid(),
         "load": _load(),
         "executable": Path(sys.executable).name,
-        "cpu": _cpu_model(),
+        "cpu": cores.cpu_model(),
     }
     # A build without a GIL turns it on when a module asks for it: with `import tensorflow`, for one.
     here["gil_enabled"] = getattr(sys, "_is_gil_enabled", lambda: True)()
     return {**here, "gpu": read_gpus()}
 
 
-def _cpu_model() -> str | None:
-    text = _read("/proc/cpuinfo") or ""
-    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
-    return names[0] if names else platform.processor() or None
-
-
-def _memory_bytes() -> int | None:
-    names = getattr(os, "sysconf_names", {})
-    if "SC_PHYS_PAGES" not in names or "SC_PAGE_SIZE" not in names:
-        return None
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def _load() -> list[float] | None:
     return [round(value, 2) for value in os.getloadavg()] if hasattr(os, "getloadavg") else None
-
-
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None

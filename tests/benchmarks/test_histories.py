@@ -222,7 +222,7 @@ def test_bisection_finds_what_is_planted_and_counts_every_launch(planted):
 
 def test_what_bisection_took_on_a_machine_is_a_row():
     answer = {"comparisons": {c: {"bodies": [{"outcome": o}]} for c, o in [("b", "unresolved"), ("c", "slower")]}}
-    history = {"bisected": [{"left": ["b"]}, {"left": ["c", "d"]}, {"left": ["b"]}, {"left": []}]}
+    history = {"bisected": [{"left": [one], "is_certain": one == "b"} for one in "bcb"]}
     measured = {"way": "all", "seconds": 600.0, "launches": 90, "clear": bisection.share_of_clear(answer)}
     found = len(bisection.named_in(history))
     bisected = {"way": "bisected", "seconds": 150.0, "launches": 20, "found": found, "wrong": 0}

@@ -102,7 +102,8 @@ def test_a_suspicion_is_measured_again_and_confirmed(call, tmp_path, monkeypatch
     assert code == 1
     (command,) = again.commands
     assert command[:8] == (sys.executable, "-m", "pyopbench", "run", "double", "--tf", "2.18.1", "--tf")
-    assert command[-4:] == ("--budget", "120s", "--out", "results/history/reruns/2.18.1-2.19.1")
+    place = "results/history/reruns/2.18.1-2.19.1"
+    assert command[-6:] == ("--min-effect", "0.03", "--budget", "120s", "--out", place)
     assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"]
 
 
@@ -121,7 +122,7 @@ def test_what_is_not_settled_is_measured_on_by_the_next_one(call, tmp_path, monk
     assert [one["status"] for one in read_part(tmp_path)] == ["open"]
     again.launches = 4
     assert call(versions, "--confirm")[0] == 1
-    on = ("resume", "results/history/reruns/2.18.1-2.19.1", "--yes")
+    on = ("resume", "results/history/reruns/2.18.1-2.19.1", "--yes", "--min-effect", "0.03")
     assert again.commands[1:] == [(sys.executable, "-m", "pyopbench", *on)]
     assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"]
 
@@ -233,6 +234,7 @@ class RevisionReruns:
         self.seconds, self.now, self.budgets, self.is_interrupted = 60.0, 0.0, [], False
         monkeypatch.setattr(history.time, "monotonic", lambda: self.now)
         self.broken: set[str] = set()
+        self.commands: list[list[str]] = []
         self.runs: list[tuple[str, ...]] = []
         self.real = history.subprocess.run
         monkeypatch.setattr(history.subprocess, "run", self)
@@ -251,6 +253,7 @@ class RevisionReruns:
         if self.is_interrupted:
             raise KeyboardInterrupt
         self.runs.append(tuple(asked))
+        self.commands.append(words)
         self.budgets += [words[place + 1] for place, word in enumerate(words) if word == "--budget"]
         self.now += self.seconds * len(asked)
         if self.fails:
@@ -261,13 +264,19 @@ class RevisionReruns:
 
     def measure(self, folder: Path, asked, launches: int) -> None:
         """Write a run over commits, with the control that every run has."""
-        asked = [one for one in asked if one not in self.broken]
         sides = [
-            run_sides.Side("", revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"))
+            run_sides.Side(
+                "",
+                revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"),
+                problem="it has no such op" if one in self.broken else None,
+            )
             for one in asked
         ]
-        named = run_sides.name_sides(folder, [*sides, replace(sides[0], is_control=True)])
+        first = next(one for one in sides if one.problem is None)
+        named = run_sides.name_sides(folder, [*sides, replace(first, is_control=True)])
         for number, one in enumerate(named):
+            if one.problem is not None:
+                continue
             place = self.commits.index(one.revision.commit)
             steps = sum(self.commits.index(other) <= place for other in self.slower)
             write_run(
@@ -377,22 +386,85 @@ def test_a_bisection_skips_commits_that_fail(call, tmp_path, monkeypatch):
     assert len(again.runs) < 10
 
 
-def test_an_interrupted_round_is_resumed(call, tmp_path, monkeypatch):
+def test_an_interrupted_round_is_measured_from_the_start(call, tmp_path, monkeypatch):
+    """Its launches are short, and none of its commits is taken for one that cannot be measured."""
     again, survey = surveyed(tmp_path, monkeypatch, 9)
     made = again.commits
     measure = again.measure
 
     def interrupted(folder: Path, asked, launches: int) -> None:
         measure(folder, asked, launches)
-        for path in folder.rglob("samples.jsonl"):
-            path.write_text("", encoding="utf-8")
+        middle = next(one for one in run_sides.read(folder) if one.revision.commit == made[4])
+        (middle.folder / "samples.jsonl").write_text("", encoding="utf-8")
         again.measure = measure
+        raise KeyboardInterrupt
 
     again.measure = interrupted
-    assert call(survey, "--bisect")[0] == 0
+    assert call(survey, "--bisect")[0] == 130
+    (part,) = (tmp_path / "results/history/reruns").glob("search-*/0*")
+    assert part.name == "001.part"
     assert call(survey, "--bisect")[0] == 1
     (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == [made[3]]
+    assert again.runs[0] == again.runs[1]
+
+
+def test_rounds_are_quick_and_know_the_smallest_difference(call, tmp_path, monkeypatch):
+    """A round without --budget ends even where a call takes seconds, and its launches are like those of the survey."""
+    again, survey = surveyed(tmp_path, monkeypatch, 9)
+    call(survey, "--bisect", "--min-effect", "2%")
+    for command in again.commands:
+        assert {"--quick", "--until", "--launches"} <= set(command)
+        assert command[command.index("--min-effect") + 1] == "0.02"
+
+
+def test_what_a_search_measured_is_used_by_the_search_of_a_longer_history(call, tmp_path, monkeypatch):
+    again, survey = surveyed(tmp_path, monkeypatch, 17)
+    assert call(survey, "--bisect")[0] == 1
+    many = len(again.runs)
+    made = again.commits
+    made.append(repositories.commit(tmp_path, {"work.py": "N = 99"}, "99", day=1))
+    again.measure(tmp_path / "last", [made[-2], made[-1]], launches=4)
+    assert call(survey, tmp_path / "last", "--bisect")[0] == 0
+    assert [one["left"] for one in read_part(tmp_path, "bisected")] == [[made[3]]]
+    assert len(again.runs) <= many + 1
+
+
+def test_a_folder_that_is_named_twice_counts_once(call, tmp_path, monkeypatch):
+    again, survey = surveyed(tmp_path, monkeypatch, 17)
+    assert call(survey, "--bisect", "--out", "once")[0] == 1
+    runs = list(again.runs)
+    again.runs.clear()
+    (tmp_path / "link").symlink_to(survey)
+    assert call(survey, survey, "link", "--bisect", "--out", "twice")[0] == 1
+    assert again.runs == runs
+
+
+def test_changes_that_are_not_committed_are_no_end_of_a_search(call, tmp_path, monkeypatch):
+    """They may be others by now."""
+    again, survey = surveyed(tmp_path, monkeypatch, 9)
+    sides = run_sides.read(survey)
+    dirty = run_sides.Revision("WORKTREE", "f" * 40, "2026-01-02T12:00:00+00:00", "not committed", dirty=True)
+    named = run_sides.name_sides(survey, [*sides[:-1], run_sides.Side("", revision=dirty), sides[-1]])
+    last = named[-2]
+    write_run(
+        tmp_path / "other", list(KEYS), factors={CHANGED: 2.0}, launches=4, revision=run_sides.stored_in_run(dirty)
+    )
+    shutil.move(sides[-1].folder, named[-1].folder)
+    shutil.move(tmp_path / "other", last.folder)
+    run_sides.write(survey, named)
+    code, _, said = call(survey, "--bisect", "--confirm")
+    assert code == 1, said
+    assert all("f" * 40 not in run and "WORKTREE" not in run for run in again.runs)
+    (found,) = read_part(tmp_path, "bisected")
+    assert found["left"] == [again.commits[3]]
+
+
+def test_a_re_run_has_more_time_for_more_cases(call, monkeypatch, versions):
+    again = Reruns(monkeypatch, 1.2)
+    call(versions, "--confirm")
+    (command,) = again.commands
+    assert command[command.index("--budget") + 1] == f"{history.RERUN_SECONDS + history.CASE_SECONDS:g}s"
 
 
 def test_a_budget_is_for_the_whole_search_which_the_same_command_continues(call, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import pyopbench
 import stored
 from commands import Call, Ended, groups
 from op_projects import project
@@ -73,6 +74,23 @@ def test_a_slowdown_fails_with_exit_code_1_and_is_in_every_file(call: Call, proj
     for share, code in (("slower:20%", 0), ("never", 0), ("slower", 1)):
         assert call("report", tmp_path / "run", "--fail-on", share).code == code
     assert call("compare", tmp_path / "run", "HEAD~1", "HEAD", "--axis", "commit").code == 1
+
+
+def test_a_run_is_continued_and_reported_by_what_it_was_begun_with(call: Call, project: Path, tmp_path: Path) -> None:
+    """A slowdown of 10% is clear; what it was to fail on, and the smallest difference that counts, are in the run."""
+    commit(project, {"seconds": "0.55"}, "slower by a tenth")
+    folder = tmp_path / "run"
+    assert run(call, folder, "HEAD~1", "HEAD", more=("--fail-on", "slower:20%")).code == 0
+    document = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
+    for words in (("report", folder), ("resume", folder, "mine.py", "--yes")):
+        assert call(*words).code == 0
+        assert json.loads((folder / "gate.json").read_text(encoding="utf-8"))["fail_on"] == 0.2
+    assert call("report", folder, "--fail-on", "slower:5%").code == 1
+    assert call("report", folder, "--fail-on", "slower").code == 1
+    assert call("report", folder).code == 0
+    assert json.loads((folder / "gate.json").read_text(encoding="utf-8")) == document
+    assert pyopbench.read(folder).outcome == "passed"
+    assert pyopbench.read(folder, fail_on="slower").outcome == "failed"
 
 
 def test_other_values_are_told_before_any_time_and_fail(call: Call, project: Path, tmp_path: Path) -> None:
@@ -204,7 +222,8 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
         "--out",
         str(folder),
     ]
-    command = [sys.executable, "-c", WITH_FAKE_WORKER, *words]
+    each_sweep = "from pyopbench.api import listeners\nlisteners.SECONDS_BETWEEN_LINES = 0\n"
+    command = [sys.executable, "-c", each_sweep + WITH_FAKE_WORKER, *words]
     killed = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert killed.stderr is not None
     said = next(line for line in killed.stderr if line.startswith("sweep 2"))

@@ -55,6 +55,40 @@ def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
     assert [one.subject for one in revisions.named(folder, [f"{commits[3]}.."])] == ["change 4", "change 5", "a merge"]
 
 
+def test_a_range_from_a_merged_branch_is_refused(made: tuple[Path, list[str]]) -> None:
+    """Commits of the main line beside that branch do not contain its changes, and would look like steps."""
+    folder, commits = made
+    git(folder, "checkout", "--quiet", "-b", "side", commits[2])
+    side = commit(folder, {"side.py": ""}, "on the side", day=6)
+    git(folder, "checkout", "--quiet", "main")
+    git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
+    with pytest.raises(BadInput) as refused:
+        revisions.named(folder, [f"{side}..main"])
+    assert refused.value.received == f"--rev {side}..main"
+    assert revisions.between(folder, side, "main") == []
+    assert revisions.between(folder, commits[2], "main")[:2] == commits[3:]
+
+
+def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
+    made: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder, commits = made
+    (folder / ".venv").mkdir()
+    (folder / ".venv" / "installed.py").write_text("", encoding="utf-8")
+    (tmp_path / "elsewhere.py").write_text("", encoding="utf-8")
+    places = {"op": folder / "op.py", "installed": folder / ".venv/installed.py", "no": tmp_path / "elsewhere.py"}
+    own = OwnOps(tuple(Target(name, str(place)) for name, place in places.items()))
+    found = revisions.checked_out("op", own)
+    assert found is not None
+    assert (found.commit, found.subject, found.dirty) == (commits[-1], "change 5", False)
+    assert revisions.checked_out("installed", own) is None
+    assert revisions.checked_out("no", own) is None
+    (folder / "op.py").write_text("# other\n", encoding="utf-8")
+    changed = revisions.checked_out("op", own)
+    assert changed is not None
+    assert changed.dirty
+
+
 @pytest.mark.parametrize(
     "text", ["no such", "", "--upload-pack=x", "HEAD:op.py", "main..no such", "a\0b", "HEAD..\ud800"]
 )

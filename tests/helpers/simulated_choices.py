@@ -173,7 +173,7 @@ def tallies(pairs: Iterable[Sequence[Report]], rules: dict[str, Rule] = RULES) -
 
 def _held(choice: Choice, true: dict[str, float]) -> tuple[bool, bool, bool]:
     best = next(label for label, loss in true.items() if loss == 0)
-    in_set = next(one.may_be_best for one in choice.standings if one.label == best)
+    in_set = next(one.lag <= one.reach for one in choice.standings if one.label == best)
     return in_set, all(true[one.label] <= one.loss + 1e-12 for one in choice.standings), choice.is_provisional
 
 

@@ -28,8 +28,9 @@ from pyopbench.judge.findings import summary_text
 from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting
 from pyopbench.report import terminal, write
+from pyopbench.report.layout import OpPage
 from pyopbench.report.page import embedded as embed
-from pyopbench.report.sections import Chart, Paragraph, Table, decisions, discover
+from pyopbench.report.sections import Chart, Paragraph, Section, Table, decisions, discover
 
 TODAY = "py_function_numpy"
 NAMES = ["report.html", "report.md", "decisions.json"]
@@ -361,3 +362,28 @@ def test_an_answer_whose_costs_are_noise_shows_what_it_saves_and_no_costs():
     assert made.seconds[0].today == pytest.approx(180e-6)
     assert made.seconds[0].today_too_noisy
     assert terminal.tables(judged)[0].rows[0][-1] in (formatting.TOO_NOISY, formatting.MISSING)
+
+
+def page_of(name: str) -> OpPage:
+    answers = Table(("use", "answer", "why"), (("inference", "keep", name),), "evidence", says_why=True)
+    others = Table(("use", "what would change it"), (("inference", "more launches"),), "flips")
+    times = Table(("variant", "1k"), ((name, "1.00 µs"),), "times")
+    sections = [Section(key, key, 10, lambda judgement: ()) for key in ("decisions", "latency")]
+    return OpPage(name, "op-x", "keep", ((sections[0], (others, answers)), (sections[1], (times, times))))
+
+
+def test_an_op_has_its_answer_its_reasons_and_one_table():
+    line = write.folded(page_of("sinh"), whole=True)
+    answer = "<details><summary>sinh · keep</summary><p>inference: sinh</p>"
+    table = "<table><tr><th>variant</th><th>1k</th></tr><tr><td>sinh</td><td>1.00 µs</td></tr></table>"
+    assert line == f"{answer}<p>times</p>{table}</details>"
+    assert write.folded(page_of("sinh"), whole=False) == f"{answer}</details>"
+
+
+def test_hostile_names_neither_end_the_line_nor_are_markup():
+    for name in HOSTILE:
+        line = write.folded(page_of(name), whole=True)
+        assert "\n" not in line
+        assert "<script" not in line
+        assert "<img" not in line
+        assert "<b>" not in line

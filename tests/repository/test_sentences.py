@@ -29,7 +29,6 @@ OF_OTHERS = {
     "pyopbench/model/failures.py": 1,
     "pyopbench/store/strict_json.py": 3,
     "pyopbench/engine/worker_process.py": 3,
-    "pyopbench/worker/environment.py": 1,
     "pyopbench/worker/probes/bodies.py": 2,
     "pyopbench/worker/values.py": 2,
     "scripts/quote_reference.py": 2,

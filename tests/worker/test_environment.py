@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pyopbench.model import cores
 from pyopbench.worker import environment
 
 
@@ -42,7 +43,7 @@ def test_no_host_or_user_name_is_told() -> None:
 
 
 def test_a_system_that_tells_nothing_is_told_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "_read", lambda path: None)
+    monkeypatch.setattr(cores, "read_system_file", lambda path: None)
     monkeypatch.setattr(platform, "processor", lambda: "")
     monkeypatch.setattr(os, "sysconf_names", {})
     monkeypatch.delattr(os, "getloadavg")
@@ -54,7 +55,7 @@ def test_a_system_that_tells_nothing_is_told_as_nothing(monkeypatch: pytest.Monk
 
 def test_the_processor_is_read_off_the_first_core(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "processor\t: 0\nmodel name\t: A: 1 GHz\n\nprocessor\t: 1\nmodel name\t: Another\n"
-    monkeypatch.setattr(environment, "_read", lambda path: text)
+    monkeypatch.setattr(cores, "read_system_file", lambda path: text)
     assert environment.machine()["cpu"] == "A: 1 GHz"
 
 

@@ -6,8 +6,6 @@ longer than a compiler takes to say its version.
 
 from __future__ import annotations
 
-import os
-import platform
 import shutil
 import subprocess
 import time
@@ -17,11 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pyopbench
 from pyopbench.engine import environments, git, host_lock
-from pyopbench.model.cores import usable_cores
+from pyopbench.model import cores
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment
@@ -173,7 +170,7 @@ def facts_of(host: str, folder: Path, dask: Sequence[str]) -> Facts:
     return Facts(
         host=host,
         now=time.time(),
-        **_machine(),
+        **cores.machine(),
         pyopbench=pyopbench.__version__,
         commit=git.ask(PACKAGE, "rev-parse", "HEAD"),
         tensorflow=_tensorflow(),
@@ -193,29 +190,6 @@ def _lock(host: str) -> tuple[bool | None, str]:
         return not host_lock.is_free(host), ""
     except BadInput as error:
         return None, error.in_a_line
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "cpu": _cpu(),
-        "cores": len(usable_cores()),
-        "memory_bytes": _memory_bytes(),
-        "governor": _text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "python": platform.python_version(),
-    }
-
-
-def _cpu() -> str | None:
-    pairs = (line.partition(":") for line in (_text(Path("/proc/cpuinfo")) or "").splitlines())
-    names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
-    return next(names, None) or platform.processor() or None
-
-
-def _memory_bytes() -> int | None:
-    if {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
 
 
 def _tensorflow() -> str | None:
@@ -251,7 +225,7 @@ def _gpus() -> list[str]:
     """Return the names of NVIDIA's GPUs, from the driver's own files. Source: the driver's README, chapter "procfs"."""
     found = []
     for path in sorted(GPUS.glob("*/information")):
-        lines = (_text(path) or "").splitlines()
+        lines = (cores.read_system_file(str(path)) or "").splitlines()
         found += [line.removeprefix(MODEL).strip() for line in lines if line.startswith(MODEL)]
     return found
 
@@ -260,12 +234,5 @@ def _free_bytes(folder: Path) -> int | None:
     try:
         nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
         return shutil.disk_usage(nearest).free
-    except OSError:
-        return None
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,19 +21,21 @@ from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.side import HERE, Environment
 from pyopbench.stats.change_points import ChangePoint, Segmentation
 from pyopbench.stats.estimate import FAMILY_ERROR, LEVEL
 from pyopbench.store import run_sides
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.measured_run import Run
+from pyopbench.store.run_json import RunSettings
 
 Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
 """Which option of `pyopbench run` takes the moments of an axis."""
 CARRIED = ("--input", "--seed-with")
 """Options that belong to functions of the user, which are needed to measure them again."""
-COMMIT = re.compile("[0-9a-f]{7,64}|WORKTREE")
-"""What can be named as a commit: its hash, or changes that are not committed."""
+COMMIT = re.compile("[0-9a-f]{7,64}")
+"""What can be measured again as a commit; changes that are not committed may be others by then."""
 OWN = re.compile(r"[\w./-]+\.py(:\w+)?|[\w.]+:\w+")
 """A file or a function of the user on a command line, told from values of options such as folders."""
 
@@ -51,6 +54,7 @@ class Rerun:
         before, after: commits or versions, in full.
         ops: words for the ops on the command line, with what belongs to them.
         cases: ids of the cases, or names of asv's benchmarks.
+        environment: TensorFlow, packages and Python of all of them; with `axis` `tf`, without the version.
     """
 
     tool: Tool
@@ -59,11 +63,13 @@ class Rerun:
     after: str
     ops: tuple[str, ...]
     cases: tuple[str, ...]
+    environment: Environment = HERE
 
     @property
     def folder(self) -> str:
         """The name of the folder for it."""
-        return f"{self.before[:10]}-{self.after[:10]}"
+        where = "" if self.environment.is_here else f"-{zlib.crc32(self.environment.text.encode()):08x}"
+        return f"{self.before[:10]}-{self.after[:10]}{where}"
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -77,7 +83,15 @@ class Rerun:
     def over(self, moments: Sequence[str]) -> tuple[str, ...]:
         """Return the pyopbench command that measures the same cases at other moments, interleaved."""
         words = (word for moment in moments for word in (OPTIONS[self.axis], moment))
-        return ("pyopbench", "run", *self.ops, *words, *_selection(map(Case.from_id, self.cases)))
+        return ("pyopbench", "run", *self.ops, *words, *self._where(), *_selection(map(Case.from_id, self.cases)))
+
+    def _where(self) -> Iterator[str]:
+        """Yield the options that name the environment."""
+        given = {"--tf": self.environment.tf, "--python": self.environment.python}
+        given |= {"--with": ",".join(self.environment.packages)}
+        for option, value in given.items():
+            if value:
+                yield from (option, value)
 
     @property
     def own_words(self) -> tuple[str, ...]:
@@ -106,18 +120,20 @@ class Confirmation:
     """Two moments that were measured anew, interleaved.
 
     Attributes:
-        axis, before, after: which they are, as in `Rerun`.
+        axis, before, after, environment: which they are and where, as in `Rerun`.
         outcomes: id of a case -> what it came to.
     """
 
     axis: Axis
     before: str
     after: str
+    environment: Environment
     outcomes: Mapping[str, Outcome]
 
     def answers(self, rerun: Rerun) -> bool:
         """Whether it is what `rerun` asks for."""
-        return (self.axis, self.before, self.after) == (rerun.axis, rerun.before, rerun.after)
+        asked = (rerun.axis, rerun.before, rerun.after, rerun.environment)
+        return (self.axis, self.before, self.after, self.environment) == asked
 
 
 @dataclass(frozen=True)
@@ -131,6 +147,7 @@ class Bisected:
         measured: the commits that were measured to find it, in order.
         ratio: level after over level before; None if nothing was measured.
         is_finished: whether nothing is left to measure; if several commits are left then, those in between failed.
+        is_certain: whether the step is at least 99% certain to be at the one commit that is left.
     """
 
     case: str
@@ -140,21 +157,26 @@ class Bisected:
     measured: tuple[str, ...]
     ratio: float | None = None
     is_finished: bool = True
+    is_certain: bool = False
 
     @property
     def is_slower(self) -> bool:
         """Whether it names a commit that made the case slower."""
-        return len(self.left) == 1 and self.ratio is not None and self.ratio > 1
+        return self.is_certain and self.ratio is not None and self.ratio > 1
 
     def text(self) -> str:
         """Return a sentence with the commit, or with the number of commits that are left."""
         commits = formatting.count(len(self.measured), "commit")
         size = "" if self.ratio is None else f", to {formatting.ratio(self.ratio)} the time before"
-        if len(self.left) == 1:
+        if self.is_certain:
             return f"{self.case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
         if not self.left:
             return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
         some = f"one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}"
+        if len(self.left) == 1:
+            one = run_sides.short_hash(self.left[-1])
+            again = "" if self.is_finished else " Run --bisect again to continue."
+            return f"{self.case} probably changed in {one}, which is not certain after {commits}.{again}"
         if self.is_finished:
             return f"{self.case} changed in {some}; those in between cannot be measured ({commits} measured)."
         return f"{self.case} changed in {some}; after {commits} it is not clear which. Run --bisect again to continue."
@@ -168,15 +190,24 @@ def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Se
     of_asv = series.tool == "asv"
     if of_asv and axis != "commit":
         return None
-    ops = () if of_asv else _words(series, next(run for run in runs if run.name == after.run))
-    return Rerun("asv" if of_asv else "pyopbench", axis, before.value, after.value, ops, (series.case,))
+    if of_asv:
+        return Rerun("asv", axis, before.value, after.value, (), (series.case,))
+    run = next(run for run in runs if run.name == after.run)
+    where = environment_of(run)
+    where = replace(where, tf=None) if axis == "tf" else where
+    return Rerun("pyopbench", axis, before.value, after.value, _words(series, run), (series.case,), where)
+
+
+def environment_of(run: Run) -> Environment:
+    """Return the environment that a run was asked for in; that of results of other tools is the one here."""
+    return run.settings.environment if isinstance(run.settings, RunSettings) else HERE
 
 
 def together(reruns: Iterable[Rerun]) -> list[Rerun]:
     """Return one for each pair of moments, of all their ops and cases, in order."""
     found: dict[tuple[Any, ...], Rerun] = {}
     for one in reruns:
-        key = (one.tool, one.axis, one.before, one.after)
+        key = (one.tool, one.axis, one.before, one.after, one.environment)
         known = found.get(key, replace(one, ops=(), cases=()))
         words = known.ops if set(_pairs(one.ops)) <= set(_pairs(known.ops)) else (*known.ops, *one.ops)
         found[key] = replace(known, ops=words, cases=tuple(dict.fromkeys((*known.cases, *one.cases))))
@@ -202,18 +233,21 @@ def read_confirmation(folder: Path, minimum_effect: float) -> Confirmation | Non
     if axis == "side":
         return None
     values = [one.revision.commit if one.revision is not None else str(one.tf) for one in found]
+    where = [replace(one.environment, tf=None) if axis == "tf" else one.environment for one in found]
+    if where[0] != where[1]:
+        return None
     try:
         sides = read_sides([str(folder), *(one.label for one in found)], axis)
         # What is measured again is suspected already: both errors together are what a false confirmation needs.
         compared = compare_sides(sides, minimum_effect, correction=Correction(error=FAMILY_ERROR))
     except NothingMeasured:
-        return Confirmation(axis, values[0], values[1], {})
+        return Confirmation(axis, values[0], values[1], where[0], {})
     verdicts = {str(case.key): case.verdict for case in compared.cases}
     outcomes = {
         case: Outcome(one.outcome, one.ratio, one.low, one.high, one.launches, str(folder))
         for case, one in verdicts.items()
     }
-    return Confirmation(axis, values[0], values[1], outcomes)
+    return Confirmation(axis, values[0], values[1], where[0], outcomes)
 
 
 def _words(series: Series, run: Run) -> tuple[str, ...]:

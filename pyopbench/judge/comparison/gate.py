@@ -253,7 +253,10 @@ class Gate:
         where = (
             "Over all cases of a body" if any(one.bodies for one in self.comparisons.values()) else "In a typical case"
         )
-        return f"{where}, a slowdown of {least} or more would be found."
+        fails = ""
+        if self.fail_on is not None and self.smallest < self.fail_on:
+            fails = f", and fails if it is measured as {_fail_on(self)}"
+        return f"{where}, a slowdown of {least} or more would be found{fails}."
 
     def broken_text(self, version: Side) -> str:
         """Return why a revision is not compared."""

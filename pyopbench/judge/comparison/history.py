@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.changes import (
+    COMMIT,
     STATUSES,
     Bisected,
     Confirmation,
@@ -21,7 +22,7 @@ from pyopbench.judge.comparison.changes import (
     importance,
     rerun_of,
 )
-from pyopbench.judge.comparison.series import Axis, Moment, are_interleaved, moment_of, series_of, usual_axis
+from pyopbench.judge.comparison.series import Axis, Moment, Series, are_interleaved, moment_of, series_of, usual_axis
 from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
@@ -376,11 +377,14 @@ def history_of(
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
         merge_warnings(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
-        tuple(
-            rerun_of(axis, moments[one.places[0]], moments[one.places[-1]], one, runs) if one.places.size else None
-            for one in ordered
-        ),
+        tuple(_whole(axis, moments, one, runs) for one in ordered),
     )
+
+
+def _whole(axis: Axis, moments: Sequence[Moment], series: Series, runs: Sequence[Run]) -> Rerun | None:
+    """Return what would measure the first and the last moment of a series that can be measured; None without both."""
+    able = [moments[place] for place in series.places if axis != "commit" or COMMIT.fullmatch(moments[place].value)]
+    return rerun_of(axis, able[0], able[-1], series, runs) if able else None
 
 
 def _read(path: Path) -> tuple[Run, ...]:

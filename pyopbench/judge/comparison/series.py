@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,6 +22,7 @@ from pyopbench.judge.latencies import (
     with_pipeline,
 )
 from pyopbench.judge.verdicts import not_above_zero
+from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
@@ -117,10 +117,9 @@ def _label(axis: Axis, value: str) -> str:
 def _seconds(date: str) -> float:
     """Return a date as seconds; what is no date comes first."""
     try:
-        found = datetime.fromisoformat(date.replace("Z", "+00:00"))
+        return formatting.seconds_of(date)
     except ValueError:
         return 0.0
-    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
 
 
 @dataclass(frozen=True)

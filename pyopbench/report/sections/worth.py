@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pyopbench.judge.findings import finite
 from pyopbench.judge.program import Port, Worth
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, _cells
@@ -62,13 +62,9 @@ def _left(port: Port) -> tuple[Cell, ...]:
     if formatting.is_too_noisy(1 - port.saved, 1 - port.saved_low):
         return (Cell(formatting.TOO_NOISY),) * len(COLUMNS)
     share = f"{formatting.percent(port.share)} ({formatting.percent(port.share_low)})"
-    speed_up = f"{formatting.ratio(_finite(port.speed_up))} ({formatting.ratio(_finite(port.speed_up_low))})"
+    speed_up = f"{formatting.ratio(finite(port.speed_up))} ({formatting.ratio(finite(port.speed_up_low))})"
     hours = f"{formatting.number(port.hours)} ({formatting.number(port.hours_low)})"
     return (Cell(share, number=port.share), Cell(speed_up, number=port.speed_up), Cell(hours, number=port.hours))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 SECTION = Section("worth", "What a port is worth", 15, build, build)

@@ -106,6 +106,11 @@ def shown(name: str, characters: int = LONGEST_NAME) -> str:
     return formatting.shorten(in_one_line(name), characters)
 
 
+def known(value: Any) -> str | None:
+    """Return what a file tells of where it was made, as `shown`; None where it tells nothing."""
+    return shown(str(value)) if value else None
+
+
 def is_duration(value: Any) -> bool:
     """Whether a value is seconds: a number from 0 to `LONGEST_SECONDS`; True is none, though Python counts with it."""
     return type(value) in (int, float) and 0 <= value <= LONGEST_SECONDS

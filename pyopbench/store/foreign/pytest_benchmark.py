@@ -177,21 +177,17 @@ def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     machine, commit = document["machine_info"], document["commit_info"]
     processor = machine.get("cpu") if isinstance(machine.get("cpu"), dict) else {}
     known = {
-        "cpu": _known((processor or {}).get("brand_raw")),
+        "cpu": common.known((processor or {}).get("brand_raw")),
         "cores": _count((processor or {}).get("count")),
-        "os": _known(machine.get("system")),
-        "python": _known(machine.get("python_version")),
+        "os": common.known(machine.get("system")),
+        "python": common.known(machine.get("python_version")),
         "numpy": None,
         "tensorflow": None,
-        "commit": _known(commit.get("id")),
+        "commit": common.known(commit.get("id")),
         "dirty": commit.get("dirty") if isinstance(commit.get("dirty"), bool) else None,
     }
     plain = {key: common.in_one_line(value) if isinstance(value, str) else value for key, value in first.items()}
     return {**known, **plain}
-
-
-def _known(value: Any) -> str | None:
-    return common.shown(str(value)) if value else None
 
 
 def _count(value: Any) -> int | None:

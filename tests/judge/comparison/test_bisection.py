@@ -1,14 +1,21 @@
-"""The judgement of a suspected change by the search for commits."""
+"""The judgement of a suspected change by the search for commits, and what a search says of its steps."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
-from pyopbench.judge.comparison.bisection import CommitSearch
+import stored
+from histories import KEYS
+from pairs import write_run
+from pyopbench.judge.comparison.bisection import CommitSearch, Launched, _fitting, read_launches
 from pyopbench.judge.comparison.changes import FoundChange, Rerun
+from pyopbench.model.side import Environment
 from pyopbench.stats.step_search import StepSearch
+from pyopbench.store import run_sides
+from revision_runs import write_revisions
 
 COMMITS = [f"{number:040x}" for number in range(9)]
 
@@ -31,3 +38,83 @@ def test_a_search_judges_a_change_if_it_launched_both_ends(ends, step, status):
     commit_search = CommitSearch(0, "case", COMMITS, [found], search)
     search.next_block()
     assert commit_search.judged(found, Path("reruns")).status == status
+
+
+def search_of(*blocks: list[tuple[int, float]], ends: tuple[int, int] = (0, 8)) -> CommitSearch:
+    found = CommitSearch(0, "case", COMMITS, [], StepSearch(set(ends), 0.03), [ends])
+    found.add(Launched([[(COMMITS[place], value) for place, value in block] for block in blocks]))
+    return found
+
+
+def test_a_commit_is_named_only_if_it_is_certain() -> None:
+    """Of two neighbours with noisy launches the step is probable, and no slowdown is reported for it."""
+    noisy = [[(0, 0.0), (1, step)] for step in (0.14, 0.10, 0.14)]
+    (probable,) = search_of(*noisy, ends=(0, 1)).bisected()
+    assert (probable.left, probable.is_certain, probable.is_slower) == ((COMMITS[1],), False, False)
+    clear = [[(0, 0.0), (1, 0.1), (0, 0.001)], [(0, 0.0), (1, 0.101), (0, 0.0)]] * 3
+    (certain,) = search_of(*clear, ends=(0, 1)).bisected()
+    assert (certain.left, certain.is_certain, certain.is_slower) == ((COMMITS[1],), True, True)
+    assert probable.text() != certain.text()
+
+
+def test_one_launch_of_a_side_names_no_commit() -> None:
+    """However clear it is: it may have been disturbed."""
+    ends = [[(0, 0.0), (2, 0.5)], [(0, 0.001), (2, 0.5)]] * 3
+    middle = [(0, 0.0), (1, 0.5), (2, 0.5)]
+    once = search_of(*ends, middle, ends=(0, 2))
+    (found,) = once.bisected()
+    assert (once.search.steps[0].probability > 0.99, found.is_certain, found.is_finished) == (True, False, False)
+    assert COMMITS[1] in once.wanted()
+    twice = search_of(*ends, middle, middle, ends=(0, 2))
+    assert [(one.left, one.is_certain, one.is_finished) for one in twice.bisected()] == [((COMMITS[1],), True, True)]
+
+
+def test_a_change_is_not_refuted_before_all_commits_were_launched() -> None:
+    search = CommitSearch(0, "case", COMMITS, [change(0, 1)], StepSearch({0, 1, 8}, 0.03), [(0, 8)])
+    search.add(Launched([[(COMMITS[0], 0.0), (COMMITS[1], 0.0)]] * 4))
+    assert search.judged(search.changes[0], Path("reruns")).status == "suspected"
+
+
+def test_a_round_has_as_many_commits_as_fit_and_one_that_links_them() -> None:
+    search = search_of([(0, 0.0), (8, 0.1)])
+    wanted = [COMMITS[place] for place in (8, 7, 5, 4, 2)]
+    assert _fitting(wanted, [search], None) == sorted(wanted)
+    assert _fitting(wanted, [search], 3) == [COMMITS[place] for place in (2, 4, 8)]
+
+
+def test_commits_are_compared_within_an_environment_and_a_folder_counts_once(tmp_path: Path) -> None:
+    """Two commits on two versions of TensorFlow: the second version takes twice as long, which is no step."""
+    sides = [
+        run_sides.Side("", tf=tf, revision=run_sides.Revision(one[:10], one, "2026-01-01T12:00:00+00:00", "a change"))
+        for one in COMMITS[:2]
+        for tf in ("2.16.2", "2.21.0")
+    ]
+    named = run_sides.name_sides(tmp_path, sides)
+    for number, side in enumerate(named):
+        factor = (1.3 if side.revision.commit == COMMITS[1] else 1.0) * (2.0 if side.tf == "2.21.0" else 1.0)
+        write_run(
+            side.folder,
+            [KEYS[0]],
+            factors={KEYS[0]: factor},
+            launches=3,
+            seed=number,
+            revision=run_sides.stored_in_run(side.revision),
+            environment={**stored.ENVIRONMENT, "tensorflow": side.tf},
+            settings={**stored.SETTINGS, "baseline": "native", "launches": 3, "tf": side.tf},
+        )
+    run_sides.write(tmp_path, named)
+    found = read_launches([tmp_path, tmp_path], [tmp_path])
+    assert set(found) == {(KEYS[0], Environment(tf)) for tf in ("2.16.2", "2.21.0")}
+    for launched in found.values():
+        assert len(launched.blocks) == 3
+        for (first, none), (second, step) in launched.blocks:
+            assert (first, none, second) == (COMMITS[0], 0.0, COMMITS[1])
+            assert step == pytest.approx(math.log(1.3), abs=0.05)
+
+
+def test_a_commit_fails_only_in_a_finished_round(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {}, problems={1: "no"})
+    commits = [one.revision.commit for one in run_sides.read_all(folder)]
+    (stored_one, *_) = read_launches([folder]).values()
+    (finished, *_) = read_launches((), [folder]).values()
+    assert (stored_one.failed, finished.failed) == (set(), {commits[1]})

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model import open_library
-from pyopbench.model.errors import BadInput
-from pyopbench.model.open_library import opened_library
+from pyopbench.ops.kernels import load_library
+from pyopbench.ops.kernels.compiler import CannotCompile
+from pyopbench.ops.kernels.load_library import opened_library
 
 needs_descriptors = pytest.mark.skipif(
-    not open_library.DESCRIPTORS.is_dir(), reason="this system loads libraries by their paths alone"
+    not load_library.DESCRIPTORS.is_dir(), reason="this system loads libraries by their paths alone"
 )
 
 
@@ -52,7 +52,7 @@ def test_no_descriptor_is_left(tmp_path: Path, made: Callable[[Path, int], Path]
     with opened_library(library) as opened:
         ctypes.CDLL(opened)
     library.chmod(0o777)
-    with pytest.raises(BadInput), opened_library(library):
+    with pytest.raises(CannotCompile), opened_library(library):
         pass
     assert sorted(os.listdir("/dev/fd")) == before
 
@@ -60,7 +60,7 @@ def test_no_descriptor_is_left(tmp_path: Path, made: Callable[[Path, int], Path]
 def test_without_descriptors_it_is_loaded_by_its_path(
     tmp_path: Path, made: Callable[[Path, int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_library, "DESCRIPTORS", tmp_path / "none")
+    monkeypatch.setattr(load_library, "DESCRIPTORS", tmp_path / "none")
     library = made(tmp_path / "kernel.so", 4)
     with opened_library(library) as opened:
         assert opened == str(library)
@@ -71,7 +71,7 @@ def test_a_library_that_others_write_to_is_refused(tmp_path: Path, mode: int) ->
     library = tmp_path / "kernel.so"
     library.write_bytes(b"")
     library.chmod(mode)
-    with pytest.raises(BadInput) as refused, opened_library(library):
+    with pytest.raises(CannotCompile) as refused, opened_library(library):
         pass
     assert (refused.value.received, refused.value.hint) == (library, (f"rm {library}: it will be compiled again"))
 
@@ -81,14 +81,14 @@ def test_a_library_of_another_user_is_refused(tmp_path: Path) -> None:
     library = tmp_path / "kernel.so"
     library.write_bytes(b"")
     os.chown(library, 54321, -1)
-    with pytest.raises(BadInput), opened_library(library):
+    with pytest.raises(CannotCompile), opened_library(library):
         pass
 
 
 @pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: os.symlink(__file__, path)])
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, put: Callable[[Path], None]) -> None:
     put(tmp_path / "kernel.so")
-    with pytest.raises(BadInput), opened_library(tmp_path / "kernel.so"):
+    with pytest.raises(CannotCompile), opened_library(tmp_path / "kernel.so"):
         pass
 
 
