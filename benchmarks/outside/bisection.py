@@ -12,8 +12,9 @@ The simulation draws the places of the commits and the noise. The drift of block
 noise, or noise with the tails of Student's t with 3 degrees of freedom. In two more kinds, every third commit has three
 times the spread of the others, or each block drifts while it is measured, in random order.
 
-On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often. Both
-ways have the same budget: measuring all ends when each verdict is clear, or with the budget. Each call adds a row.
+On a machine, the script creates a repository in `FOLDER` whose commits repeat a NumPy call more or less often.
+`--budget` limits the run that measures all commits, which ends earlier if each verdict is clear, and the search. The
+run over every eighth commit has no such limit: it ends after two launches of each. Each call adds one row to the table.
 Nothing else may run on the machine meanwhile.
 """
 
@@ -198,11 +199,11 @@ def results_table(document: Mapping[str, Any]) -> str:
 
 
 def measure(folder: Path, budget: str) -> list[dict[str, Any]]:
-    """Run both ways on this machine with a repository of 30 commits; return a row for each.
+    """Run both ways on this machine with a repository of 30 commits; return what all commits took, then bisection.
 
     Args:
         folder: for the repository and the results; results that are there are measured again.
-        budget: of each command.
+        budget: of the run over all commits, and of the search.
     """
     repositories = helper("repositories")
     repository = folder / "repository"
@@ -247,7 +248,7 @@ def share_of_clear(answer: Mapping[str, Any]) -> float:
 
 
 def named_in(history: Mapping[str, Any]) -> set[str]:
-    """Return the commits that a search names in `history.json`, of all cases, and not those that are probable."""
+    """Return the commits that the search named with certainty in `history.json`, over all cases."""
     return {one["left"][0] for one in history["bisected"] if one["is_certain"]}
 
 
@@ -278,10 +279,10 @@ def measured_table(document: Mapping[str, Any]) -> str:
         )
     head = (
         "minutes, all measured",
-        "launches",
+        "launches, all measured",
         "clear verdicts on the body",
         "minutes, bisected",
-        "launches",
+        "launches, bisected",
         "planted commits found",
         "wrong commits",
         "share of the time",
@@ -290,11 +291,11 @@ def measured_table(document: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Simulate and store, or measure and print."""
+    """Simulate or measure; store and print the result."""
     parser = tallies.parser_of(__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--simulate", type=int, default=0, metavar="SERIES")
-    parser.add_argument("--budget", default="30m", help="of each command on this machine (30m)")
+    parser.add_argument("--budget", default="30m", help="of the run over all commits, and of the search (30m)")
     parser.add_argument("--json", type=Path, help=f"what is written ({STORED.name}, or {MEASURED.name})")
     options = parser.parse_args(arguments)
     if bool(options.simulate) == bool(options.folder):

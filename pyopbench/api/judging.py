@@ -68,7 +68,7 @@ def _step(calls: float | None, seconds: float | None) -> Step | None:
     if calls is None or seconds is None or not (0 < calls < math.inf and 0 < seconds < math.inf):
         raise BadInput(
             "not a step",
-            received=f"{_given('calls_per_step', calls)}, {_given('step_seconds', seconds)}",
+            received=f"{_value_text('calls_per_step', calls)}, {_value_text('step_seconds', seconds)}",
             legal="both of them, above 0",
             hint=f"for example {option_text('calls_per_step', 1)} and {option_text('step_seconds', 0.12)}",
         )
@@ -77,5 +77,5 @@ def _step(calls: float | None, seconds: float | None) -> Step | None:
     return Step(calls, seconds)
 
 
-def _given(name: str, value: float | None) -> str:
-    return f"no {option_text(name)}" if value is None else option_text(name, value)
+def _value_text(name: str, value: float | None) -> str:
+    return f"without {option_text(name).rstrip('=')}" if value is None else option_text(name, value)

@@ -28,14 +28,23 @@ LONGEST_CASE = 26
 REDRAWS_PER_SECOND = 2
 """The parent shares the cores with what is measured."""
 SECONDS_BETWEEN_LINES = 30.0
-"""Where piped. A sweep of few cases takes a fraction of a second, and a log with a line for each hides the rest."""
+"""The shortest time between two lines of progress in a pipe, unless the stage changes. A sweep of few cases takes a
+fraction of a second; a line for each would hide the rest of a log."""
 
 
 class ConsoleListener(Listener):
-    """Shows on a console how a run goes: a bar and a spinner on a terminal, a line now and then where piped."""
+    """Shows on a console how a run goes: on a terminal a bar and a spinner, in a pipe lines of progress.
+
+    A line is printed every `SECONDS_BETWEEN_LINES`, and at each change of the stage or of the number of workers.
+    """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        """Show on `console`, with the seconds of `clock`."""
+        """Show on a console.
+
+        Args:
+            console: where to print.
+            clock: returns seconds; tests pass their own.
+        """
         self._console, self._clock = console, clock
 
     @contextmanager
@@ -59,7 +68,7 @@ class ConsoleListener(Listener):
             *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
         ) as bar:
             task = bar.add_task("starting", total=1.0, left="")
-            told: set[str] = set()
+            printed: set[str] = set()
             last_change: tuple[str, int] | None = None
             last_line = 0.0
 
@@ -68,10 +77,10 @@ class ConsoleListener(Listener):
                 bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
                 change, stage = (step.doing, step.workers), stage_text(step)
                 is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
-                if is_piped and is_due and stage not in told:
+                if is_piped and is_due and stage not in printed:
                     fewer = workers_text(step)
-                    console.print(_sweep_text(step, stage, "" if fewer in told else fewer))
-                    told.update((stage, fewer))
+                    console.print(_sweep_text(step, stage, "" if fewer in printed else fewer))
+                    printed.update((stage, fewer))
                     last_change, last_line = change, self._clock()
 
             yield show

@@ -100,7 +100,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
     rare = read_settings(SETTINGS_OF_RUN, settings or {})
-    effect, _ = sides.judged_by(None, minimum_effect, fail_on)
+    effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     require_list("rev", rev)
     require_list("tf", tf)
@@ -198,7 +198,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    effect, _ = sides.judged_by(None, minimum_effect, None)
+    effect, _ = sides.resolve_thresholds(None, minimum_effect, None)
     run = run_sides.open_run(place)
     baseline = run.measured[0].content.settings.baseline
     judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
 from pyopbench.api.several_results import AnyResult, SidesResult, result_of
-from pyopbench.engine.sides import judged_by
+from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.engine.stored_run import find_target
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
@@ -71,15 +71,15 @@ def read(  # noqa: PLR0913 - all but the results have a default
             received=f"fail_on={fail_on!r}",
             hint='name the folder of a run with rev=["HEAD~1", "HEAD"], for example',
         )
-    judged_by(None, minimum_effect, fail_on)  # checks it before anything is read
+    resolve_thresholds(None, minimum_effect, fail_on)  # checks it before anything is read
     sources = open_sources(paths)
     if several and isinstance(run := sources[0], OpenRun):
-        effect, fail_on = judged_by(run, minimum_effect, fail_on)
+        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
         usual = run.measured[0].content.settings.baseline
         judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
         return result_of(run, judging, fail_on)
     usual, folder = find_target(sources)
-    effect, _ = judged_by(None, minimum_effect, fail_on)
+    effect, _ = resolve_thresholds(None, minimum_effect, fail_on)
     judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
     return RunResult(judge(sources, judging), paths, folder)
 

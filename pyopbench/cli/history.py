@@ -28,12 +28,14 @@ from pyopbench.store.integrity import sealed
 from pyopbench.store.open_file import REPORT, read_bytes
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.bisection import Launched, Place
+    from pyopbench.judge.comparison.bisection import CaseAndEnvironment, CommitLaunches
     from pyopbench.judge.comparison.changes import Confirmation, Rerun
     from pyopbench.judge.comparison.history import History, Options
     from pyopbench.model.side import Environment
 
 EXIT_SLOWER = 1
+EXIT_NOTHING = 3
+"""Of a run in which no case has an interval; of some of its commits there may be launches."""
 RERUNS = "reruns"
 """The folder, in that of the history, for what is measured again; what is there already is not measured twice."""
 MOST_ROWS = 30
@@ -44,8 +46,9 @@ LAUNCHES_OF_ROUND = 2
 """Launches of each commit in a round of a search: the fewest that a run allows."""
 MOST_ROUNDS = 50
 """The most rounds that one command measures, in all searches together."""
-RERUN_SECONDS, CASE_SECONDS = 120.0, 60.0
-"""The usual time for a re-run, and for each of its cases beside it; it ends earlier if all are clear."""
+RERUN_SECONDS = 120.0
+CASE_SECONDS = 60.0
+"""The time for a re-run without `--budget`, plus that for each case. It ends earlier if all verdicts are clear."""
 RERUN_AXES = ("tf", "commit")
 """Along which axes this pyopbench can measure two moments interleaved."""
 
@@ -85,7 +88,7 @@ def history(
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
     searched = _searched(found, results, out_path)
-    before = _slower(searched) | _named_on(out_path)
+    before = _slower(searched) | _read_named_commits(out_path)
     try:
         if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
             found = read_history(results, options, list(_confirmations(out_path, options)))
@@ -111,18 +114,22 @@ def history(
 
 
 def _slower(found: History) -> set[object]:
-    """Return the slowdowns that were confirmed, or whose commit was found, each by its case and place."""
+    """Return the slowdowns that were confirmed, or whose commit was found: as case and moments, or case and commit."""
     confirmed = [one for one in found.with_status("confirmed") if one.direction == "slower"]
     changes = {(found.traced[one.number].series.name, one.before, one.after) for one in confirmed}
-    return changes | {(one.case, one.left) for one in found.bisected if one.is_slower}
+    return changes | {(one.case, one.environment, one.left) for one in found.bisected if one.is_slower}
 
 
-def _named_on(folder: Path) -> set[object]:
-    """Return the slower commits that the last page has named: a longer history searches in another folder."""
+def _read_named_commits(folder: Path) -> set[object]:
+    """Return the slower commits that the last `history.json` names.
+
+    They are not news, even if a longer history searches in another folder.
+    """
     path = folder / "history.json"
     try:
         bisected = strict_json.parse(read_bytes(path, REPORT))["bisected"]
-        return {(one["case"], tuple(one["left"])) for one in bisected if one["is_certain"] and one["ratio"] > 1}
+        slower = [one for one in bisected if one["is_certain"] and one["ratio"] > 1]
+        return {(one["case"], one["environment"], tuple(one["left"])) for one in slower}
     except (OSError, BadInput, ValueError, KeyError, TypeError, RecursionError):
         return set()  # there is none, or it is no page; then all that is found is new
 
@@ -169,14 +176,14 @@ def _measure_again(found: History, folder: Path, seconds: float | None, *, only_
         return one.tool == "pyopbench" and not (only_others and one.axis == "commit")
 
     wanted = reruns_of(found)
-    able = [one for one in wanted if one.axis in RERUN_AXES and is_left(one)]
+    able = [one for one in wanted if one.axis in RERUN_AXES and is_left(one) and one.is_safe]
     for one in wanted:
-        if one.tool != "pyopbench" or one.axis not in RERUN_AXES:
+        if one.tool != "pyopbench" or one.axis not in RERUN_AXES or not one.is_safe:
             say(f"[yellow]not measured again:[/] {escape(one.text())}", err)
     for number, one in enumerate(able, 1):
         say(f"re-run {number} of {len(able)}: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds, found.options.minimum_effect)
-    unsettled = [one for one in reruns_of(found, "open") if is_left(one)]
+    unsettled = [one for one in reruns_of(found, "open") if is_left(one) and one.is_safe]
     for one in unsettled:
         say(f"still unsettled, so measured again: {escape(one.text())}", err)
         _rerun(one, folder / RERUNS, seconds, found.options.minimum_effect)
@@ -247,7 +254,7 @@ def _searched(
     from pyopbench.judge.comparison.bisection import read_launches
     from pyopbench.judge.comparison.changes import importance
 
-    # A round that is not finished has another name. What one search has measured, another one can use.
+    # Without `.part`: finished rounds, of all searches.
     rounds = [path for path in sorted(reruns.glob(f"{SEARCH}*/*")) if path.name.isdecimal()]
     stored = read_launches([*results, *sorted(reruns.glob("*"))], rounds)
     for numbers in groups.values():
@@ -258,13 +265,21 @@ def _searched(
 def _searched_group(
     found: History,
     numbers: Sequence[int],
-    stored: Mapping[Place, Launched],
+    stored: Mapping[CaseAndEnvironment, CommitLaunches],
     folder: Path,
     measure: Callable[..., bool] | None,
 ) -> History:
-    """Return a history with what a search over some series found, whose ops and environment are the same."""
+    """Return a history with the results of one search.
+
+    Args:
+        found: the history.
+        numbers: of series with the same ops and environment.
+        stored: launches that exist already.
+        folder: the folder of re-runs and searches.
+        measure: as in `_searched`.
+    """
     from pyopbench.engine import revisions
-    from pyopbench.judge.comparison.bisection import CommitSearch, Launched, run_searches
+    from pyopbench.judge.comparison.bisection import CommitLaunches, CommitSearch, run_searches
     from pyopbench.judge.comparison.changes import Bisected
 
     series = {number: found.traced[number].series for number in numbers}
@@ -281,27 +296,33 @@ def _searched_group(
     if len(commits) < 2:
         changed = [series[one.number].case for one in found.changes if one.number in series]
         return replace(found, bisected=(*found.bisected, *(Bisected(case, first, last, (), ()) for case in changed)))
-    launched = {number: stored.get((one.case, rerun.environment), Launched()) for number, one in series.items()}
+    launched = {number: stored.get((one.case, rerun.environment), CommitLaunches()) for number, one in series.items()}
     searches = [CommitSearch.of(found, number, commits, launched[number]) for number in series]
     searches = [one for one in searches if one.is_worthwhile]
-    if measure is not None and searches:
+    if measure is not None and searches and not rerun.is_safe:
+        say(f"[yellow]not bisected:[/] {escape(rerun.text())}", err)
+    elif measure is not None and searches:
         run_searches(searches, rerun.environment, place, partial(measure, rerun), revisions.most_at_once())
     for one in searches:
-        # Results that were not measured together are several series of a case, with the same steps.
-        known = {(step.case, step.left) for step in found.bisected}
-        steps = [step for step in one.bisected() if (step.case, step.left) not in known]
-        changes = tuple(one.judged(change, place) for change in found.changes)
-        found = replace(found, changes=changes, bisected=(*found.bisected, *steps))
-    return found
+        found = replace(found, changes=tuple(one.judged(change, place) for change in found.changes))
+    # A case has a series for each separate result, and each search finds the same steps: list a step once.
+    steps: dict[object, Bisected] = {}
+    for step in (step for one in searches for step in one.bisected(rerun.environment)):
+        if step.is_certain or (step.case, step.left) not in steps:
+            steps[step.case, step.left] = step
+    return replace(found, bisected=(*found.bisected, *steps.values()))
 
 
 def _measure_round(
     rerun: Rerun, commits: Sequence[str], cases: tuple[str, ...], folder: Path, seconds: float | None, effect: float
 ) -> bool:
-    """Measure commits interleaved, from the start, and return whether that ended; only then has the round its name.
+    """Measure commits interleaved; return whether the run finished.
 
-    Launches of a round that was interrupted are short, and a launch counts as much as any other.
+    It is measured in `NNN.part`, which is renamed once it is finished. An interrupted round is not continued: its
+    launches have fewer samples, but would count as much as complete ones.
     """
+    from pyopbench.store import run_sides
+
     words = (
         *replace(rerun, cases=cases).over(commits),
         "--quick",
@@ -310,11 +331,12 @@ def _measure_round(
         "--until",
         "end",
     )
-    part = folder.with_name(f"{folder.name}.part")
+    unfinished = folder.with_name(f"{folder.name}.part")
     say(f"bisecting: {escape(shlex.join(words))}", err)
-    if not _start(words, part, None if seconds is None else max(math.ceil(seconds), 1), effect):
+    has_ended = _start(words, unfinished, None if seconds is None else max(math.ceil(seconds), 1), effect)
+    if not has_ended or not run_sides.is_here(unfinished):
         return False
-    part.rename(folder)
+    unfinished.rename(folder)
     return True
 
 
@@ -324,7 +346,7 @@ def _commits_of(place: Path, ops: Sequence[str], first: str, last: str, *, is_as
 
     path = place / COMMITS
     if path.exists():
-        return read_bytes(path, REPORT).decode().split()
+        return read_bytes(path, REPORT).decode(errors="replace").split()
     if not is_asked:
         return None
     commits = [first, *revisions.between(revisions.repository_at(ops), first, last)]
@@ -344,7 +366,7 @@ def _rerun(rerun: Rerun, folder: Path, seconds: float | None, effect: float) -> 
             break
         planned = run_folder.read_run(run_sides.read(place)[0].folder).cases
         if set(rerun.cases) <= set(planned):
-            _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes", "--min-effect", str(effect)))
+            _run(("pyopbench", "resume", str(place), *rerun.own_words, "--yes", *_effect(effect)))
             return
     _start(rerun.command, place, seconds or RERUN_SECONDS + CASE_SECONDS * len(rerun.cases), effect)
 
@@ -353,15 +375,22 @@ def _start(words: Sequence[str], folder: Path, seconds: float | None, effect: fl
     if folder.exists():
         shutil.rmtree(folder)  # a run that was killed while it was planned, or a round that was interrupted
     budget = () if seconds is None else ("--budget", f"{seconds:g}s")
-    return _run((*words, "--min-effect", str(effect), *budget, "--out", str(folder)))
+    return _run((*words, *_effect(effect), *budget, "--out", str(folder)))
+
+
+def _effect(effect: float) -> tuple[str, str]:
+    return ("--min-effect", f"{effect:.9f}".rstrip("0"))
 
 
 def _run(words: Sequence[str]) -> bool:
-    """Measure in a process of its own, whose report nobody asked for, to stderr, and return whether it did."""
-    code = subprocess.run((sys.executable, "-m", *words), stdout=sys.stderr, check=False).returncode
+    """Run a pyopbench command in another process; return whether it succeeded.
+
+    Its report is in its folder. Printed, the reports of all rounds would hide the answer.
+    """
+    code = subprocess.run((sys.executable, "-m", *words), stdout=subprocess.DEVNULL, check=False).returncode
     if code not in (0, EXIT_SLOWER):
-        say(f"[yellow]warning:[/] the re-run ended with exit code {code}; its changes stay suspected", err)
-    return code in (0, EXIT_SLOWER)
+        say(f"[yellow]warning:[/] a measurement ended with exit code {code}; its changes stay as they were", err)
+    return code in (0, EXIT_SLOWER, EXIT_NOTHING)
 
 
 def _write(found: History, folder: Path) -> None:

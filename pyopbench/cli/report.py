@@ -16,7 +16,7 @@ from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.messages import sampling_text
 from pyopbench.engine.settings import FULL, QUICK, Settings
-from pyopbench.engine.sides import judged_by
+from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Unknown
@@ -87,7 +87,7 @@ def report(
     step = (requires, calls_per_step, step_seconds)
     if len(results) == 1 and run_sides.is_here(results[0]):
         run = run_sides.open_run(results[0])
-        effect, fail_on = judged_by(run, minimum_effect, fail_on)
+        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
         folders = [side.folder for side in run.measured]
         if export is not None:
             raise BadInput(
@@ -108,7 +108,7 @@ def report(
     sources = open_sources(results)
     usual, folder = find_target(sources)
     require_own(out_path or folder)
-    effect = judged_by(None, minimum_effect or planned_effect(sources), fail_on)[0]
+    effect = resolve_thresholds(None, minimum_effect or planned_effect(sources), fail_on)[0]
     options = judging_of(baseline or usual, effect, mix, *step)
     if export is not None:
         return print_export(sources, options, export)

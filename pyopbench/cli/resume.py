@@ -16,7 +16,7 @@ from pyopbench.cli.output import err, say
 from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import environments, git, sides, stored_run
 from pyopbench.engine.pipeline import with_program
-from pyopbench.engine.sides import judged_by
+from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
@@ -57,7 +57,7 @@ def resume(
     for side in run.measured:
         stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
     baseline = run.measured[0].content.settings.baseline
-    given, fail_on = judged_by(run, minimum_effect or stored_run.planned_effect([run]), fail_on)
+    given, fail_on = resolve_thresholds(run, minimum_effect or stored_run.planned_effect([run]), fail_on)
     options = judging_of(baseline, given, mix, requires, calls_per_step, step_seconds)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)

@@ -70,7 +70,7 @@ def run(
 ) -> int:
     """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
     rare = dict(settings)
-    effect, _ = sides.judged_by(None, minimum_effect, fail_on)
+    effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     options = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),

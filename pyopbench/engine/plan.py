@@ -283,6 +283,7 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
         packages=list(request.environment.packages),
         python=request.environment.python,
     )
+    revision_of = revisions.find_checked_out_commits(request.own) if request.checkout is None else {}
     environment = {**plan["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__}
     return RunContent(
         run="",
@@ -299,7 +300,7 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
                 words=one.words,
                 fingerprint=measured[name].fingerprint,
                 program=one.program,
-                revision=revisions.checked_out(name, request.own) if request.checkout is None else None,
+                revision=revision_of.get(name),
             )
             for name, one in request.own.items()
         },

@@ -73,20 +73,35 @@ def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
     return top
 
 
-def checked_out(name: str, own: OwnOps) -> RunRevision | None:
-    """Return the commit that is checked out of the repository that has the file of an own op; None if there is none."""
-    try:
-        place = _place_of(name, own)
-    except BadInput:
-        return None
-    top = _top_of(place.parent)
-    if top is None or git.ask(top, "ls-files", "--error-unmatch", str(place)) is None:  # as in a .venv
-        return None
-    commit = git.ask(top, "rev-parse", "--verify", "--quiet", "HEAD")
+def find_checked_out_commits(own: OwnOps) -> dict[str, RunRevision]:
+    """Return the commit that is checked out where the file of each own op is, without files that git does not track."""
+    found: dict[str, RunRevision] = {}
+    of_top: dict[Path, RunRevision | None] = {}
+    for name in own:
+        try:
+            place = _place_of(name, own)
+        except BadInput:
+            continue
+        top = _top_of(place.parent)
+        if top is None or git.ask(top, "ls-files", "--error-unmatch", str(place)) is None:  # as in a .venv
+            continue
+        if top not in of_top:
+            of_top[top] = _checked_out(top)
+        revision = of_top[top]
+        if revision is not None:
+            found[name] = revision
+    return found
+
+
+def _checked_out(repository: Path) -> RunRevision | None:
+    commit = git.ask(repository, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return None
-    changes = git.ask(top, "status", "--porcelain", "--untracked-files=no")
-    return stored_in_run(replace(_described(top, commit), dirty=bool(changes)))
+    changes = git.ask(repository, "status", "--porcelain", "--untracked-files=no")
+    try:
+        return stored_in_run(replace(_described(repository, commit), dirty=bool(changes)))
+    except BadInput:  # an object is missing, as in a damaged clone
+        return None
 
 
 def _place_of(name: str, own: OwnOps) -> Path:
@@ -177,14 +192,13 @@ def between(repository: Path, before: str, after: str) -> list[str]:
     Raises:
         BadInput: one of them is not in the repository.
     """
-    return _after(repository, _commit(repository, before), _commit(repository, after)) or []
+    return _list_first_parents(repository, _commit(repository, before), _commit(repository, after)) or []
 
 
-def _after(repository: Path, first: str, last: str) -> list[str] | None:
+def _list_first_parents(repository: Path, first: str, last: str) -> list[str] | None:
     """Return the commits after one up to another along first parents, oldest first.
 
-    None if the first is not on that line: an ancestor on a branch that was merged would make the commits beside it look
-    like its children.
+    None if the first is not on that line, for example on a merged branch: the commits would then not contain it.
     """
     asked = ("rev-list", "--first-parent", "--reverse", f"{first}..{last}")
     listed = git.require(repository, *asked, what="the commits of a range cannot be listed").split()
@@ -208,7 +222,7 @@ def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
         yield replace(_described(repository, _commit(repository, text)), asked=text)
         return
     start, end = _commit(repository, first), _commit(repository, last or "HEAD")
-    listed = _after(repository, start, end)
+    listed = _list_first_parents(repository, start, end)
     if listed is None:
         raise BadInput(
             "a range must go from a commit to one that follows it along first parents",

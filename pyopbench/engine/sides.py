@@ -5,6 +5,7 @@ A side is an environment (a TensorFlow, versions of packages, a Python), a revis
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +77,8 @@ def check_sides(asked: AskedSides) -> None:
     """Check what is asked for of sides before anything is done.
 
     Raises:
-        BadInput: there is nothing that a comparison could fail on, or an environment cannot be had.
+        BadInput: `every` is below 1 or given without revisions, `fail_on` is given for one side alone, or an
+            environment is not available.
     """
     if asked.every < 1:
         raise BadInput(
@@ -119,21 +121,33 @@ def failing_slowdown(run: OpenRun, fail_on: str | None, minimum_effect: float) -
     return slowdown_of(fail_on, minimum_effect)
 
 
-def judged_by(run: OpenRun | None, minimum_effect: float | None, fail_on: str | None) -> tuple[float, str | None]:
-    """Return the smallest difference that counts and what fails: as given, else as the run was begun, else the usual.
+def resolve_thresholds(
+    run: OpenRun | None, minimum_effect: float | None, fail_on: str | None
+) -> tuple[float, str | None]:
+    """Return the smallest difference that counts, and the condition to fail on.
+
+    Options that are given count. Without `fail_on`, the run's own values fill in what is missing. With `fail_on` alone,
+    the smallest difference is the usual one for it, because the stored one may be too large.
 
     Args:
-        run: of which both are known if it was begun with them.
+        run: a run over several sides; None if there is none.
         minimum_effect: as a share; None if not given.
         fail_on: as the option; None if not given.
 
     Raises:
-        BadInput: as `parse.parse_fail_on`; it fails on less than what counts, for one.
+        BadInput: `fail_on` is no condition, or is below the smallest difference that counts.
     """
+    given = fail_on
     if run is not None and fail_on is None:
         fail_on = run.fail_on
         minimum_effect = run.minimum_effect if minimum_effect is None else minimum_effect
     effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
+    if given is None and run is not None and fail_on is not None and effect > (slowdown_of(fail_on, 0.0) or math.inf):
+        raise BadInput(
+            "the smallest difference that counts is above the slowdown that this run was begun to fail on",
+            received=f"{option_text('minimum_effect', effect)}, and {fail_on!r} in {run.folder / run_sides.FILE}",
+            hint=f"give {option_text('fail_on')} as well",
+        )
     slowdown_of(fail_on, effect)
     return effect, fail_on
 
@@ -192,7 +206,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     sides = run_sides.name_sides(folder, [side for side, _ in planned_sides])
     folders = [side.folder for side in sides if side.problem is None]
     measured = tuple(plan.create(place, content) for place, content in zip(folders, contents, strict=True))
-    run_sides.write(folder, sides, asked.fail_on, asked.minimum_effect)
+    run_sides.write(folder, sides, asked.minimum_effect, asked.fail_on)
     return OpenRun(folder, measured, tuple(sides), (), asked.fail_on, asked.minimum_effect, own=request.own)
 
 

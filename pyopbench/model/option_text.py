@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-FLAGS = {"packages": "with", "step_seconds": "step-ms"}
-"""What an option is called on a command line, where Python has that word for itself, or that unit."""
+FLAGS = {"packages": "with", "step_seconds": "step-ms", "minimum_effect": "min-effect"}
+"""Options whose flag differs from their name: `with` is a keyword of Python, and a command line takes milliseconds."""
 MILLISECONDS = ("step_seconds",)
 """Options that are seconds in Python, and milliseconds on a command line."""
 _IS_PYTHON = ContextVar("_IS_PYTHON", default=False)
@@ -28,7 +28,8 @@ def option_text(name: str, value: str | float | Sequence[str] | None = None) -> 
 
     Args:
         name: as in Python, such as `fail_on`.
-        value: of several, each is given by itself on a command line; None for the name alone.
+        value: of several, each is given by itself on a command line; None for the name alone. Options of
+            `MILLISECONDS` are in seconds.
 
     >>> option_text("rev", ["main", "HEAD"])
     '--rev main --rev HEAD'
@@ -41,6 +42,6 @@ def option_text(name: str, value: str | float | Sequence[str] | None = None) -> 
     flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
     if value is None:
         return flag
-    if isinstance(value, float):
+    if isinstance(value, int | float):
         return f"{flag} {1000 * value if name in MILLISECONDS else value:g}"
-    return " ".join(f"{flag} {one}" for one in ([value] if isinstance(value, str | int) else value))
+    return " ".join(f"{flag} {one}" for one in ([value] if isinstance(value, str) else value))

@@ -17,6 +17,7 @@ from pyopbench.judge.judge import Judgement
 from pyopbench.model import formatting
 from pyopbench.model.command_line import DASHBOARDS
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.store.own_runs import OF_USER
 
 NANOSECONDS = 1e9
 UNIT = "ns"
@@ -146,5 +147,6 @@ def as_text(judgement: Judgement, export: str, repository: str, branch: str) -> 
     """
     values, noisy = values_of(judgement)
     run = judgement.run
-    origin = Origin(run.created, str(run.environment.get("commit") or ""), repository, branch)
+    commit = run.environment.get(f"{OF_USER}commit" if run.own else "commit")
+    origin = Origin(run.created, str(commit or ""), repository, branch)
     return json.dumps(FORMATS[export](values, origin), indent=1, allow_nan=False, ensure_ascii=False) + "\n", noisy

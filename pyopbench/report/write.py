@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pyopbench.store.run_sides import OpenRun, Side, Source
 
 PAGE_SCRIPTS = ("filters.js", "tables.js")
-ANSWER = "decisions"
-TIMES = "latency"
-"""Names of the sections that have the reasons of an op, and its table, which are all of it in a ticket."""
+ANSWER_SECTION = "decisions"
+TIMES_SECTION = "latency"
+"""A ticket shows only these sections of an op: the reasons of the first, the table of the second."""
 TICKET_CHARACTERS = 65_536
 """The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
 
@@ -162,24 +162,24 @@ def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
     return whole if len(whole) <= TICKET_CHARACTERS else printable(template.render(**shown, whole=False))
 
 
-def folded(page: OpPage, whole: bool) -> Markup:  # noqa: FBT001 - a filter of a template
+def folded(op_page: OpPage, whole: bool) -> Markup:  # noqa: FBT001 - a filter of a template
     """Return the page of an op as one line of HTML, which tickets show on demand.
 
     Args:
-        page: of the op.
+        op_page: the page of the op.
         whole: False leaves the table out, where the text would be too long for a ticket.
     """
-    reasons = [reason for table in _tables(page, ANSWER) if table.says_why for reason in _reasons(table)]
-    times = list(_tables(page, TIMES))
+    reasons = [reason for table in _tables(op_page, ANSWER_SECTION) if table.says_why for reason in _reasons(table)]
+    times = list(_tables(op_page, TIMES_SECTION))
     shown = [_table(times[0])] if times and whole else []
-    note = f" · {page.note}" if page.note else ""
-    head = Markup("<summary>{}</summary>").format(_line(f"{page.op}{note}"))
+    note = f" · {op_page.note}" if op_page.note else ""
+    head = Markup("<summary>{}</summary>").format(_line(f"{op_page.op}{note}"))
     why = (Markup("<p>{}</p>").format(_line(reason)) for reason in reasons)
     return Markup("<details>{}</details>").format(Markup("").join((head, *why, *shown)))
 
 
-def _tables(page: OpPage, name: str) -> Iterator[Table]:
-    for section, blocks in page.parts:
+def _tables(op_page: OpPage, name: str) -> Iterator[Table]:
+    for section, blocks in op_page.parts:
         if section.name == name:
             yield from (block for block in blocks if isinstance(block, Table))
 

@@ -114,7 +114,7 @@ class StepSearch:
     def next_block(self) -> list[int]:
         """Return the places of the commits to launch together next; none if there is nothing left to find."""
         launches = self._launches()
-        if self._missing(launches):
+        if not self.is_begun:
             # All of them, so that the first block links everything.
             return sorted({*self.start} - self.skipped)
         self._update(launches)
@@ -128,7 +128,8 @@ class StepSearch:
             else:
                 fewest = min(launches[place] for place in ends)
                 wanted |= {place for place in ends if launches[place] == fewest}
-        return sorted(wanted | set(_partners(wanted, launches))) if wanted else []
+        wanted -= self.skipped
+        return sorted(wanted | set(_partners(wanted, launches, self.skipped))) if wanted else []
 
     @property
     def is_begun(self) -> bool:
@@ -173,9 +174,9 @@ class StepSearch:
             self.dropped |= hardly
 
 
-def _partners(wanted: Collection[int], launches: Counter[int]) -> list[int]:
+def _partners(wanted: Collection[int], launches: Counter[int], skipped: Collection[int]) -> list[int]:
     """Return neighbours of wanted commits that make their block large enough, those with the fewest launches first."""
-    places = sorted({*launches, *wanted})
+    places = sorted({*launches, *wanted} - {*skipped})
     neighbours = {
         places[number]
         for place in wanted

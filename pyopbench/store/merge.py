@@ -98,7 +98,7 @@ def _write_all(out: Path, found: Sequence[ShardFolder], missing: Sequence[int]) 
     for label in found[0].runs:
         _write(places.get(label, out), found, label, missing)
     if found[0].sides:
-        run_sides.write(out, named, *run_sides.judged_by(found[0].folder))
+        run_sides.write(out, named, *run_sides.read_thresholds(found[0].folder))
 
 
 def _require_new(out: Path) -> None:

@@ -48,21 +48,12 @@ POOLED_ENVIRONMENT = (
     *("variables", "intra_op_threads", "inter_op_threads"),
 )
 """What has to be equal for launches of several runs to count as launches of one."""
+OF_USER = "user_"
+"""Before `commit`, `dirty`, `date` and `subject` in an environment: of the user's repository, not of pyopbench."""
 
 
 L = TypeVar("L", bound=Line)
 OfCase = TypeVar("OfCase")
-
-
-def _commit_of_own(content: RunContent) -> dict[str, Any]:
-    """Return the commit of the first own op's repository, which changes what is measured, in place of pyopbench's."""
-    if not content.own:
-        return {}
-    revision = next((one.revision for one in content.own.values() if one.revision is not None), None)
-    if revision is None:
-        return {"commit": None, "dirty": None}
-    dated = {"commit_date": revision.date, "commit_subject": revision.subject}
-    return {"commit": revision.commit, "dirty": revision.dirty, **dated}
 
 
 def pool(runs: Sequence[Run]) -> Run:
@@ -94,7 +85,7 @@ def run_of(side: OpenSide) -> Run:
         command=tuple(content.command),
         created=content.created,
         settings=content.settings,
-        environment={**content.environment, **_commit_of_own(content)},
+        environment={**content.environment, **_commit_of_user(content)},
         catalogue=content.catalogue,
         cases=tuple(content.cases),
         failures=(*content.skips, *failures),
@@ -122,6 +113,19 @@ def run_of(side: OpenSide) -> Run:
         whole = _with_beside(whole, name, path, read)
     whole = _without_pipeline(whole, content.pipeline, prepared, groups)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
+
+
+def _commit_of_user(content: RunContent) -> dict[str, Any]:
+    """Return the commit of the user's code, beside that of pyopbench; nothing if it is not known.
+
+    It is the revision that the run is of, else that of the first own op that has one.
+    """
+    own = (one.revision for one in content.own.values() if one.revision is not None)
+    revision = content.revision or next(own, None)
+    if revision is None:
+        return {}
+    facts = {"commit": revision.commit, "dirty": revision.dirty, "date": revision.date, "subject": revision.subject}
+    return {f"{OF_USER}{name}": value for name, value in facts.items()}
 
 
 def _of_kind(lines: Sequence[AnyLine], kind: type[L]) -> tuple[L, ...]:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
+from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment, read_packages
 from pyopbench.model.write_file import write_atomically
@@ -223,8 +224,8 @@ def open_run(source: Source) -> OpenRun:
     sides = content.sides
     measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
     for side, opened in zip((side for side in sides if side.problem is None), measured, strict=True):
-        its = opened.content
-        _require_its_run(side, its.revision, its.settings.environment, its.environment.get("tensorflow"))
+        stored = opened.content
+        _require_its_run(side, stored.revision, stored.settings.environment, stored.environment.get("tensorflow"))
     return OpenRun(folder, measured, tuple(sides), tuple(warnings), content.fail_on, content.minimum_effect)
 
 
@@ -249,8 +250,8 @@ def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
     return "tf" if all(side.is_of_tf_alone for side in sides) else "side"
 
 
-def write(folder: Path, sides: Sequence[Side], fail_on: str | None = None, minimum_effect: float | None = None) -> None:
-    """Write down which sides a run has, when each has its folder, and how they are to be judged, as in `Content`."""
+def write(folder: Path, sides: Sequence[Side], minimum_effect: float | None = None, fail_on: str | None = None) -> None:
+    """Write which sides a run has, when each has its folder, and how they are to be judged, as in `Content`."""
     stored = [{name: value for name, value in _builtins(side).items() if name != "folder"} for side in sides]
     judged = {"fail_on": fail_on, "minimum_effect": minimum_effect}
     document = {"sides": stored, **{name: value for name, value in judged.items() if value is not None}}
@@ -313,14 +314,14 @@ def read_all(folder: Path) -> list[Side]:
     return sides
 
 
-def judged_by(folder: Path) -> tuple[str | None, float | None]:
-    """Return what a comparison of the sides was to fail on, and the smallest difference that counts, as in `Content`.
+def read_thresholds(folder: Path) -> tuple[float | None, str | None]:
+    """Return the smallest difference that counts, and the condition to fail on, as in `Content`.
 
     Raises:
         BadInput: the file is not as it was written.
     """
     content, _ = _read(folder)
-    return content.fail_on, content.minimum_effect
+    return content.minimum_effect, content.fail_on
 
 
 def _read(folder: Path) -> tuple[Content, list[Changed]]:
@@ -396,6 +397,11 @@ def _problem(content: Content) -> str | None:
     """Say what is wrong with a file of the right types, or return None."""
     if not content.sides:
         return "it names no side"
+    if content.fail_on is not None:
+        try:
+            parse_fail_on(content.fail_on, 0.0)
+        except BadInput:
+            return f"{content.fail_on[:40]!r} is no condition to fail on"
     strange = next(filter(None, map(_problem_of, content.sides)), None)
     if strange:
         return strange

@@ -413,6 +413,7 @@ def test_rounds_are_quick_and_know_the_smallest_difference(call, tmp_path, monke
     """A round without --budget ends even where a call takes seconds, and its launches are like those of the survey."""
     again, survey = surveyed(tmp_path, monkeypatch, 9)
     call(survey, "--bisect", "--min-effect", "2%")
+    assert again.commands
     for command in again.commands:
         assert {"--quick", "--until", "--launches"} <= set(command)
         assert command[command.index("--min-effect") + 1] == "0.02"
@@ -458,6 +459,23 @@ def test_changes_that_are_not_committed_are_no_end_of_a_search(call, tmp_path, m
     assert all("f" * 40 not in run and "WORKTREE" not in run for run in again.runs)
     (found,) = read_part(tmp_path, "bisected")
     assert found["left"] == [again.commits[3]]
+
+
+def test_what_only_results_name_is_neither_started_nor_installed(call, tmp_path, monkeypatch):
+    again, survey = surveyed(tmp_path, monkeypatch, 9)
+    sides = [replace(one, python="./python3.12") for one in run_sides.read(survey)]
+    named = run_sides.name_sides(survey, sides)
+    for before, after in zip(run_sides.read(survey), named, strict=True):
+        content = json.loads((before.folder / "run.json").read_text(encoding="utf-8"))
+        settings = {**content["settings"], "python": "./python3.12"}
+        keys = list(KEYS)
+        place = again.commits.index(before.revision.commit)
+        factors = {CHANGED: 1.3} if place >= 3 else {}
+        write_run(after.folder, keys, factors=factors, launches=4, settings=settings, revision=content["revision"])
+    run_sides.write(survey, named)
+    code, _, said = call(survey, "--bisect")
+    assert (code, again.runs) == (0, [])
+    assert "--python" in said
 
 
 def test_a_re_run_has_more_time_for_more_cases(call, monkeypatch, versions):

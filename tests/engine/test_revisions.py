@@ -78,15 +78,11 @@ def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
     (tmp_path / "elsewhere.py").write_text("", encoding="utf-8")
     places = {"op": folder / "op.py", "installed": folder / ".venv/installed.py", "no": tmp_path / "elsewhere.py"}
     own = OwnOps(tuple(Target(name, str(place)) for name, place in places.items()))
-    found = revisions.checked_out("op", own)
-    assert found is not None
-    assert (found.commit, found.subject, found.dirty) == (commits[-1], "change 5", False)
-    assert revisions.checked_out("installed", own) is None
-    assert revisions.checked_out("no", own) is None
+    found = revisions.find_checked_out_commits(own)
+    assert set(found) == {"op"}
+    assert (found["op"].commit, found["op"].subject, found["op"].dirty) == (commits[-1], "change 5", False)
     (folder / "op.py").write_text("# other\n", encoding="utf-8")
-    changed = revisions.checked_out("op", own)
-    assert changed is not None
-    assert changed.dirty
+    assert revisions.find_checked_out_commits(own)["op"].dirty
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,12 @@ def claims() -> dict[str, tuple[str, ...]]:
             ),
             f"at least {in_words(value_of('pyopbench/worker/sampling.py', 'LEAST_ROUNDS'))} unless",
         ),
+        "what-changed-when.md": (
+            (
+                f"default: {in_words(value_of('pyopbench/cli/history.py', 'RERUN_SECONDS') / 60)} minutes, "
+                f"plus {in_words(value_of('pyopbench/cli/history.py', 'CASE_SECONDS') / 60)} for each case"
+            ),
+        ),
         "revisions.md": (
             f"more than {in_words(FAR_DEVIATIONS)} robust standard deviations",
             f"With fewer than {in_words(LEAST_BLOCKS)} pairs",

@@ -46,6 +46,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
             "labels that do not belong to the sides, which are 2.21.0",
         ),
         ('{"sides": []}', "it names no side"),
+        ('{"sides": [{"label": "2", "tf": "2"}], "fail_on": "faster"}', "'faster' is no condition to fail on"),
+        ('{"sides": [{"label": "2", "tf": "2"}], "minimum_effect": 3}', "minimum_effect: expected float < 1.0, got 3"),
         ('{"sides": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
     ],
 )

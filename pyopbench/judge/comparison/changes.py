@@ -35,7 +35,7 @@ OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
 CARRIED = ("--input", "--seed-with")
 """Options that belong to functions of the user, which are needed to measure them again."""
 COMMIT = re.compile("[0-9a-f]{7,64}")
-"""What can be measured again as a commit; changes that are not committed may be others by then."""
+"""The hash of a commit. `WORKTREE` is left out: the files may have changed since."""
 OWN = re.compile(r"[\w./-]+\.py(:\w+)?|[\w.]+:\w+")
 """A file or a function of the user on a command line, told from values of options such as folders."""
 
@@ -72,6 +72,11 @@ class Rerun:
         return f"{self.before[:10]}-{self.after[:10]}{where}"
 
     @property
+    def is_safe(self) -> bool:
+        """Whether it runs and installs nothing that only a file of results names, but for a locked TensorFlow."""
+        return not (self.environment.packages or self.environment.python)
+
+    @property
     def command(self) -> tuple[str, ...]:
         """The command line, without where results go."""
         if self.tool == "asv":
@@ -83,9 +88,16 @@ class Rerun:
     def over(self, moments: Sequence[str]) -> tuple[str, ...]:
         """Return the pyopbench command that measures the same cases at other moments, interleaved."""
         words = (word for moment in moments for word in (OPTIONS[self.axis], moment))
-        return ("pyopbench", "run", *self.ops, *words, *self._where(), *_selection(map(Case.from_id, self.cases)))
+        return (
+            "pyopbench",
+            "run",
+            *self.ops,
+            *words,
+            *self._environment_options(),
+            *_selection(map(Case.from_id, self.cases)),
+        )
 
-    def _where(self) -> Iterator[str]:
+    def _environment_options(self) -> Iterator[str]:
         """Yield the options that name the environment."""
         given = {"--tf": self.environment.tf, "--python": self.environment.python}
         given |= {"--with": ",".join(self.environment.packages)}
@@ -143,11 +155,12 @@ class Bisected:
     Attributes:
         case: its id.
         before, after: the range that was searched, in full; the step is after the first.
-        left: the commits that may have caused the step; a single one, unless measurements were unclear.
+        left: the commits that may have caused the step; if there is one, `is_certain` says whether it did.
         measured: the commits that were measured to find it, in order.
         ratio: level after over level before; None if nothing was measured.
         is_finished: whether nothing is left to measure; if several commits are left then, those in between failed.
         is_certain: whether the step is at least 99% certain to be at the one commit that is left.
+        environment: what it was measured in, as it is asked for, in words; empty for the packages installed here.
     """
 
     case: str
@@ -158,6 +171,7 @@ class Bisected:
     ratio: float | None = None
     is_finished: bool = True
     is_certain: bool = False
+    environment: str = ""
 
     @property
     def is_slower(self) -> bool:
@@ -167,19 +181,20 @@ class Bisected:
     def text(self) -> str:
         """Return a sentence with the commit, or with the number of commits that are left."""
         commits = formatting.count(len(self.measured), "commit")
+        case = self.case + (f" on {self.environment}" if self.environment else "")
         size = "" if self.ratio is None else f", to {formatting.ratio(self.ratio)} the time before"
         if self.is_certain:
-            return f"{self.case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
+            return f"{case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
         if not self.left:
-            return f"{self.case} cannot be bisected: {self.after} does not follow {self.before}."
+            return f"{case} cannot be bisected: {self.after} does not follow {self.before}."
         some = f"one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}"
         if len(self.left) == 1:
             one = run_sides.short_hash(self.left[-1])
             again = "" if self.is_finished else " Run --bisect again to continue."
-            return f"{self.case} probably changed in {one}, which is not certain after {commits}.{again}"
+            return f"{case} probably changed in {one}, which is not certain after {commits}.{again}"
         if self.is_finished:
-            return f"{self.case} changed in {some}; those in between cannot be measured ({commits} measured)."
-        return f"{self.case} changed in {some}; after {commits} it is not clear which. Run --bisect again to continue."
+            return f"{case} changed in {some}; those in between cannot be measured ({commits} measured)."
+        return f"{case} changed in {some}; after {commits} it is not clear which. Run --bisect again to continue."
 
 
 def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Sequence[Run]) -> Rerun | None:

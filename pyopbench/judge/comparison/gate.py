@@ -255,8 +255,8 @@ class Gate:
         )
         fails = ""
         if self.fail_on is not None and self.smallest < self.fail_on:
-            fails = f", and fails if it is measured as {_fail_on(self)}"
-        return f"{where}, a slowdown of {least} or more would be found{fails}."
+            fails = f" The run fails if the measured slowdown is {_fail_on(self)}."
+        return f"{where}, a slowdown of {least} or more would be found.{fails}"
 
     def broken_text(self, version: Side) -> str:
         """Return why a revision is not compared."""

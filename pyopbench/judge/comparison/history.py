@@ -34,8 +34,9 @@ from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation
 from pyopbench.store.measured_run import Run, limitations_of
+from pyopbench.store.own_runs import OF_USER
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import Side
+from pyopbench.store.run_sides import Side, short_hash
 from pyopbench.store.warnings import RunWarning, merge_warnings
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
@@ -377,12 +378,12 @@ def history_of(
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
         merge_warnings(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
-        tuple(_whole(axis, moments, one, runs) for one in ordered),
+        tuple(_rerun_of_series(axis, moments, one, runs) for one in ordered),
     )
 
 
-def _whole(axis: Axis, moments: Sequence[Moment], series: Series, runs: Sequence[Run]) -> Rerun | None:
-    """Return what would measure the first and the last moment of a series that can be measured; None without both."""
+def _rerun_of_series(axis: Axis, moments: Sequence[Moment], series: Series, runs: Sequence[Run]) -> Rerun | None:
+    """Return the re-run of the first and the last moment that can be measured again; None if these are not two."""
     able = [moments[place] for place in series.places if axis != "commit" or COMMIT.fullmatch(moments[place].value)]
     return rerun_of(axis, able[0], able[-1], series, runs) if able else None
 
@@ -391,7 +392,7 @@ def _read(path: Path) -> tuple[Run, ...]:
     """Return the runs in a path; of revisions with date and message, and without those that are there as a control."""
     runs = read_source(path)
     if not run_sides.is_here(path):
-        return runs
+        return tuple(_of_user(run) for run in runs)
     sides = zip(runs, run_sides.read(path), strict=True)
     return tuple(_dated(run, side) for run, side in sides if not side.is_control)
 
@@ -422,6 +423,22 @@ def _on_kind(run: Run, kind: str, names: Sequence[str]) -> Run:
     # Cores or GPUs tell them apart as well, which have no place in the name of a series otherwise.
     apart = {"machine": kind} if processors.count(here.get("cpu")) > 1 else {}
     return replace(run_on(run, names), environment={**run.environment, **here, **apart})
+
+
+def _of_user(run: Run) -> Run:
+    """Return a run of own ops with the commit of the user's repository, because pyopbench's says nothing about them.
+
+    Changes that were not committed have a moment of their own, which cannot be measured again.
+    """
+    if not run.own:
+        return run
+    commit, date, subject, dirty = (
+        run.environment.get(f"{OF_USER}{name}") for name in ("commit", "date", "subject", "dirty")
+    )
+    if dirty:
+        commit = f"{short_hash(str(commit))}-dirty"
+    facts = {"commit": commit, "dirty": dirty, "commit_date": date, "commit_subject": subject}
+    return replace(run, environment={**run.environment, **facts})
 
 
 def _dated(run: Run, side: Side) -> Run:

@@ -131,11 +131,11 @@ def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
     params, requirements = document["params"], document["requirements"]
     cores = str(params.get("num_cpu") or "")
     return {
-        "machine": common.known(params.get("machine")),
-        "cpu": common.known(params.get("cpu")),
+        "machine": common.shown_or_none(params.get("machine")),
+        "cpu": common.shown_or_none(params.get("cpu")),
         "cores": int(cores) if re.fullmatch("[0-9]{1,6}", cores) else None,
-        "os": common.known(params.get("os")),
-        "python": common.known(document.get("python")),
+        "os": common.shown_or_none(params.get("os")),
+        "python": common.shown_or_none(document.get("python")),
         "numpy": _version(requirements, "numpy"),
         "tensorflow": _version(requirements, "tensorflow"),
         "commit": common.shown(document["commit_hash"]),
@@ -145,7 +145,7 @@ def _environment(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _version(requirements: Mapping[str, Any], package: str) -> str | None:
     names = [name for plain in PACKAGES[package] for name in (plain, f"pip+{plain}")]
-    return next((common.known(requirements[name]) for name in names if requirements.get(name)), None)
+    return next((common.shown_or_none(requirements[name]) for name in names if requirements.get(name)), None)
 
 
 def _warnings(path: Path, left_out: Sequence[str], strange: Sequence[str]) -> tuple[RunWarning, ...]:

@@ -106,8 +106,8 @@ def shown(name: str, characters: int = LONGEST_NAME) -> str:
     return formatting.shorten(in_one_line(name), characters)
 
 
-def known(value: Any) -> str | None:
-    """Return what a file tells of where it was made, as `shown`; None where it tells nothing."""
+def shown_or_none(value: Any) -> str | None:
+    """Return a value as `shown`; None if it is missing or empty."""
     return shown(str(value)) if value else None
 
 

@@ -177,13 +177,13 @@ def _environment(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     machine, commit = document["machine_info"], document["commit_info"]
     processor = machine.get("cpu") if isinstance(machine.get("cpu"), dict) else {}
     known = {
-        "cpu": common.known((processor or {}).get("brand_raw")),
+        "cpu": common.shown_or_none((processor or {}).get("brand_raw")),
         "cores": _count((processor or {}).get("count")),
-        "os": common.known(machine.get("system")),
-        "python": common.known(machine.get("python_version")),
+        "os": common.shown_or_none(machine.get("system")),
+        "python": common.shown_or_none(machine.get("python_version")),
         "numpy": None,
         "tensorflow": None,
-        "commit": common.known(commit.get("id")),
+        "commit": common.shown_or_none(commit.get("id")),
         "dirty": commit.get("dirty") if isinstance(commit.get("dirty"), bool) else None,
     }
     plain = {key: common.in_one_line(value) if isinstance(value, str) else value for key, value in first.items()}

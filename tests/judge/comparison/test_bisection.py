@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,16 @@ import pytest
 import stored
 from histories import KEYS
 from pairs import write_run
-from pyopbench.judge.comparison.bisection import CommitSearch, Launched, _fitting, read_launches
+from pyopbench.judge.comparison import bisection
+from pyopbench.judge.comparison.bisection import (
+    CommitLaunches,
+    CommitSearch,
+    _choose_commits,
+    read_launches,
+    run_searches,
+)
 from pyopbench.judge.comparison.changes import FoundChange, Rerun
-from pyopbench.model.side import Environment
+from pyopbench.model.side import HERE, Environment
 from pyopbench.stats.step_search import StepSearch
 from pyopbench.store import run_sides
 from revision_runs import write_revisions
@@ -41,8 +50,8 @@ def test_a_search_judges_a_change_if_it_launched_both_ends(ends, step, status):
 
 
 def search_of(*blocks: list[tuple[int, float]], ends: tuple[int, int] = (0, 8)) -> CommitSearch:
-    found = CommitSearch(0, "case", COMMITS, [], StepSearch(set(ends), 0.03), [ends])
-    found.add(Launched([[(COMMITS[place], value) for place, value in block] for block in blocks]))
+    found = CommitSearch(0, "case", COMMITS, [], StepSearch(set(ends), 0.03), [ends], set(ends))
+    found.add(CommitLaunches([[(COMMITS[place], value) for place, value in block] for block in blocks]))
     return found
 
 
@@ -71,15 +80,15 @@ def test_one_launch_of_a_side_names_no_commit() -> None:
 
 def test_a_change_is_not_refuted_before_all_commits_were_launched() -> None:
     search = CommitSearch(0, "case", COMMITS, [change(0, 1)], StepSearch({0, 1, 8}, 0.03), [(0, 8)])
-    search.add(Launched([[(COMMITS[0], 0.0), (COMMITS[1], 0.0)]] * 4))
+    search.add(CommitLaunches([[(COMMITS[0], 0.0), (COMMITS[1], 0.0)]] * 4))
     assert search.judged(search.changes[0], Path("reruns")).status == "suspected"
 
 
 def test_a_round_has_as_many_commits_as_fit_and_one_that_links_them() -> None:
     search = search_of([(0, 0.0), (8, 0.1)])
     wanted = [COMMITS[place] for place in (8, 7, 5, 4, 2)]
-    assert _fitting(wanted, [search], None) == sorted(wanted)
-    assert _fitting(wanted, [search], 3) == [COMMITS[place] for place in (2, 4, 8)]
+    assert _choose_commits(wanted, [search], None) == sorted(wanted)
+    assert _choose_commits(wanted, [search], 3) == [COMMITS[place] for place in (2, 4, 8)]
 
 
 def test_commits_are_compared_within_an_environment_and_a_folder_counts_once(tmp_path: Path) -> None:
@@ -118,3 +127,60 @@ def test_a_commit_fails_only_in_a_finished_round(tmp_path: Path) -> None:
     (stored_one, *_) = read_launches([folder]).values()
     (finished, *_) = read_launches((), [folder]).values()
     assert (stored_one.failed, finished.failed) == (set(), {commits[1]})
+
+
+def test_between_two_suspicions_a_commit_that_is_wanted_is_used(tmp_path: Path) -> None:
+    """A step between them is beyond the ranges that are searched, and is probable all the same."""
+    search = CommitSearch(0, "case", COMMITS, [], StepSearch({0, 1, 7, 8}, 0.03), [(0, 1), (7, 8)], {0, 1, 7, 8})
+    levels = [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.5]
+    launched = []
+
+    def measure(commits: Sequence[str], cases: tuple[str, ...], folder: Path) -> bool:
+        launched.append(tuple(COMMITS.index(one) for one in commits))
+        blocks = [[(one, levels[COMMITS.index(one)] + 1e-3 * number) for number, one in enumerate(commits)]] * 2
+        made[folder] = CommitLaunches(blocks)
+        return len(launched) < 20
+
+    made: dict[Path, CommitLaunches] = {}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bisection, "read_launches", lambda _, rounds: {("case", HERE): made[rounds[0]]})
+        run_searches([search], HERE, tmp_path, measure)
+    assert len(launched) < 8
+    assert [one.left for one in search.bisected() if one.is_certain] == [(COMMITS[4],)]
+
+
+def test_what_is_asked_for_in_vain_is_not_asked_for_again(tmp_path: Path) -> None:
+    """A commit that has launches already and that cannot be launched any more, while others can."""
+    search = search_of([(0, 0.0), (8, 0.11)], ends=(0, 8))
+    rounds = []
+
+    def measure(commits: Sequence[str], cases: tuple[str, ...], folder: Path) -> bool:
+        rounds.append(tuple(commits))
+        return True
+
+    def read(_: object, folders: Sequence[Path]) -> dict[object, CommitLaunches]:
+        able = [one for one in rounds[-1] if one != COMMITS[8]]
+        return {("case", HERE): CommitLaunches([[(one, 0.0) for one in able]] * 2, {COMMITS[8]})}
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bisection, "read_launches", read)
+        run_searches([search], HERE, tmp_path, measure)
+    assert len(rounds) < 12
+    assert all(COMMITS[8] not in one for one in rounds[1:])
+
+
+def test_of_very_many_launched_commits_some_are_used() -> None:
+    commits = [f"{number:040x}" for number in range(200)]
+    search = CommitSearch(0, "case", commits, [], StepSearch({0, 199}, 0.03), [(0, 199)], {0, 199})
+    search.add(CommitLaunches([[(one, 0.0) for one in commits]] * 2))
+    assert {0, 199} <= search.places
+    assert len(search.places) <= bisection.MOST_PLACES
+
+
+def test_a_rerun_starts_and_installs_only_a_locked_tensorflow() -> None:
+    rerun = change(0, 1).rerun
+    assert rerun is not None
+    assert rerun.is_safe
+    assert replace(rerun, environment=Environment("2.16.2")).is_safe
+    assert not replace(rerun, environment=Environment(packages=("numpy==1.26.4",))).is_safe
+    assert not replace(rerun, environment=Environment(python="./python")).is_safe

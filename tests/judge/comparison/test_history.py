@@ -15,7 +15,7 @@ from msgspec import structs
 import sharded
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
-from pairs import write_run, write_versions
+from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.changes import FoundChange, Outcome, Rerun, read_confirmation
 from pyopbench.judge.comparison.history import (
     OTHER_VALUES,
@@ -34,6 +34,8 @@ from pyopbench.judge.comparison.series import moment_of
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import merge, run_sides
 from pyopbench.store.limitations import VersionsUnknown
+from pyopbench.store.own_runs import pool
+from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import Revision, ValueDifference, Values
 from revision_runs import write_revisions
 
@@ -338,3 +340,47 @@ def test_how_many_changes_there_are_is_one_sentence(tmp_path):
     assert found.alarm_text().split(". ")[1] == ("Expect about 0.06 false alarms: 1% of 6 series")
     assert {one.series.measure_text().split(" ")[0] for one in found.traced} == {"time"}
     assert found.moments[0].label == commit(0)[:10]
+
+
+def own_run(folder: Path, number: int, *, dirty: bool = False) -> Path:
+    """Write a run of an own op at a commit of the user's; pyopbench is of one commit in all."""
+    revision = {
+        "asked": commit(number)[:10],
+        "commit": commit(number),
+        "date": f"2026-01-{number + 1:02}T10:00:00+00:00",
+        "subject": f"change {number}",
+        "dirty": dirty,
+    }
+    return write_run(
+        folder / f"run-{number}",
+        cases(ops=("mine",)),
+        seed=number,
+        own={"mine": {"words": ["my_op.py"], "fingerprint": "0", "revision": revision}},
+        command=["pyopbench", "run", "my_op.py"],
+        environment={**stored.ENVIRONMENT, "commit": "f" * 40, "dirty": False},
+        created="2026-02-01T10:00:00+00:00",
+    )
+
+
+def test_runs_of_an_own_op_are_of_the_commits_of_its_repository(tmp_path):
+    found = read_history([own_run(tmp_path, number) for number in (2, 0, 1)], Options())
+    assert found.axis == "commit"
+    assert [one.value for one in found.moments] == [commit(number) for number in range(3)]
+    assert [one.subject for one in found.moments] == ["change 0", "change 1", "change 2"]
+    rerun = found.reruns[0]
+    assert rerun is not None
+    assert (rerun.before, rerun.after, rerun.ops) == (commit(0), commit(2), ("my_op.py",))
+
+
+def test_changed_files_of_an_own_op_are_no_commit(tmp_path):
+    paths = [own_run(tmp_path, 0), own_run(tmp_path, 1), own_run(tmp_path, 2, dirty=True)]
+    found = read_history(paths, Options())
+    assert [one.value for one in found.moments] == [commit(0), commit(1), f"{commit(2)[:10]}-dirty"]
+    assert found.reruns[0] is not None
+    assert found.reruns[0].after == commit(1)
+
+
+def test_runs_of_an_own_op_are_pooled_though_other_files_were_committed(tmp_path):
+    one, two = (read_source(own_run(tmp_path, number))[0] for number in range(2))
+    assert (one.environment["commit"], two.environment["commit"]) == ("f" * 40, "f" * 40)
+    assert len(pool([one, two]).launches) == len(one.launches) + len(two.launches)
