@@ -88,7 +88,7 @@ def history(
         more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
         say(f"and {more}, all in history.json", err)
     searched = _searched(found, results, out_path)
-    before = _slower(searched) | _read_named_commits(out_path)
+    before = _confirmed(searched) | _read_named_commits(out_path)
     try:
         if (confirm or bisect) and _measure_again(found, out_path, budget_seconds, only_others=bisect):
             found = read_history(results, options, list(_confirmations(out_path, options)))
@@ -110,20 +110,21 @@ def history(
         out.print_json(read_bytes(out_path / "history.json", REPORT).decode())
     else:
         _print(searched, out_path)
-    return EXIT_SLOWER if _slower(searched) - before else 0
+    named = {(one.case, one.environment, one.left) for one in searched.bisected if one.is_slower}
+    return EXIT_SLOWER if (confirm or bisect) and (_confirmed(searched) | named) - before else 0
 
 
-def _slower(found: History) -> set[object]:
-    """Return the slowdowns that were confirmed, or whose commit was found: as case and moments, or case and commit."""
+def _confirmed(found: History) -> set[object]:
+    """Return the slowdowns that were confirmed, as series and moments."""
     confirmed = [one for one in found.with_status("confirmed") if one.direction == "slower"]
-    changes = {(found.traced[one.number].series.name, one.before, one.after) for one in confirmed}
-    return changes | {(one.case, one.environment, one.left) for one in found.bisected if one.is_slower}
+    return {(found.traced[one.number].series.name, one.before, one.after) for one in confirmed}
 
 
 def _read_named_commits(folder: Path) -> set[object]:
-    """Return the slower commits that the last `history.json` names.
+    """Return the slower commits that the last `history.json` names, as case, environment and commits.
 
-    They are not news, even if a longer history searches in another folder.
+    They are not news, even if a longer history searches in another folder. What a command measured and was interrupted
+    before it said so, is.
     """
     path = folder / "history.json"
     try:

@@ -334,7 +334,10 @@ def test_a_confirmed_change_is_followed_to_its_commit_by_halving(call, tmp_path,
     assert len(again.runs) == many, "what was measured is not measured twice"
     (tmp_path / "results/history/history.json").unlink()
     shutil.rmtree(tmp_path / ".git")
-    assert call(*paths, "--bisect")[0] == 0
+    assert call(*paths)[0] == 0, "nothing was asked for"
+    assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"], "nothing that was measured is lost"
+    (tmp_path / "results/history/history.json").unlink()
+    assert call(*paths, "--bisect")[0] == 1, "no page has named it"
     assert [one["status"] for one in read_part(tmp_path)] == ["confirmed"], "nothing that was measured is lost"
     shutil.rmtree(tmp_path / "results/history/reruns")
     assert call(*paths, "--bisect")[0] == 2
