@@ -280,7 +280,7 @@ def _searched_group(
         measure: as in `_searched`.
     """
     from pyopbench.engine import revisions
-    from pyopbench.judge.comparison.bisection import CommitLaunches, CommitSearch, run_searches
+    from pyopbench.judge.comparison.bisection import CommitLaunches, CommitSearch, each_once, run_searches
     from pyopbench.judge.comparison.changes import Bisected
 
     series = {number: found.traced[number].series for number in numbers}
@@ -306,12 +306,8 @@ def _searched_group(
         run_searches(searches, rerun.environment, place, partial(measure, rerun), revisions.most_at_once())
     for one in searches:
         found = replace(found, changes=tuple(one.judged(change, place) for change in found.changes))
-    # A case has a series for each separate result, and each search finds the same steps: list a step once.
-    steps: dict[object, Bisected] = {}
-    for step in (step for one in searches for step in one.bisected(rerun.environment)):
-        if step.is_certain or (step.case, step.left) not in steps:
-            steps[step.case, step.left] = step
-    return replace(found, bisected=(*found.bisected, *steps.values()))
+    steps = each_once(step for one in searches for step in one.bisected(rerun.environment))
+    return replace(found, bisected=(*found.bisected, *steps))
 
 
 def _measure_round(

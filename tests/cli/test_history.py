@@ -389,7 +389,8 @@ def test_a_bisection_skips_commits_that_fail(call, tmp_path, monkeypatch):
     assert len(again.runs) < 10
 
 
-def test_an_interrupted_round_is_measured_from_the_start(call, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_sampled", [False, True])
+def test_an_interrupted_round_is_measured_from_the_start(call, tmp_path, monkeypatch, is_sampled):
     """Its launches are short, and none of its commits is taken for one that cannot be measured."""
     again, survey = surveyed(tmp_path, monkeypatch, 9)
     made = again.commits
@@ -398,7 +399,8 @@ def test_an_interrupted_round_is_measured_from_the_start(call, tmp_path, monkeyp
     def interrupted(folder: Path, asked, launches: int) -> None:
         measure(folder, asked, launches)
         middle = next(one for one in run_sides.read(folder) if one.revision.commit == made[4])
-        (middle.folder / "samples.jsonl").write_text("", encoding="utf-8")
+        if not is_sampled:
+            (middle.folder / "samples.jsonl").write_text("", encoding="utf-8")
         again.measure = measure
         raise KeyboardInterrupt
 

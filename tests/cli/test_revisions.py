@@ -80,7 +80,7 @@ def test_a_run_is_continued_and_reported_by_what_it_was_begun_with(call: Call, p
     """A slowdown of 10% is clear; what it was to fail on, and the smallest difference that counts, are in the run."""
     commit(project, {"seconds": "0.55"}, "slower by a tenth")
     folder = tmp_path / "run"
-    assert run(call, folder, "HEAD~1", "HEAD", more=("--fail-on", "slower:20%")).code == 0
+    assert run(call, folder, "HEAD~1", "HEAD", more=("--fail-on", "slower:20%", "--min-effect", "4%")).code == 0
     document = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
     for words in (("report", folder), ("resume", folder, "mine.py", "--yes")):
         assert call(*words).code == 0

@@ -196,10 +196,9 @@ class CommitSearch:
         self.search.next_block()  # its `found` and `open` are those of the last one
         return is_new
 
-    def skip(self, asked: Collection[str]) -> None:
-        """Launch no longer what was asked for in vain, so that no round is measured again and again."""
-        known = {self.commits[place] for block in self.search.blocks for place, _ in block}
-        self.search.skipped |= {self.commits.index(commit) for commit in set(asked) - known}
+    def skip(self, commits: Collection[str]) -> None:
+        """Launch no longer what a round was asked for in vain, or the next rounds might all be the same."""
+        self.search.skipped |= {self.commits.index(commit) for commit in commits}
 
     def bisected(self, environment: Environment = HERE) -> Iterator[Bisected]:
         """Yield the certain steps, then the probable ones, as those of an environment."""
@@ -281,11 +280,25 @@ def run_searches(
         if not measure(commits, tuple(case for case, some in asked.items() if some), place):
             return
         launched = read_launches((), [place])
-        added = [one.add(launched.get((one.case, environment), CommitLaunches())) for one in searches]
+        of_each = {case: launched.get((case, environment), CommitLaunches()) for case in asked}
+        added = [one.add(of_each[one.case]) for one in searches]
         if not any(added):  # the next round would be the same
             return
         for one in searches:
-            one.skip({*commits} & asked[one.case])
+            known = {commit for block in of_each[one.case].blocks for commit, _ in block}
+            one.skip({*commits} & asked[one.case] - known)
+
+
+def each_once(steps: Iterable[Bisected]) -> list[Bisected]:
+    """Return each step of a case once, the certain one of several.
+
+    A case has a series for each separate result, and the search of each finds the same steps.
+    """
+    found: dict[object, Bisected] = {}
+    for step in steps:
+        if step.is_certain or (step.case, step.environment, step.left) not in found:
+            found[step.case, step.environment, step.left] = step
+    return list(found.values())
 
 
 def _choose_commits(wanted: Collection[str], searches: Sequence[CommitSearch], most_commits: int | None) -> list[str]:

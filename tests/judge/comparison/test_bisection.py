@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,10 +18,11 @@ from pyopbench.judge.comparison.bisection import (
     CommitLaunches,
     CommitSearch,
     _choose_commits,
+    each_once,
     read_launches,
     run_searches,
 )
-from pyopbench.judge.comparison.changes import FoundChange, Rerun
+from pyopbench.judge.comparison.changes import Bisected, FoundChange, Rerun
 from pyopbench.model.side import HERE, Environment
 from pyopbench.stats.step_search import StepSearch
 from pyopbench.store import run_sides
@@ -149,7 +151,8 @@ def test_between_two_suspicions_a_commit_that_is_wanted_is_used(tmp_path: Path) 
     assert [one.left for one in search.bisected() if one.is_certain] == [(COMMITS[4],)]
 
 
-def test_what_is_asked_for_in_vain_is_not_asked_for_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failed", [set(), {COMMITS[8]}])
+def test_what_is_asked_for_in_vain_is_not_asked_for_again(tmp_path: Path, failed: set[str]) -> None:
     """A commit that has launches already and that cannot be launched any more, while others can."""
     search = search_of([(0, 0.0), (8, 0.11)], ends=(0, 8))
     rounds = []
@@ -160,13 +163,31 @@ def test_what_is_asked_for_in_vain_is_not_asked_for_again(tmp_path: Path) -> Non
 
     def read(_: object, folders: Sequence[Path]) -> dict[object, CommitLaunches]:
         able = [one for one in rounds[-1] if one != COMMITS[8]]
-        return {("case", HERE): CommitLaunches([[(one, 0.0) for one in able]] * 2, {COMMITS[8]})}
+        return {("case", HERE): CommitLaunches([[(one, 0.0) for one in able]] * 2, failed)}
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(bisection, "read_launches", read)
         run_searches([search], HERE, tmp_path, measure)
     assert len(rounds) < 12
     assert all(COMMITS[8] not in one for one in rounds[1:])
+
+
+def test_a_commit_at_which_the_case_fails_has_failed(tmp_path: Path) -> None:
+    folder = write_revisions(tmp_path, {}, {}, {}, keys=[KEYS[0]])
+    side = run_sides.read(folder)[1]
+    skips = [stored.failure(KEYS[0], launch=None)]
+    write_run(side.folder, [], launches=1, skips=skips, revision=run_sides.stored_in_run(side.revision))
+    launched = read_launches((), [folder])[KEYS[0], HERE]
+    assert launched.failed == {side.revision.commit}
+
+
+def test_of_the_same_step_of_several_series_the_certain_one_is_listed() -> None:
+    certain, probable = (
+        Bisected("case", COMMITS[0], COMMITS[8], (COMMITS[4],), (), 1.1, is_certain=one) for one in (True, False)
+    )
+    other = replace(probable, environment="TensorFlow 2.16.2")
+    for steps in itertools.permutations((certain, probable, other)):
+        assert set(each_once(steps)) == {certain, other}
 
 
 def test_of_very_many_launched_commits_some_are_used() -> None:

@@ -13,6 +13,7 @@ from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.changes import Rerun, read_confirmation, rerun_of, together
 from pyopbench.judge.comparison.series import moment_of, series_of
 from pyopbench.model.case import Case
+from pyopbench.model.side import Environment
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 
@@ -97,6 +98,24 @@ def test_a_confirmation_has_the_verdict_of_every_case(tmp_path):
     assert found.outcomes[KEYS[3]].outcome == "slower"
     assert found.outcomes[KEYS[3]].ratio == pytest.approx(1.2, rel=0.01)
     assert {one.outcome for key, one in found.outcomes.items() if key != KEYS[3]} == {"equivalent"}
+
+
+def test_a_confirmation_is_of_its_environment(tmp_path):
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
+    found = read_confirmation(folder, 0.03)
+    assert found is not None
+    asked = Rerun("pyopbench", "tf", "2.16.2", "2.21.0", ("double",), (KEYS[3],))
+    assert found.answers(asked)
+    assert not found.answers(replace(asked, environment=Environment(packages=("numpy==1.26.4",))))
+    elsewhere = replace(found, environment=Environment(python="3.12"))
+    assert not elsewhere.answers(asked)
+
+
+def test_the_environment_is_in_the_command():
+    where = Environment("2.16.2", ("numpy==1.26.4", "scipy==1.13.1"), "3.12")
+    words = dict(itertools.pairwise(replace(rerun(KEYS[3]), environment=where).command))
+    assert (words["--tf"], words["--with"], words["--python"]) == ("2.16.2", "numpy==1.26.4,scipy==1.13.1", "3.12")
+    assert rerun(KEYS[3]).folder != replace(rerun(KEYS[3]), environment=where).folder
 
 
 def test_a_folder_of_something_else_is_no_confirmation(tmp_path):
