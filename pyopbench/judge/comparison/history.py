@@ -314,6 +314,9 @@ class History:
         """Return how many changes have which status."""
         counts = {status: len(self.with_status(status)) for status in STATUSES}
         told = [f"{many:,} {STATUS_TEXTS[status]}" for status, many in counts.items() if many]
+        if not told and self.bisected:
+            steps = formatting.count(len(self.bisected), "step")
+            return f"No change was suspected; the search for commits found {steps}."
         if not told:
             return "No change was found."
         return f"{formatting.count(len(self.changes), 'change')}: {formatting.listing(told)}."

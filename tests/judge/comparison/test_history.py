@@ -16,7 +16,7 @@ import sharded
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import cases, write_run, write_versions
-from pyopbench.judge.comparison.changes import FoundChange, Outcome, Rerun, read_confirmation
+from pyopbench.judge.comparison.changes import Bisected, FoundChange, Outcome, Rerun, read_confirmation
 from pyopbench.judge.comparison.history import (
     OTHER_VALUES,
     AnchorChanged,
@@ -337,6 +337,8 @@ def test_how_many_changes_there_are_is_one_sentence(tmp_path):
     assert found.title() == "6 series over 14 commits"
     assert found.summary() == "1 change: 1 suspected."
     assert replace(found, changes=()).summary() == "No change was found."
+    step = Bisected("case", commit(0), commit(8), (commit(4),), (), 1.1, is_certain=True)
+    assert replace(found, changes=(), bisected=(step,)).summary() != replace(found, changes=()).summary()
     assert found.alarm_text().split(". ")[1] == ("Expect about 0.06 false alarms: 1% of 6 series")
     assert {one.series.measure_text().split(" ")[0] for one in found.traced} == {"time"}
     assert found.moments[0].label == commit(0)[:10]
