@@ -21,7 +21,7 @@ from pyopbench.engine.git import keep_in_use
 from pyopbench.engine.interim_analyses import AnalyseTogether, InterimAnalyses, InterimTimes
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.next_step import NextStep, rounds_of
-from pyopbench.engine.remaining_work import Analyse, RemainingWork, remaining_work
+from pyopbench.engine.remaining_work import Analyse, RemainingWork, lacking_launches, remaining_work
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
@@ -136,7 +136,8 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
             found = sides.checkouts_of(run)
             tasks = [_task(run, side, options, found.get(side.folder), listener) for side in run.measured]
         with listener.sampling() as tell:
-            together = partial(_analyse_together, run, options, listener) if run.has_several_sides else None
+            most = {side.folder: _most_launches(side) for side in run.measured}
+            together = partial(_analyse_together, run, options, listener, most) if run.has_several_sides else None
             ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
         git.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
@@ -145,27 +146,33 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
-        most = settings.launches if settings.launches < UNLIMITED else None
-        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
+        limit = settings.launches if ended.launches <= settings.launches < UNLIMITED else None
+        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, limit))
     return ended
 
 
 def _task(run: OpenRun, side: OpenSide, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
     settings = stored_run.settings_of(side)
-    look = partial(_analyse, run.alone(side.folder), options, listener, settings.launches)
+    look = partial(_analyse, run.alone(side.folder), options, listener, _most_launches(side))
     return Task(side, settings, look, environments.python_of(side.content.settings.environment), checkout, run.own)
 
 
+def _most_launches(side: OpenSide) -> int:
+    """Return how many launches a side may have, before it is measured on: as asked, and more for short ones."""
+    settings = stored_run.settings_of(side)
+    return settings.launches + max(lacking_launches(side.lines, settings.rounds).values(), default=0)
+
+
 def _analyse_together(
-    run: OpenRun, options: judge.Judging, listener: Listener, launches: int
+    run: OpenRun, options: judge.Judging, listener: Listener, most: Mapping[Path, int], launches: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
     found = diff.interim_comparison(run, options.minimum_effect)
     open_ = dict(found.open)
     if not run.has_revisions:
         for label, side in zip((side.label for side in run.measured_sides), run.measured, strict=True):
-            most = stored_run.settings_of(side).launches
-            open_[side.folder] |= _analyse(run.alone(side.folder), options, listener, most, launches, f"on {label}, ")
+            alone = run.alone(side.folder)
+            open_[side.folder] |= _analyse(alone, options, listener, most[side.folder], launches, f"on {label}, ")
     listener.say(wording.compared_text(launches, found.resolved, found.compared))
     return open_
 

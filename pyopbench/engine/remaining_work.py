@@ -34,6 +34,7 @@ from pyopbench.store.line_types import (
     AnyLine,
     EndedLine,
     GroupLine,
+    LaunchLine,
     LimitsLine,
     LookLine,
     PortLine,
@@ -56,6 +57,7 @@ class RemainingWork:
         planned: ids of all its cases, by group.
         groups: those that are open.
         sampled: launches that have samples of a group.
+        lacking: how many whole launches of a group those lack together that were interrupted.
         failed: ids of cases that have a failure.
         checked: groups that were checked against finite differences.
         checking: which launch checks the groups of an op against them, of those that prepare at the same time.
@@ -88,6 +90,7 @@ class RemainingWork:
     python: Path | None
     checkout: Checkout | None = None
     own: OwnOps = NO_OWN_OPS
+    lacking: Mapping[str, int] = field(default_factory=dict)
     retried: set[str] = field(default_factory=set)
     apart: set[str] = field(default_factory=set)
     checking: dict[str, int] = field(default_factory=dict)
@@ -116,7 +119,9 @@ class RemainingWork:
 
     def needs(self, group: str) -> int:
         """Return how many more launches may sample a group; none where nothing of it is open."""
-        return max(self.settings.launches - len(self.sampled[group]), 0) if self.cases(group) else 0
+        if not self.cases(group):
+            return 0
+        return max(self.settings.launches - len(self.sampled[group]) + self.lacking.get(group, 0), 0)
 
     @property
     def most_needed(self) -> int:
@@ -333,7 +338,32 @@ def remaining_work(
         python=python,
         checkout=checkout,
         own=own,
+        lacking=lacking_launches(lines, settings.rounds),
     )
+
+
+def lacking_launches(lines: Sequence[AnyLine], rounds: int) -> dict[str, int]:
+    """Return by group how many whole launches those lack together that an interruption has ended.
+
+    The launches of a batch take turns, so that all of them are short if it is interrupted early. They are the ones with
+    samples after the last worker was started, if no line says that the measuring ended.
+
+    Args:
+        lines: of the samples of a side, in order.
+        rounds: that a whole launch has.
+    """
+    ends = [place for place, line in enumerate(lines) if isinstance(line, LaunchLine | EndedLine)]
+    if not ends or isinstance(lines[ends[-1]], EndedLine):
+        return {}
+    interrupted = {line.launch for line in lines[ends[-1] :] if isinstance(line, GroupLine) and line.samples}
+    made: Counter[tuple[str, int]] = Counter()
+    for line in lines:
+        if isinstance(line, GroupLine) and line.samples and line.launch in interrupted:
+            made[line.group, line.launch] += len({row[0] for rows in line.samples.values() for row in rows})
+    lacking: dict[str, float] = {}
+    for (group, _), count in made.items():
+        lacking[group] = lacking.get(group, 0.0) + max(1 - count / rounds, 0.0)
+    return {group: int(share) for group, share in lacking.items()}
 
 
 PLANNED = (

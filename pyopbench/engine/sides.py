@@ -146,6 +146,7 @@ def resolve_thresholds(
         raise BadInput(
             "the smallest difference that counts is above the slowdown that this run was begun to fail on",
             received=f"{option_text('minimum_effect', effect)}, and {fail_on!r} in {run.folder / run_sides.FILE}",
+            legal=f"a share of at most {slowdown_of(fail_on, 0.0):g}",
             hint=f"give {option_text('fail_on')} as well",
         )
     slowdown_of(fail_on, effect)

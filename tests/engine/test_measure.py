@@ -909,6 +909,22 @@ def test_a_resumed_run_goes_on_with_what_the_last_look_left_open(folder: Path) -
     assert {case for line in lines_of(folder, "group")[before:] for case in line["samples"]} == set(kept)
 
 
+def test_launches_that_were_interrupted_early_are_made_up_for(folder: Path) -> None:
+    """All of them take turns: each of the three has had a sweep or two of forty rounds."""
+    plan(folder, "well", "well_too", sizes=(1,))
+    steps = interrupt_at(12)
+    chosen = looking(until="end")
+    with pytest.raises(Interrupted):
+        measure.measure_run(open_side(folder), chosen, lambda progress: next(steps), never)
+    before = rounds_of(folder)
+    assert len({launch for launch, _ in before}) == 3
+    ended = measure.measure_run(open_side(folder), chosen, ignore, never)
+    lacks = sum(1 - made / 40 for (_, case), made in before.items() if case == stored.case("well"))
+    assert ended.launches == 3 + int(lacks) > 3
+    assert {made for key, made in rounds_of(folder).items() if key not in before} == {40}
+    assert measure.measure_run(open_side(folder), chosen, ignore, never).launches == ended.launches
+
+
 class Clock:
     """Stands for the module `time`: a minute passes with every request, to prepare or to sample."""
 

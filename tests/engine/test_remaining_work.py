@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pyopbench.store.line_types import PortLine
 
 FIRST, SECOND = stored.case("well"), stored.case("well", size=10)
 OTHER = stored.case("other")
+ENDED = {"kind": "ended", "by": "budget", "looks": 0, "seconds": 1.0, "sampling_seconds": 0.5}
 SETTINGS = Settings(**{name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__})
 
 
@@ -60,6 +62,38 @@ def test_several_passes_are_one_launch(tmp_path: Path) -> None:
     work = work_of(tmp_path / "run", stored.launch_line(3), *passes)
     assert work.sampled[stored.group()] == {3}
     assert work.next_launch == 4
+
+
+def rounds_line(launch: int, cases: list[str], rounds: int, sweep: int = 0) -> dict[str, Any]:
+    rows = {key: [[number, place, 3, 0.5] for number in range(rounds)] for place, key in enumerate(cases)}
+    return {**stored.group_line(launch, cases), "samples": rows, "pass": sweep}
+
+
+@pytest.mark.parametrize(
+    ("made", "more", "needed"),
+    [
+        ((2, 2, 2, 2), (), [3, 4]),  # of ten rounds: the four lack 3.2 launches
+        ((5, 2, 2, 2), (), [2, 4]),
+        ((9, 9, 9, 9), (), [0, 4]),
+        ((2, 2, 2, 2), ("ended",), [0, 4]),
+        ((2, 2, 2, 2), ("launch",), [0, 4]),  # other workers are started only once a batch has ended
+    ],
+)
+def test_short_launches_of_a_run_that_was_interrupted_are_made_up_for(
+    tmp_path: Path, made: tuple[int, ...], more: tuple[str, ...], needed: list[int]
+) -> None:
+    """As many as are asked for take turns, so all of them may have had one of many."""
+    after = {"ended": {**ENDED, "launch": 4}, "launch": stored.launch_line(4)}
+    lines = [
+        *map(stored.launch_line, range(4)),
+        *(rounds_line(launch, [FIRST, OTHER], rounds - 1) for launch, rounds in enumerate(made)),
+        *(rounds_line(launch, [FIRST, OTHER], 1, 1) for launch in range(4)),
+        *(after[name] for name in more),
+    ]
+    stored.write(tmp_path / "run", stored.run([FIRST, OTHER, SECOND]), lines)
+    settings = dataclasses.replace(SETTINGS, launches=4, rounds=10)
+    work = remaining_work(run_folder.open_side(tmp_path / "run"), settings, None)
+    assert [work.needs(stored.group()), work.needs(stored.group(size=10))] == needed
 
 
 def test_preparing_takes_less_for_what_is_left_open(tmp_path: Path) -> None:

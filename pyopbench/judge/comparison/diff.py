@@ -124,6 +124,19 @@ class UnmatchedCase:
                 return f"not measured in {other}"
 
 
+class NoCommonCase(NothingMeasured):
+    """No case has a number on both sides (exit code 3); `unmatched` are those that one of them has."""
+
+    def __init__(self, unmatched: tuple[UnmatchedCase, ...], *, received: str) -> None:
+        self.unmatched = unmatched
+        super().__init__(
+            "nothing to compare: no case has a number on both sides",
+            received=received,
+            legal="results that have cases in common",
+            hint="measure the same ops, variants, sizes and dtypes on both sides",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """All that a comparison has to say.
@@ -198,7 +211,7 @@ def compare_sides(
         correction: what verdicts are corrected for.
 
     Raises:
-        NothingMeasured: no case has a number on both sides.
+        NoCommonCase: no case has a number on both sides.
     """
     (first, none_of_first), (second, none_of_second) = (_measured(side) for side in (sides.first, sides.second))
     small = {**none_of_second, **none_of_first}
@@ -208,12 +221,10 @@ def compare_sides(
         *_unmatched("B", sides.second, sides.first, [case for case in second if case not in first]),
     )
     if not common:
-        raise NothingMeasured(
-            "nothing to compare: no case has a number on both sides",
+        raise NoCommonCase(
+            unmatched,
             received=f"{len(first):,} cases in {sides.first.label}, {len(second):,} in {sides.second.label}"
             + _an_example(unmatched),
-            legal="results that have cases in common",
-            hint="measure the same ops, variants, sizes and dtypes on both sides",
         )
     large = [case for case in common if case not in small]
     bodies = shared_bodies(sides, large) if sides.paired == "block" else {}

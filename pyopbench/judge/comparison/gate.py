@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.bodies import ComparedBody
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, compare_sides
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, NoCommonCase, UnmatchedCase, compare_sides
 from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.verdicts import Correction
@@ -149,10 +149,12 @@ class Gate:
     @property
     def failing(self) -> tuple[tuple[str, UnmatchedCase], ...]:
         """The cases that work in the first revision and fail in another, each with its label."""
+        cases = {label: one.unmatched for label, one in self.comparisons.items()}
+        cases |= {label: one.unmatched for label, one in self.unmatched.items() if isinstance(one, NoCommonCase)}
         return tuple(
             (label, case)
-            for label, one in self.comparisons.items()
-            for case in one.unmatched
+            for label, unmatched in cases.items()
+            for case in unmatched
             if case.side == "A" and case.kind == "failed" and case.status != "unsupported"
         )
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 
 import pairs
 from pyopbench.judge.comparison import gate as wording
-from pyopbench.judge.comparison.diff import compare_sides, interim_comparison
+from pyopbench.judge.comparison.diff import UnmatchedCase, compare_sides, interim_comparison
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
 from pyopbench.model import formatting
+from pyopbench.model.case import Case, Failure
 from pyopbench.store import run_folder, run_sides
+from pyopbench.store.line_types import LostLine
 from pyopbench.store.run_sides import Side, Values
 from revision_runs import DIFFERENT, revision, write_revisions
 
@@ -114,9 +117,20 @@ def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:
     assert _failing(gate, "unsupported").exit_code == 0, "what a revision does not have is none of its failures"
 
 
-def _failing(gate: Gate, status: str) -> Gate:
-    from pyopbench.judge.comparison.diff import UnmatchedCase
+@pytest.mark.parametrize(("status", "code"), [("crashed", 1), ("unsupported", 3)])
+def test_a_revision_in_which_every_case_crashes_fails_even_if_it_is_the_only_one(
+    tmp_path: Path, status: str, code: int
+) -> None:
+    folder = write_revisions(tmp_path, {}, {})
+    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    side = run_folder.open_side(run_sides.read(folder)[1].folder)
+    failures = [Failure(case, status, "no", 0) for case in side.content.cases]
+    side.append(LostLine(launch=0, group=Case.from_id(side.content.cases[0]).group, failures=failures))
+    gate = read_gate(folder, 0.03, 0.05)
+    assert (gate.smallest, gate.exit_code) == (None, code)
 
+
+def _failing(gate: Gate, status: str) -> Gate:
     found = gate.comparisons["r1"]
     case = UnmatchedCase(found.cases[0].key, "A", "failed", status, "no")
     return replace(gate, comparisons={"r1": replace(found, unmatched=(case,))})
