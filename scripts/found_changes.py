@@ -66,9 +66,6 @@ OPTIONS = ("--variant", "py_function_numpy,numpy_function,py_func", "--mode", "n
 COMMITS = 12
 SLOWER, FASTER, CHANGED = 3, 6, 9
 """The commits that change something: a call becomes about 5% slower, then 10% faster, then its result larger by 0.5."""
-BODY_SHARE = 0.46
-"""Share of a call's time that the body takes (2 cores, TensorFlow 2.21): 5% more rounds made a call 2.3% slower. So a
-body with 222 rounds in place of 200 makes it 5% slower, and one with 173 in place of 222 makes it 10% faster."""
 
 
 @dataclass(frozen=True)

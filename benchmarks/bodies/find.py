@@ -18,17 +18,16 @@ BLOCKS = 7
 """Timed blocks of which the median is taken."""
 
 
-def paths(names: Sequence[str] = (), corpus: Path = CORPUS) -> list[Path]:
+def paths(names: Sequence[str] = ()) -> list[Path]:
     """Return the files of bodies, sorted by family and name.
 
     Args:
         names: bodies or families; all if there are none.
-        corpus: the folder of families.
 
     Raises:
         BadInput: a name is neither a body's nor a family's.
     """
-    found = [path for path in sorted(corpus.glob("*/*.py")) if _has_op(path)]
+    found = [path for path in sorted(CORPUS.glob("*/*.py")) if _has_op(path)]
     known = sorted({word for path in found for word in (path.stem, path.parent.name)})
     for name in names:
         if name not in known:
@@ -37,7 +36,7 @@ def paths(names: Sequence[str] = (), corpus: Path = CORPUS) -> list[Path]:
                 "no body and no family of the corpus has this name",
                 received=name,
                 legal=", ".join(sorted({path.parent.name for path in found})) + ", or a body of them",
-                hint=f"did you mean {' or '.join(near)}?" if near else f"see {corpus}",
+                hint=f"did you mean {' or '.join(near)}?" if near else f"see {CORPUS}",
             )
     return [path for path in found if not names or {path.stem, path.parent.name} & set(names)]
 

@@ -124,32 +124,31 @@ class Score:
     labelled: int
 
 
-def score(found: Sequence[int], labels: Mapping[str, Sequence[int]], margin: int = MARGIN) -> Score:
+def score(found: Sequence[int], labels: Mapping[str, Sequence[int]]) -> Score:
     """Return the paper's F1 for one series, and what of it is false or missed.
 
     Args:
         found: first points after changes.
         labels: of each annotator.
-        margin: how far a change may be from its label, in points.
     """
     found = sorted(set(found) - {0})
     marked = sorted({place for places in labels.values() for place in places} - {0})
-    matched = _matched(marked, found, margin)
+    matched = _matched(marked, found)
     precision = (1 + matched) / (1 + len(found))
-    recalls = [(1 + _matched(set(one) - {0}, found, margin)) / (1 + len(set(one) - {0})) for one in labels.values()]
+    recalls = [(1 + _matched(set(one) - {0}, found)) / (1 + len(set(one) - {0})) for one in labels.values()]
     recall = float(np.mean(recalls))
-    missed = sum(len(set(one) - {0}) - _matched(set(one) - {0}, found, margin) for one in labels.values())
+    missed = sum(len(set(one) - {0}) - _matched(set(one) - {0}, found) for one in labels.values())
     labelled = sum(len(set(one) - {0}) for one in labels.values())
     return Score(2 * precision * recall / (precision + recall), len(found), len(found) - matched, missed, labelled)
 
 
-def _matched(labels: Iterable[int], found: Sequence[int], margin: int) -> int:
+def _matched(labels: Iterable[int], found: Sequence[int]) -> int:
     """Return how many labels have a change of their own within the margin; each change is of the nearest label."""
     left = list(found)
     many = 0
     for label in sorted(labels):
         near = min(left, key=lambda place: abs(place - label), default=None)
-        if near is not None and abs(near - label) <= margin:
+        if near is not None and abs(near - label) <= MARGIN:
             left.remove(near)
             many += 1
     return many

@@ -138,18 +138,6 @@ VALUES = _columns(
     ("kind", "text", "`outputs`, `gradients`, `inputs`, `raised` or `unknown`"),
     ("reason", "text", "the first place that differs, or why it is not known, in words"),
 )
-FRAMES = {
-    "RunResult.decisions": DECISIONS,
-    "RunResult.verdicts": VERDICTS,
-    "RunResult.latencies": LATENCIES,
-    "RunResult.failures": FAILURES,
-    "ComparisonResult.verdicts": COMPARED,
-    "ComparisonResult.unmatched": UNMATCHED,
-    "PipelineResult.arrangements": ARRANGEMENTS,
-    "SidesResult.changes": CHANGES,
-    "SidesResult.values": VALUES,
-}
-"""What `docs/api.md` shows, by the property that returns the frame."""
 
 TYPES: dict[str, Any] = {"count": "Int64", "bool": "bool", "text": "string"}
 """Unit -> dtype of pandas, each of which knows what is missing; all others are float64, where missing is NaN."""

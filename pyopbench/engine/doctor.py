@@ -282,7 +282,8 @@ def spread_of(blocks: Sequence[float]) -> tuple[float, float]:
     """
     import numpy as np
 
-    from pyopbench.judge.noise import FAR_DEVIATIONS, NORMAL_MAD
+    from pyopbench.judge.noise import FAR_DEVIATIONS
+    from pyopbench.stats.costs import NORMAL_MAD
 
     median = float(np.median(blocks))
     above = np.asarray(blocks) - median

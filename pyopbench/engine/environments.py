@@ -51,7 +51,6 @@ INSTALLED_GB = 2.8
 """What an environment takes on the disk, about; 2.21 does."""
 UMASK = 0o022
 """What uv makes is not for a group to write to, whatever the umask of the user."""
-LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_NAMED = 3
 """Packages that the name of an environment's folder tells of."""
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly", "tf-nightly-cpu")
@@ -124,7 +123,7 @@ def python_of(environment: Environment) -> Path | None:
     folder = recipe.folder
     cache_folder.private_folder(ENVIRONMENTS, "environments of TensorFlow")
     if not _is_whole(folder):
-        with _alone(folder):
+        with hold_lock(folder.with_name(f"{folder.name}.lock")):
             if not _is_whole(folder):  # somebody else may just have made it
                 _make(recipe)
     _require_private(folder)
@@ -298,7 +297,7 @@ def folder_with_only(package: Path) -> Path:
     digest = hashlib.sha256(str(package.resolve()).encode()).hexdigest()[:12]
     folder = cache_folder.private_folder(ENVIRONMENTS, "environments of TensorFlow") / f"{package.name}-{digest}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    with _alone(folder):
+    with hold_lock(folder.with_name(f"{folder.name}.lock")):
         exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
         if exposed is not None:
             raise cache_folder.refusal(exposed, "environments of TensorFlow")
@@ -406,11 +405,15 @@ def _run(command: Sequence[str], recipe: _Recipe) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a lock, so that two processes do not make the same environment at once."""
-    descriptor = os.open(folder.with_name(f"{folder.name}.lock"), LOCK, 0o600)
+def hold_lock(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold the lock of a file, which is created; it goes with the process.
+
+    Raises:
+        BlockingIOError: `how` has `fcntl.LOCK_NB`, and another process holds it.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, how)
         yield
     finally:
         os.close(descriptor)

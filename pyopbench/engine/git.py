@@ -13,11 +13,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine.environments import folder_with_only
+from pyopbench.engine.environments import folder_with_only, hold_lock
 from pyopbench.model import cache_folder
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
@@ -92,7 +92,6 @@ MOST_KEPT = 20
 """Worktrees of a repository that interrupted runs may leave; the ones that were used last are kept."""
 PRIVATE = 0o077
 """What git makes is for nobody else, whatever the umask of the user: it is run."""
-LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def checkout_of(repository: Path, commit: str) -> Checkout:
@@ -150,16 +149,10 @@ def is_whole(repository: Path, commit: str) -> bool:
 @contextmanager
 def keep_in_use(checkouts: Iterable[Checkout]) -> Iterator[None]:
     """Keep checkouts from being taken away while something runs from them; the lock goes with the process."""
-    descriptors = []
-    try:
+    with ExitStack() as stack:
         for checkout in dict.fromkeys(checkouts):
-            descriptor = os.open(_lock_file(checkout.folder), LOCK, 0o600)
-            descriptors.append(descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            stack.enter_context(hold_lock(_lock_file(checkout.folder), fcntl.LOCK_SH))
         yield
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
 
 
 def give_back(checkouts: Iterable[Checkout]) -> None:
@@ -190,13 +183,9 @@ def _remove(repository: Path, folder: Path) -> None:
 @contextmanager
 def _lock_worktree(folder: Path, how: int) -> Iterator[None]:
     folder.parent.parent.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(_lock_file(folder), LOCK, 0o600)
-    try:
-        fcntl.flock(descriptor, how)
+    with hold_lock(_lock_file(folder), how):
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _lock_file(folder: Path) -> Path:

@@ -20,7 +20,6 @@ from pyopbench.model.case import (
     BRIDGE_BASELINE_SUFFIX,
     CONTROL_SUFFIX,
     EMPTY,
-    NO_GRADIENT,
     Case,
     Failure,
     by_placement,
@@ -453,7 +452,7 @@ def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> 
         cases: ids of all cases that are still measured.
     """
     reasons = {
-        _forward_pass(Case.from_id(failure.case)): failure
+        Case.from_id(failure.case).forward_pass: failure
         for failure in failures
         if failure.status == "unsupported" and Case.from_id(failure.case).direction == "forward"
     }
@@ -463,10 +462,5 @@ def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> 
     return [
         replace(reasons[refused], case=key)
         for key, case in left.items()
-        if case.direction != "forward" and (refused := _forward_pass(case)) in reasons
+        if case.direction != "forward" and (refused := case.forward_pass) in reasons
     ]
-
-
-def _forward_pass(case: Case) -> Case:
-    """Return the forward pass that a case has in it."""
-    return replace(case, direction="forward", gradient=NO_GRADIENT)

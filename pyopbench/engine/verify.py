@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases, require_loaded
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, WorkerLoop
-from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure
+from pyopbench.model.case import DTYPES, GPU, PLACEMENTS, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
@@ -80,17 +80,13 @@ def verify_cases(
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
     """Return cases, those of the CPU first, without larger sizes and forward cases whose values backward checks too."""
-    checked = {_forward(case) for case in cases if case.direction == "backward"}
+    checked = {case.forward_pass for case in cases if case.direction == "backward"}
     return [
         case
         for case in sorted(cases, key=lambda case: PLACEMENTS.index(case.placement))
         if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
         and (case.direction == "backward" or case not in checked)
     ]
-
-
-def _forward(case: Case) -> Case:
-    return replace(case, direction="forward", gradient=NO_GRADIENT)
 
 
 class _Verification(WorkerLoop[Case]):

@@ -23,6 +23,7 @@ from pyopbench.judge.findings import finite
 from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
 from pyopbench.stats import estimate
+from pyopbench.stats.costs import NORMAL_MAD
 from pyopbench.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 FAR_DEVIATIONS = 5.0
 """Robust standard deviations above the median, beyond which a block was disturbed: normal noise gets there by chance in
 one block of three million."""
-NORMAL_MAD = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation, 1 / 0.6745."""
 LEAST_BLOCKS = 8
 """Fewer blocks have no median absolute deviation worth the name."""
 LARGE_STEAL = 0.01

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -159,6 +159,11 @@ class Case:
     def runner(self) -> str:
         """The key, within a group, of what is timed for this case: backward and forward+backward share it."""
         return "/".join((self.variant, self.gradient, *self.mode.split(":")[1:]))
+
+    @property
+    def forward_pass(self) -> Case:
+        """The case that is its forward pass alone."""
+        return replace(self, direction="forward", gradient=NO_GRADIENT)
 
 
 def forward_group(group: str) -> str:

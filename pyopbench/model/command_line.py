@@ -926,17 +926,16 @@ SCAN = (
     LIMITS,
     AS_JSON,
 )
+COMMAND = Option(
+    "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
+)
 RECORD = (
-    Option(
-        "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
-    ),
+    COMMAND,
     out_option("FILE", "The recording. Default: recording-DATE.json."),
     Option("trace", "Also write a trace of all calls, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
 ADVISE = (
-    Option(
-        "command", "The program to run, e.g. -- python train.py.", "-- COMMAND...", is_argument=True, is_repeated=True
-    ),
+    COMMAND,
     out_option("DIR", "Folder for all results; an interrupted one is continued. Default: advice-DATE."),
     Option("steps", "End each run of the program after N elements (batches) of its input.", "N", type=int, least=1),
     Option("seconds", "End each run of the program after this time, e.g. 40s.", "TIME", read=parse_duration),

@@ -61,7 +61,7 @@ from pyopbench.model.extracted_module import (
     place_of_user,
 )
 from pyopbench.model.function_source import free_names, name_of, names_bound, unused_name
-from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, plain_container, source_parts
+from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, joined, plain_container, source_parts
 from pyopbench.model.source_text import Function, Source, read_source
 
 FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
@@ -297,7 +297,7 @@ class Extraction:
         arguments += [[f"{name}=", *value] for name, value in named.items()]
         keywords = [one for one in arguments if "=" in str(one[0]) or str(one[0]).startswith("**")]
         in_order = [*(one for one in arguments if one not in keywords), *keywords]
-        return ["(", *_joined(head), "):\n    return ", *function, "(", *_joined(in_order), ")"]
+        return ["(", *joined(head), "):\n    return ", *function, "(", *joined(in_order), ")"]
 
     def _write_defaults(self, item: Statement, function: types.FunctionType) -> None:
         """Write the defaults of a definition as their current values, unless they are literals."""
@@ -725,10 +725,6 @@ def _all_needs(item: Item) -> list[Statement]:
             found.append(one)
             waiting += needs_of(one)
     return found
-
-
-def _joined(items: Sequence[Parts]) -> Parts:
-    return [part for place, item in enumerate(items) for part in (*([", "] if place else []), *item)]
 
 
 def _span_of_first(source: Source, arguments: ast.arguments) -> tuple[int, int]:

@@ -68,7 +68,7 @@ def seconds_interval(value: float | None, low: float | None, high: float | None)
 
 def ratio(value: float | None) -> str:
     """Format a ratio or a gain: `0.352×`, `6.20×`; beyond `LARGEST_RATIO` either way only that it is."""
-    return MISSING if value is None or math.isnan(value) else f"{_capped(value, LARGEST_RATIO)}×"
+    return MISSING if value is None or math.isnan(value) else f"{_capped(value)}×"
 
 
 def ratio_interval(value: float | None, low: float | None, high: float | None) -> str:
@@ -78,7 +78,7 @@ def ratio_interval(value: float | None, low: float | None, high: float | None) -
     least = 0.0 if low * LARGEST_RATIO < min(high, 1.0) else low
     if least == 0 and is_too_noisy(value, high):
         return TOO_NOISY
-    return f"{ratio(value)} ({'–'.join(_capped(end, LARGEST_RATIO) for end in (least, high))})"
+    return f"{ratio(value)} ({'–'.join(_capped(end) for end in (least, high))})"
 
 
 def saved_at_least(saved: float | None, low: float | None) -> str:
@@ -256,11 +256,11 @@ def shorten(words: str, characters: int, *, in_words: bool = False) -> str:
     return shown.rstrip() + "…"
 
 
-def _capped(value: float, largest: float) -> str:
-    """Format a positive number; beyond `largest`, or below one over it, say that and no digits, which mean nothing."""
-    if math.isfinite(value) and value > largest:
-        return f"> {number(largest)}"
-    return f"< {1 / largest:.15g}" if 0 < value < 1 / largest else number(value)
+def _capped(value: float) -> str:
+    """Format a ratio; beyond `LARGEST_RATIO`, or below one over it, say that and no digits, which mean nothing."""
+    if math.isfinite(value) and value > LARGEST_RATIO:
+        return f"> {number(LARGEST_RATIO)}"
+    return f"< {1 / LARGEST_RATIO:.15g}" if 0 < value < 1 / LARGEST_RATIO else number(value)
 
 
 def _missing(value: float | None) -> bool:

@@ -191,12 +191,12 @@ def unused_name(name: str, taken: Container[str]) -> str:
     return name
 
 
-def import_of(statement: ast.Import | ast.ImportFrom, name: str, module: str | None = None) -> str:
-    """Return the import statement that binds one name of another statement's; `module` is what it is from, if given."""
+def import_of(statement: ast.Import | ast.ImportFrom, name: str) -> str:
+    """Return the import statement that binds one name of another statement's."""
     aliases = [alias for alias in statement.names if name_of(alias) == name]
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import(aliases))
-    return ast.unparse(ast.ImportFrom(module or statement.module, aliases, 0))
+    return ast.unparse(ast.ImportFrom(statement.module, aliases, 0))
 
 
 def with_needs(first: T, needs: Callable[[T], Iterable[T]]) -> list[T]:

@@ -90,7 +90,7 @@ def _parts(value: Any, refer: Refer, around: tuple[int, ...]) -> Parts:
         return _container(value, [_parts(one, refer, inside) for one in value])
     if kind is dict:
         pairs = [[*_parts(key, refer, inside), ": ", *_parts(one, refer, inside)] for key, one in value.items()]
-        return ["{", *_joined(pairs), "}"]
+        return ["{", *joined(pairs), "}"]
     if isinstance(value, np.dtype):
         if value.hasobject or value.names:
             raise NotWritable("a structured dtype")
@@ -106,9 +106,9 @@ def _parts(value: Any, refer: Refer, around: tuple[int, ...]) -> Parts:
         given = [[f"{name}=", *_parts(one, refer, inside)] for name, one in vars(value).items()]
         if not all(name.isidentifier() for name in vars(value)):
             raise NotWritable(f"a {_kind(value)} with names that are not Python identifiers")
-        return [*_referred(NAMESPACE, refer), "(", *_joined(given), ")"]
+        return [*_referred(NAMESPACE, refer), "(", *joined(given), ")"]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        items = _joined([_parts(one, refer, inside) for one in value])
+        items = joined([_parts(one, refer, inside) for one in value])
         return [*_referred(namedtuple, refer), f"({kind.__name__!r}, {list(value._fields)!r})(", *items, ")"]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [one.name for one in dataclasses.fields(value)]
@@ -122,7 +122,7 @@ def _referred(value: Any, refer: Refer) -> Parts:
 
 
 def _container(value: Any, items: Sequence[Parts]) -> Parts:
-    kind, inner = type(value), _joined(items)
+    kind, inner = type(value), joined(items)
     if kind is tuple:
         return ["(", *inner, ",)" if len(items) == 1 else ")"]
     if kind is list:
@@ -131,7 +131,8 @@ def _container(value: Any, items: Sequence[Parts]) -> Parts:
     return literal if kind is set else ["frozenset(", *(literal if items else []), ")"]
 
 
-def _joined(items: Sequence[Parts]) -> Parts:
+def joined(items: Sequence[Parts]) -> Parts:
+    """Return items with a comma between each and the next."""
     return [part for place, item in enumerate(items) for part in (*([", "] if place else []), *item)]
 
 
@@ -171,7 +172,7 @@ def _nested(items: list[Parts], shape: tuple[int, ...]) -> Parts:
     if not shape:
         return items[0]
     step = len(items) // shape[0]
-    return ["[", *_joined([_nested(items[step * row : step * (row + 1)], shape[1:]) for row in range(shape[0])]), "]"]
+    return ["[", *joined([_nested(items[step * row : step * (row + 1)], shape[1:]) for row in range(shape[0])]), "]"]
 
 
 def _numbers(flat: npt.NDArray[Any], refer: Refer) -> list[Parts]:

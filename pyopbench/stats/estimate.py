@@ -326,7 +326,7 @@ class Estimate:
         half = float(special.stdtrit(self.degrees, (1 + level) / 2)) * self.standard_error
         return self.mean - half, self.mean + half
 
-    def next_interval(self, between_runs: float, level: float = LEVEL) -> tuple[float, float]:
+    def next_interval(self, between_runs: float) -> tuple[float, float]:
         """Return the ends of the prediction interval for a single launch at another time; nan without a spread.
 
         One launch differs from the mean by the spread between launches, and the mean is not known exactly. The state of
@@ -338,12 +338,11 @@ class Estimate:
 
         Args:
             between_runs: standard deviation from run to run, on the scale of the mean.
-            level: of the interval.
         """
         if not self.known:
             return math.nan, math.nan
         within = self.moderated * math.sqrt(1 + 1 / self.n)
-        quantiles = special.stdtrit(self.spread_degrees, (1 + level) / 2), special.ndtri((1 + level) / 2)
+        quantiles = special.stdtrit(self.spread_degrees, (1 + LEVEL) / 2), special.ndtri((1 + LEVEL) / 2)
         half = math.hypot(quantiles[0] * within, quantiles[1] * math.hypot(between_runs, math.sqrt(self.shared)))
         return self.mean - half, self.mean + half
 
@@ -361,7 +360,7 @@ class Estimate:
             return True  # nothing costs so much less than nothing
         return self.known and self.interval()[0] <= 0 and self.standard_error > most
 
-    def upper_reach(self, many: int, level: float = LEVEL) -> float:
+    def upper_reach(self, many: int) -> float:
         """Return how far above `mean` the true one can lie, so that all of `many` estimates stay below together.
 
         Each gets the level's root of order `many`, which is exact for estimates that are independent; those that have
@@ -370,11 +369,11 @@ class Estimate:
         J. 41 (1962) 463-501. docs/statistics.md says why it is not the quantile of Dunnett (1955).
 
         Returns:
-            At least 0 for levels of 1/2 or more; infinite if there is no spread to judge by.
+            At least 0; infinite if there is no spread to judge by.
         """
         if not self.known:
             return math.inf
-        return float(special.stdtrit(self.degrees, level ** (1 / many))) * self.standard_error
+        return float(special.stdtrit(self.degrees, LEVEL ** (1 / many))) * self.standard_error
 
     def effect_p(self, delta: float) -> float:
         """Return the smallest a at which the interval of level 1 - a excludes [-delta, delta] or lies inside it.

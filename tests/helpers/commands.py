@@ -45,16 +45,6 @@ def told(what: str, *, received: object = None, legal: object = None, hint: str 
     return f"error: {PyopbenchError(what, received=received, legal=legal, hint=hint)}\n"
 
 
-def json_refused(received: str) -> str:
-    """Return what is printed where JSON is asked for of a run on several versions of TensorFlow."""
-    return told(
-        "a run on several versions has one report per version",
-        received=received,
-        legal="--json with one version, or its folder",
-        hint="leave out --json, then: pyopbench report DIR/tf-VERSION --json",
-    )
-
-
 MEASURING = ("run", "resume", "merge", "pipeline", "certify", "record", "history", "probe", "copies", "placement")
 """Commands that write what `pyopbench check` reads; `report` writes beside what it was given, which may be damaged."""
 BAD_INPUT = 2

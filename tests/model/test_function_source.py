@@ -80,12 +80,6 @@ def test_an_import_of_one_name_leaves_the_others_out(source: str, name: str, exp
     assert import_of(statement, name) == expected
 
 
-def test_a_relative_import_is_written_with_the_module_that_it_is_from() -> None:
-    statement = statement_of("from . import c")
-    assert isinstance(statement, ast.ImportFrom)
-    assert import_of(statement, "c", "a.b") == "from a.b import c"
-
-
 def test_what_is_needed_comes_first_and_once_and_circles_end() -> None:
     needs = {"a": "bc", "b": "d", "c": "db", "d": "a"}
     assert with_needs("a", needs.__getitem__) == ["d", "b", "c", "a"]

@@ -106,23 +106,15 @@ def test_growth_is_that_of_what_calls_keep(monkeypatch: pytest.MonkeyPatch) -> N
     """What each call keeps is seen; what a process takes once, in the middle of it, is not."""
     from pyopbench.worker.probes import bodies
 
-    monkeypatch.setattr(bodies, "GROWTH_CALLS", 50)
     kept: list[int] = []
-    once = bodies.WARM_CALLS + 60
-    monkeypatch.setattr(bodies, "resident_bytes", lambda: sum(kept) + 10**9 * (len(kept) > once))
-    assert bodies.growth(lambda: kept.append(200_000)) == pytest.approx(2e8)
+
+    def calls_that_keep(size: int) -> Callable[[int], None]:
+        return lambda calls: kept.extend([size] * calls)
+
+    monkeypatch.setattr(bodies, "resident_bytes", lambda: sum(kept) + 10**9 * (len(kept) > 260))
+    assert bodies.growth(calls_that_keep(200_000), warm=200, calls=50, turns=3) == pytest.approx(2e8)
     kept.clear()
-    assert bodies.growth(lambda: kept.append(0)) == 0
-
-
-def test_growth_of_pipelines_is_that_of_what_their_calls_keep(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyopbench.worker.probes import pipelines
-
-    kept: list[int] = []
-    monkeypatch.setattr(pipelines, "resident_bytes", lambda: sum(kept))
-    assert pipelines.growth_of_reading(lambda calls: kept.append(200 * calls)) == pytest.approx(200_000)
-    kept.clear()
-    assert pipelines.growth_of_reading(lambda calls: kept.append(0)) == 0
+    assert bodies.growth(calls_that_keep(0), warm=200, calls=50, turns=3) == 0
 
 
 @pytest.mark.measures

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyopbench.model.function_source import defaults_of
+
 
 @dataclass
 class Instead:
@@ -184,10 +186,9 @@ def _bindings_of(function: ast.AST) -> dict[str, list[ast.expr | None]]:
             counted = {"range": one.target, "enumerate": getattr(one.target, "elts", [None])[0]}.get(one.iter.func.id)
             bind(counted, ast.Constant(value=0)) if counted is not None else None
         elif isinstance(one, ast.arguments):
-            positional = [*one.posonlyargs, *one.args]
-            defaults = [None] * (len(positional) - len(one.defaults)) + one.defaults
-            for argument, default in zip((*positional, *one.kwonlyargs), (*defaults, *one.kw_defaults), strict=True):
-                found.setdefault(argument.arg, []).append(default)
+            defaults = defaults_of(one)
+            for argument in (*one.posonlyargs, *one.args, *one.kwonlyargs):
+                found.setdefault(argument.arg, []).append(defaults.get(argument.arg))
     for one in ast.walk(function):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in seen:
             found.setdefault(one.id, []).append(None)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyopbench.ports.porting.observe import OTHER
-from pyopbench.ports.porting.typed import TypedCode
+from pyopbench.ports.porting.typed import TypedCode, joined
 from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
 
@@ -38,10 +38,15 @@ class Given:
         found = self.by_name.get(name)
         return None if isinstance(found, ast.Constant) and found.value is None else found
 
-    def option(self, name: str, as_name: str = "") -> str:
+    def option(self, name: str) -> str:
         """Return `name=value` as it stands; empty for what was not given."""
         found = self.get(name)
-        return "" if found is None else f"{as_name or name}={self.code.write(found)}"
+        return "" if found is None else f"{name}={self.code.write(found)}"
+
+    def reduced(self, function: str, dtype: str) -> str:
+        """Return the call of a reduction of `a`, along `axis` and with `keepdims` where they are given."""
+        text = self.code.tensor(self["a"], dtype)
+        return f"{function}({joined([text, self.option('axis'), self.option('keepdims')])})"
 
     @property
     def dtype(self) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import count
 
 from pyopbench.ports.arrays import STRING
-from pyopbench.ports.porting import batch_check
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.refusal import CannotPort
@@ -141,12 +140,12 @@ def check_file(  # noqa: PLR0913 - what a test is made of
     else:
         statements.append(_backend_values(module, facts.function, given) if on_keras else _values(module, facts, given))
     if old.is_of_one and not arranged:
-        statements.append(batch_check.in_dataset(f"{module}.{facts.function}({given})"))
+        statements.append(_batch_in_dataset(f"{module}.{facts.function}({given})"))
     if facts.differentiable and not arranged:
         statements.append(_gradient_of(module, facts, given))
         if gradient and old.is_of_one:
-            statements.append(batch_check.gradient(gradient))
-            gradient = batch_check.GRADIENT
+            statements.append(_batch_gradient(gradient))
+            gradient = BATCH_GRADIENT
         first = ON_TENSORFLOW if on_keras else ""
         statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
     taken = units.by_name.keys() | units.imports.keys()
@@ -205,7 +204,7 @@ def _require_free(module: str, units: Units) -> None:
 def _examples(inputs: Inputs, old: Old) -> str:
     rng = "    rng = np.random.default_rng(0)\n" if "rng" in _names(inputs.expression) else ""
     if old.is_of_one:
-        return batch_check.examples(EXPRESSION, rng, is_fixed=inputs.is_fixed)
+        return _batch_examples(EXPRESSION, rng, is_fixed=inputs.is_fixed)
     return f'''
 def examples():
     """Return the arguments of several calls."""
@@ -223,7 +222,7 @@ def _names(expression: str) -> set[str]:
 def _call(old: Old, facts: Facts, inputs: Inputs) -> str:
     copy = "tf.constant(np.asarray(one))" if old.is_on_tensors else "np.array(one)[()]"
     if old.is_of_one:
-        return batch_check.old(OLD, _given(facts, inputs, "row"), copy)
+        return _batch_old(OLD, _given(facts, inputs, "row"), copy)
     copy = copy if old.is_on_tensors else f"one if isinstance(one, (list, tuple)) else {copy}"
     array = "np.asarray"
     if _is_of_text(facts):
@@ -489,3 +488,88 @@ ON_TENSORFLOW = """    if keras.backend.backend() != "tensorflow":
         return
 """
 """At the beginning of a test of gradients, which are TensorFlow's."""
+
+
+# What the test of a batched port has in place of that of a port: batches, and the old body for each example of one.
+
+VARY = '''
+def vary(arguments, factor):
+    """Return the arguments of another example: floats times a factor."""
+    arrays = [np.asarray(one) for one in arguments]
+    return [np.asarray(one * factor, one.dtype) if one.dtype.kind == "f" else one for one in arrays]
+'''
+FACTORS = "(1.0, 0.9, 0.8)"
+
+
+def _batch_examples(expression: str, rng: str, *, is_fixed: bool) -> str:
+    """Return the function that makes batches.
+
+    Args:
+        expression: the arguments of single calls, as source.
+        rng: the line that makes a generator, if one is needed.
+        is_fixed: is there but one example of each shape?
+    """
+    several = f"[vary(one, factor) for one in {expression} for factor in {FACTORS}]" if is_fixed else expression
+    vary = f"{VARY}\n" if is_fixed else ""
+    return f'''{vary}
+def examples():
+    """Return the arguments of several calls: batches of two lengths, each of examples of one shape."""
+{rng}    batches = {{}}
+    for arguments in {several}:
+        arrays = [np.asarray(one) for one in arguments]
+        batches.setdefault(str([one.shape for one in arrays]), []).append(arrays)
+    return [
+        [np.stack(one) for one in zip(*batch[:count])]
+        for batch in batches.values()
+        for count in {{min(2, len(batch)), len(batch)}}
+    ]
+'''
+
+
+def _batch_old(function: str, given: str, copy: str) -> str:
+    """Return the function that calls the old body for each example.
+
+    Args:
+        function: its name.
+        given: its arguments, of a list `row`.
+        copy: what it gets of `one`.
+    """
+    return f'''
+def old(arguments):
+    """Return what the old body returns for each example of a batch, as arrays with a leading axis."""
+    rows = [[{copy} for one in row] for row in zip(*arguments)]
+    outputs = zip(*(as_tuple({function}({given})) for row in rows))
+    return tuple(np.stack([np.asarray(one) for one in output]) for output in outputs)
+'''
+
+
+BATCH_GRADIENT = "old_gradient"
+"""The name of what calls the old gradient for each example."""
+
+
+def _batch_gradient(name: str) -> str:
+    """Return the function that calls the old gradient for each example."""
+    return f'''
+def {BATCH_GRADIENT}(arrays, outputs, output_gradients):
+    """Return what the old gradient returns for each example of a batch, with a leading axis."""
+    rows = zip(zip(*arrays), zip(*outputs), zip(*output_gradients))
+    found = zip(*(as_tuple({name}(*map(list, row))) for row in rows))
+    return tuple(np.stack([np.asarray(one) for one in each]) for each in found)
+'''
+
+
+def _batch_in_dataset(call: str) -> str:
+    """Return the test that has `Dataset.map` call a port.
+
+    Args:
+        call: the call, on a list `tensors`.
+    """
+    return f'''
+def test_in_a_dataset():
+    """The port returns what the old body does where `Dataset.map` calls it with batches."""
+    for arguments in examples():
+        dataset = tf.data.Dataset.from_tensor_slices(tuple(arguments)).batch(len(arguments[0]), drop_remainder=True)
+        (found,) = dataset.map(lambda *tensors: {call})
+        for one, other in zip(as_tuple(found), old(arguments)):
+            assert_same(one, other)
+'''

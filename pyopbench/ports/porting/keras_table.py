@@ -88,12 +88,7 @@ for _name, _function in SPECIAL.items():
 def _reduction(name: str, function: str) -> None:
     @_enter(f"np.{name}", "a axis dtype | keepdims")
     def write(given: Given) -> str:
-        return _reduced(given, f"ops.{function}", given.dtype)
-
-
-def _reduced(given: Given, function: str, dtype: str) -> str:
-    text = given.code.tensor(given["a"], dtype)
-    return f"{function}({joined([text, given.option('axis'), given.option('keepdims')])})"
+        return given.reduced(f"ops.{function}", given.dtype)
 
 
 for _name in REDUCTIONS:
@@ -103,26 +98,26 @@ for _name in REDUCTIONS:
 @_enter("np.all np.any", "a axis | keepdims")
 def truth(given: Given) -> str:
     """Return whether all or any are true."""
-    return _reduced(given, f"ops.{given.name.removeprefix('np.')}", "bool")
+    return given.reduced(f"ops.{given.name.removeprefix('np.')}", "bool")
 
 
 @_enter("np.argmax np.argmin np.count_nonzero", "a axis")
 def places(given: Given) -> str:
     """Return places or counts, which are int64 in NumPy."""
-    found = _reduced(given, f"ops.{given.name.removeprefix('np.')}", "")
+    found = given.reduced(f"ops.{given.name.removeprefix('np.')}", "")
     return f'ops.cast({found}, "int64")'
 
 
 @_enter("np.cumsum np.cumprod", "a axis")
 def running(given: Given) -> str:
     """Return running sums or products."""
-    return _reduced(given, f"ops.{given.name.removeprefix('np.')}", given.dtype)
+    return given.reduced(f"ops.{given.name.removeprefix('np.')}", given.dtype)
 
 
 @_enter("np.sort np.argsort", "a axis")
 def ordered(given: Given) -> str:
     """Return elements or their places in ascending order."""
-    text = _reduced(given, f"ops.{given.name.removeprefix('np.')}", "")
+    text = given.reduced(f"ops.{given.name.removeprefix('np.')}", "")
     return text if given.name == "np.sort" else f'ops.cast({text}, "int64")'
 
 

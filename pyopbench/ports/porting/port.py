@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import tensorflow as tf
@@ -17,12 +19,12 @@ from pyopbench.model.extract import Extraction, extract
 from pyopbench.model.extracted_module import extracted_at, load, place_of_user, with_copies
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
+from pyopbench.model.paths import real_path
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
-from pyopbench.model.source_text import read_source
+from pyopbench.model.source_text import Source, read_source
 from pyopbench.ports.arrays import as_given, as_outputs, is_same
 from pyopbench.ports.porting import batches, skeleton
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
-from pyopbench.ports.porting.example_inputs import add_inputs
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
 from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.observe import definition_of
@@ -208,7 +210,7 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tupl
         is_of_one: does it take an example, while the body that was written takes a batch?
     """
     inputs = Extraction(frozen)
-    expression = add_inputs(inputs, target, op)
+    expression = _add_inputs(inputs, target, op)
     # The test has the user's own function, also where the port is written from one that takes arrays.
     add_bodies(op if op.py_function is None else replace(op, numpy=op.py_function), inputs)
     of_test = inputs.module()
@@ -267,3 +269,67 @@ def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tu
     if len(positional) + len(keywords) < count:
         raise CannotPort("the body takes any number of arguments", fix="name them", place=None)
     return [*positional, *keywords]
+
+
+CHECKED_SIZES = 2
+
+
+def _add_inputs(extraction: Extraction, target: Target, op: Op) -> Callable[[], str]:
+    """Add what draws the inputs of a test, and return what returns the list of arguments that it calls the port with.
+
+    Args:
+        extraction: what the test has of the user's files.
+        target: the op.
+        op: the op.
+
+    Raises:
+        CannotExtract: what they need cannot be taken along.
+        CannotPort: it cannot be seen where the inputs come from.
+    """
+    if target.function:
+        given = [_expression(one) for one in target.expressions]
+        return lambda: f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
+    home = _module_of(target)
+    value = _inputs_of(read_source(str(home.__file__)))
+    added = extraction.add_expression(vars(home), str(home.__file__), value)
+    return lambda: _drawn(extraction.expression(added), value, op, is_list=isinstance(home.OP.inputs, list))
+
+
+def _module_of(target: Target) -> ModuleType:
+    """Return the module of an op's file, which is loaded."""
+    if not target.is_file:
+        return sys.modules[target.place]
+    return next(one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == target.place)
+
+
+def _drawn(text: str, value: ast.expr, op: Op, *, is_list: bool) -> str:
+    if op.own is not None and op.own.fixed_sizes:
+        # How a list of examples is written does not matter: `INPUTS`, a comprehension, what a function returns.
+        return text if is_list else f"[{text}]"
+    sizes = ", ".join(map(str, op.quick_sizes[:CHECKED_SIZES]))
+    called = text if isinstance(value, ast.Name | ast.Attribute) else f"({text})"
+    comma = "," if len(op.quick_sizes[:CHECKED_SIZES]) == 1 else ""
+    return f"[{called}(size, np.random.default_rng(seed)) for size in ({sizes}{comma}) for seed in range({SEEDS})]"
+
+
+def _expression(text: str) -> str:
+    """Return an input as a part of a tuple: without what ends a line, and several values in parentheses."""
+    if text.endswith(".npy"):
+        return f"np.load({str(real_path(text))!r})"  # the test is run in any folder
+    tree = ast.parse(text.strip(), mode="eval")
+    is_plain = not (isinstance(tree.body, ast.Tuple) or "#" in text or "\n" in text)
+    return text.strip() if is_plain else ast.unparse(tree)
+
+
+def _inputs_of(source: Source) -> ast.expr:
+    for statement in reversed(source.tree.body):
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call)):
+            continue
+        names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
+        if "OP" in names:
+            named = [keyword.value for keyword in statement.value.keywords if keyword.arg == "inputs"]
+            for value in (*named, *statement.value.args[:1]):
+                return value
+    raise CannotPort(
+        "`OP = OwnOp(inputs=...)` is not written in the file, so the test has no inputs", place=(source.path, 1)
+    )

@@ -13,24 +13,19 @@ EXTREMES = {"max": "tf.reduce_max", "amax": "tf.reduce_max", "min": "tf.reduce_m
 TRUTHS = {"all": "tf.reduce_all", "any": "tf.reduce_any"}
 
 
-def _reduced(given: Given, function: str, dtype: str) -> str:
-    text = given.code.tensor(given["a"], dtype)
-    return f"{function}({joined([text, given.option('axis'), given.option('keepdims')])})"
-
-
 def _sum(name: str, function: str) -> None:
     @written(f"np.{name}", "a axis dtype | keepdims")
     def write(given: Given) -> str | None:
         if given.dtype.startswith("float") and given.code.dtype(given["a"]).startswith("complex"):
             return None  # a variance is real, and a cast of the complex numbers would lose their imaginary parts
-        return _reduced(given, function, given.dtype)
+        return given.reduced(function, given.dtype)
 
 
 def _extreme(name: str, function: str) -> None:
     @written(f"np.{name}", "a axis | keepdims")
     def write(given: Given) -> str | None:
         # A compiled reduction of floats may pass over NaN.
-        return _reduced(given, function, given.dtype) if _is_whole(given) else None
+        return given.reduced(function, given.dtype) if _is_whole(given) else None
 
 
 def _is_whole(given: Given) -> bool:
@@ -40,7 +35,7 @@ def _is_whole(given: Given) -> bool:
 def _truth(name: str, function: str) -> None:
     @written(f"np.{name}", "a axis | keepdims")
     def write(given: Given) -> str:
-        return _reduced(given, function, "bool")
+        return given.reduced(function, "bool")
 
 
 for _name, _function in SUMS.items():
@@ -54,7 +49,7 @@ for _name, _function in TRUTHS.items():
 @written("np.count_nonzero", "a axis | keepdims")
 def count_nonzero(given: Given) -> str:
     """Return how many are not 0."""
-    return _reduced(given, "tf.math.count_nonzero", "")
+    return given.reduced("tf.math.count_nonzero", "")
 
 
 @written("np.argmax np.argmin", "a axis")
@@ -106,7 +101,7 @@ def running(given: Given) -> str:
 @written("scipy.special.logsumexp", "a axis | keepdims")
 def logsumexp(given: Given) -> str:
     """Return the logarithm of the sum of exponentials."""
-    return _reduced(given, "tf.reduce_logsumexp", given.dtype)
+    return given.reduced("tf.reduce_logsumexp", given.dtype)
 
 
 @written("scipy.special.softmax scipy.special.log_softmax", "x axis")

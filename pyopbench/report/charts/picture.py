@@ -23,7 +23,7 @@ LEGEND_COLUMN_PIXELS = 210
 CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 
 
-def picture(spec: Mapping[str, Any], width: int = WIDTH_PIXELS) -> str:
+def picture(spec: Mapping[str, Any]) -> str:
     """Return a chart as SVG.
 
     Vega names what it clips by `clip0`, `clip1`, ..., and counts on from chart to chart of a process. Pages made by
@@ -31,10 +31,10 @@ def picture(spec: Mapping[str, Any], width: int = WIDTH_PIXELS) -> str:
     the picture. The same chart is the same text then, whatever was drawn before.
 
     Args:
-        spec: of Vega-Lite; one of panels is fitted to the width, as a page does.
-        width: in pixels.
+        spec: of Vega-Lite; one of panels is fitted to the width of the picture, as a page does.
     """
-    fitted = _fitted(spec, width) if "usermeta" in spec else {**spec, "config": {**spec.get("config", {}), **THEME}}
+    with_theme = {**spec, "config": {**spec.get("config", {}), **THEME}}
+    fitted = _fitted(spec, WIDTH_PIXELS) if "usermeta" in spec else with_theme
     svg = str(vl_convert.vegalite_to_svg({**fitted, "padding": PADDING}))
     numbers = {name: number for number, name in enumerate(dict.fromkeys(CLIP.findall(svg)))}
     counted = CLIP.sub(lambda name: f"clip{numbers[name[0]]}", svg)

@@ -128,10 +128,6 @@ class Elements:
         pairs = zip(as_tuple(outputs), self.shapes, strict=True)
         return tuple(tf.ensure_shape(tensor, (*leading, *shape)) for tensor, shape in pairs)
 
-    def as_outputs(self, returned: Any) -> tuple[Any, ...]:
-        """Return what a body returned, as arrays of the dtypes of the op."""
-        return tuple(as_array(one, dtype) for one, dtype in zip(as_tuple(returned), self.dtypes, strict=True))
-
     def check(self, numbers: Any, outputs: Iterable[Any]) -> float:
         """Check outputs against those of the body.
 

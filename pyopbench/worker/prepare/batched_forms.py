@@ -72,24 +72,15 @@ class BatchedForm:
     call: Body | None = None
 
 
-def batched_forms(op: Op, batch: int, *, size: int | None = None, dtype: str | None = None) -> tuple[BatchedForm, ...]:
-    """Return every batched form of an op, each checked against a loop over examples.
+def batched_form(op: Op, name: str, batch: int, *, size: int | None = None, dtype: str | None = None) -> BatchedForm:
+    """Return one of the batched forms of an op, checked against a loop over examples.
 
     Args:
         op: built in or a user's own, as from `ops.load.load_op`.
+        name: of the form.
         batch: examples in a batch, from 1.
         size: of an example; the op's smallest by default.
         dtype: of the case; the op's first by default.
-
-    Returns:
-        The forms, the plain loop `numpy_loop` first; those that are not right with their reason.
-    """
-    at = _at(op, size, dtype)
-    return tuple(_check_drawn(op, form, batch, *at) for form in forms_of(op, *at))
-
-
-def batched_form(op: Op, name: str, batch: int, *, size: int | None = None, dtype: str | None = None) -> BatchedForm:
-    """Return one form of those of `batched_forms`, checked.
 
     Raises:
         KeyError: there is none of that name.

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
@@ -217,9 +217,14 @@ MOST_BYTES = 100_000
 
 def memory_growth(subject: Subject) -> Seen:
     """Compare the memory of a process before and after calls: traced, eager, and under tapes nobody asks."""
+    return seen_growth(lambda: subject.elsewhere(grow, subject.variant.name, subject.gradient, peer="memory"))
+
+
+def seen_growth(grow: Callable[[], Mapping[str, float]]) -> Seen:
+    """Judge by how many bytes 1,000 calls let a process grow, for each way of calling; it is called on Linux only."""
     if sys.platform != "linux":
         raise Inapplicable("the memory of the process is read from /proc, which only Linux has")
-    grown = subject.elsewhere(grow, subject.variant.name, subject.gradient, peer="memory")
+    grown = grow()
     figures = {f"bytes_per_1000_calls_{name.replace(' ', '_')}": value for name, value in grown.items()}
     growing = [f"{formatting.byte_count(round(value))} {name}" for name, value in grown.items() if value > MOST_BYTES]
     if growing:
@@ -241,22 +246,34 @@ def grow(variant: str, gradient: str) -> dict[str, float]:
     if "eager" in subject.variant.modes:
         built = subject.build(gradient=NO_GRADIENT)
         ways["eager"] = lambda: built(x)
-    return {name: growth(call) for name, call in ways.items()}
+
+    def calling(call: Callable[[], object]) -> Callable[[int], None]:
+        def several(calls: int) -> None:
+            for _ in range(calls):
+                call()
+
+        return several
+
+    return {name: growth(calling(call), WARM_CALLS, GROWTH_CALLS, GROWTH_TURNS) for name, call in ways.items()}
 
 
-def growth(call: Callable[[], object]) -> float:
+def growth(call: Callable[[int], None], warm: int, calls: int, turns: int) -> float:
     """Return by how many bytes 1,000 calls let the process grow, in the long run.
 
     That is the least of some turns: what a process needs once, it takes in one of them.
+
+    Args:
+        call: makes so many calls.
+        warm: calls before the first turn.
+        calls: of a turn.
+        turns: how many.
     """
-    for _ in range(WARM_CALLS):
-        call()
+    call(warm)
     sizes = [resident_bytes()]
-    for _ in range(GROWTH_TURNS):
-        for _ in range(GROWTH_CALLS):
-            call()
+    for _ in range(turns):
+        call(calls)
         sizes.append(resident_bytes())
-    return float(min(np.diff(sizes))) * 1000 / GROWTH_CALLS
+    return float(min(np.diff(sizes))) * 1000 / calls
 
 
 def resident_bytes() -> int:

@@ -69,12 +69,17 @@ def gradient_twice(subject: Subject) -> Seen:
 REPLICAS = 2
 
 
-def mirrored(subject: Subject) -> Seen:
-    """Compute values and gradients on two logical CPUs, each with an input of its own."""
+def two_replicas() -> tf.distribute.Strategy:
+    """Return a strategy with a replica on each of two logical CPUs."""
     devices = [device.name for device in tf.config.list_logical_devices("CPU")]
     if len(devices) < REPLICAS:
         raise Fails(f"this process has {len(devices)} logical CPU, and was to have {REPLICAS}")
-    strategy = tf.distribute.MirroredStrategy(devices[:REPLICAS])
+    return tf.distribute.MirroredStrategy(devices[:REPLICAS])
+
+
+def mirrored(subject: Subject) -> Seen:
+    """Compute values and gradients on two logical CPUs, each with an input of its own."""
+    strategy = two_replicas()
     function = subject.function()
 
     def scaled(context: Any) -> Any:

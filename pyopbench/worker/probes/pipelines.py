@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,11 +12,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model import formatting
 from pyopbench.model.case import NO_GRADIENT
 from pyopbench.model.failures import describe_error
-from pyopbench.worker.probes.bodies import MOST_BYTES, resident_bytes
-from pyopbench.worker.subject import VALUES, Differs, Fails, Inapplicable, Seen, Subject, load_subject, require_equal
+from pyopbench.worker.probes.bodies import growth, seen_growth
+from pyopbench.worker.probes.gradients import REPLICAS, two_replicas
+from pyopbench.worker.subject import VALUES, Differs, Fails, Seen, Subject, load_subject, require_equal
 
 TIMED_ELEMENTS = 8
 TIMED_TURNS = 5
@@ -135,14 +134,7 @@ PIPELINE_CALLS = 250
 
 def map_memory(subject: Subject) -> Seen:
     """Compare the memory of a process before and after 10,000 calls: of one pipeline, and of many."""
-    if sys.platform != "linux":
-        raise Inapplicable("the memory of the process is read from /proc, which only Linux has")
-    grown = subject.elsewhere(grow_by_reading, subject.variant.name, peer="map_memory")
-    figures = {f"bytes_per_1000_calls_{name.replace(' ', '_')}": value for name, value in grown.items()}
-    growing = [f"{formatting.byte_count(round(value))} {name}" for name, value in grown.items() if value > MOST_BYTES]
-    if growing:
-        raise Fails(f"per 1,000 calls the process grows by {formatting.listing(growing)}")
-    return Seen(f"less than {formatting.byte_count(MOST_BYTES)} per 1,000 calls", figures)
+    return seen_growth(lambda: subject.elsewhere(grow_by_reading, subject.variant.name, peer="map_memory"))
 
 
 def grow_by_reading(variant: str) -> dict[str, float]:
@@ -164,20 +156,8 @@ def grow_by_reading(variant: str) -> dict[str, float]:
         for _ in range(calls):
             next(one)
 
-    return {"in one pipeline": growth_of_reading(of_one), "in many pipelines": growth_of_reading(of_many)}
-
-
-def growth_of_reading(read: Callable[[int], None]) -> float:
-    """Return by how many bytes 1,000 calls let the process grow, in the long run.
-
-    That is the least of some turns: what a process needs once, it takes in one of them.
-    """
-    read(WARM_ELEMENTS)
-    sizes = [resident_bytes()]
-    for _ in range(READ_TURNS):
-        read(READ_CALLS)
-        sizes.append(resident_bytes())
-    return float(min(np.diff(sizes))) * 1000 / READ_CALLS
+    ways = {"in one pipeline": of_one, "in many pipelines": of_many}
+    return {name: growth(read, WARM_ELEMENTS, READ_CALLS, READ_TURNS) for name, read in ways.items()}
 
 
 ORDERED_ELEMENTS, ORDERED_CALLS = 8, 4
@@ -256,15 +236,12 @@ def map_released(subject: Subject) -> Seen:
     return scaling(subject, lambda: time.sleep(CALL_SECONDS))
 
 
-REPLICAS, BATCHES = 2, 3
+BATCHES = 3
 
 
 def mirrored_input(subject: Subject) -> Seen:
     """Map elements that differ, distribute them over two logical CPUs, and see that each replica gets its own."""
-    devices = [device.name for device in tf.config.list_logical_devices("CPU")]
-    if len(devices) < REPLICAS:
-        raise Fails(f"this process has {len(devices)} logical CPU, and was to have {REPLICAS}")
-    strategy = tf.distribute.MirroredStrategy(devices[:REPLICAS])
+    strategy = two_replicas()
     factors = np.arange(1, 1 + REPLICAS * BATCHES, dtype=np.float32)
     inputs = factors[:, None] * np.array(VALUES, np.float32)
     data = tf.data.Dataset.from_tensor_slices(inputs).map(subject.build(gradient=NO_GRADIENT), num_parallel_calls=2)
