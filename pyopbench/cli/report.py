@@ -395,7 +395,6 @@ def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sourc
             out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
-        most = max(judgement.run.settings.launches, ended.launches)  # a resumed run may have more, for short ones
-        say(interim.interim_analysis_of(judgement, ended.launches, most).progress_text())
+        say(interim.interim_analysis_of(judgement, ended.launches, ended.most).progress_text())
         say(sampling_text(ended.sampling_seconds, ended.seconds), err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

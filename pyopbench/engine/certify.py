@@ -371,12 +371,12 @@ def _run(work: Work, name: str, request: plan.Request, of: Trial | MainJob) -> M
     work.tell(work.stage(f"{name}: planning"))
     side = plan.begin(folder, request)
     run = OpenRun(folder, (side,))
-    how, most = judge.Judging(BASELINE, MINIMUM_EFFECT), request.settings.launches
+    how = judge.Judging(BASELINE, MINIMUM_EFFECT)
     ended = measure_run(
         side,
         request.settings,
         lambda step: work.tell(work.stage(f"{name}: {stage_text(step)}")),
-        lambda launches: judge.interim_analysis(run, how, launches, most).open,
+        lambda launches, most: judge.interim_analysis(run, how, launches, most).open,
     )
     stored_run.require_measured(side)
     judgement = judge.judge([run], how)

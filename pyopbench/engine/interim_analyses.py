@@ -11,8 +11,9 @@ from pyopbench.engine.budget import LEAST_LAUNCHES, Budget
 from pyopbench.engine.remaining_work import Analyse, RemainingWork
 from pyopbench.stats.corrections import MOST_ANALYSES
 
-AnalyseTogether: TypeAlias = Callable[[int], Mapping[Path, frozenset[str]]]
-"""Is given how many launches have been sampled in each run, and returns the ids of the cases to measure on, by run."""
+AnalyseTogether: TypeAlias = Callable[[int, int], Mapping[Path, frozenset[str]]]
+"""Is given how many launches have been sampled in each run and how many there may be, and returns the cases to measure
+on, by run."""
 
 MOST_SHARE = 0.2
 """Of the time that is left, that an interim analysis may take at most: it decides how the rest is spent."""
@@ -52,7 +53,8 @@ class InterimAnalyses:
     def _hold_together(self, look: AnalyseTogether) -> None:
         if self._has_time() and all(_is_wanted(work) for work in self._works if work.unfailed()):
             with self._budget.looking():
-                cases = look(min(work.launches for work in self._works))
+                launches = min(work.launches for work in self._works)
+                cases = look(launches, max(work.most_launches for work in self._works))
                 for work in self._works:
                     work.narrow_to(cases[work.folder])
 

@@ -21,7 +21,7 @@ from pyopbench.engine.git import keep_in_use
 from pyopbench.engine.interim_analyses import AnalyseTogether, InterimAnalyses, InterimTimes
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.next_step import NextStep, rounds_of
-from pyopbench.engine.remaining_work import Analyse, RemainingWork, lacking_launches, remaining_work
+from pyopbench.engine.remaining_work import Analyse, RemainingWork, remaining_work
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
@@ -136,8 +136,7 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
             found = sides.checkouts_of(run)
             tasks = [_task(run, side, options, found.get(side.folder), listener) for side in run.measured]
         with listener.sampling() as tell:
-            most = {side.folder: _most_launches(side) for side in run.measured}
-            together = partial(_analyse_together, run, options, listener, most) if run.has_several_sides else None
+            together = partial(_analyse_together, run, options, listener) if run.has_several_sides else None
             ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
         git.give_back(found.values())  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
@@ -146,25 +145,19 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
         return None
     if ended.by == "budget":
         settings = tasks[0].settings
-        limit = settings.launches if ended.launches <= settings.launches < UNLIMITED else None
-        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, limit))
+        most = ended.most if settings.launches < UNLIMITED else None
+        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
     return ended
 
 
 def _task(run: OpenRun, side: OpenSide, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:
     settings = stored_run.settings_of(side)
-    look = partial(_analyse, run.alone(side.folder), options, listener, _most_launches(side))
+    look = partial(_analyse, run.alone(side.folder), options, listener)
     return Task(side, settings, look, environments.python_of(side.content.settings.environment), checkout, run.own)
 
 
-def _most_launches(side: OpenSide) -> int:
-    """Return how many launches a side may have, before it is measured on: as asked, and more for short ones."""
-    settings = stored_run.settings_of(side)
-    return settings.launches + max(lacking_launches(side.lines, settings.rounds).values(), default=0)
-
-
 def _analyse_together(
-    run: OpenRun, options: judge.Judging, listener: Listener, most: Mapping[Path, int], launches: int
+    run: OpenRun, options: judge.Judging, listener: Listener, launches: int, most: int
 ) -> Mapping[Path, frozenset[str]]:
     """Return what is open between sides; of environments what is open on each as well."""
     found = diff.interim_comparison(run, options.minimum_effect)
@@ -172,13 +165,13 @@ def _analyse_together(
     if not run.has_revisions:
         for label, side in zip((side.label for side in run.measured_sides), run.measured, strict=True):
             alone = run.alone(side.folder)
-            open_[side.folder] |= _analyse(alone, options, listener, most[side.folder], launches, f"on {label}, ")
+            open_[side.folder] |= _analyse(alone, options, listener, launches, most, f"on {label}, ")
     listener.say(wording.compared_text(launches, found.resolved, found.compared))
     return open_
 
 
 def _analyse(  # noqa: PLR0913 - each is known where it is made
-    run: OpenRun, options: judge.Judging, listener: Listener, most: int, launches: int, where: str = ""
+    run: OpenRun, options: judge.Judging, listener: Listener, launches: int, most: int, where: str = ""
 ) -> frozenset[str]:
     found = judge.interim_analysis(run, options, launches, most)
     listener.say(f"{where}{found.text()}")
@@ -191,6 +184,7 @@ class RunEnd:
 
     Attributes:
         launches: how many.
+        most: how many there may have been.
         by: `launches` if as many as allowed were made, `budget` if it was spent, and `look` if a look at the data left
             nothing to measure.
         looks: how many were held.
@@ -199,6 +193,7 @@ class RunEnd:
     """
 
     launches: int
+    most: int
     by: Literal["launches", "budget", "look"]
     looks: int = 0
     seconds: float = 0.0
@@ -212,7 +207,7 @@ class Task:
     Attributes:
         side: what is planned of it, and where what is measured goes.
         settings: how to measure.
-        look: says what is left open, after so many launches that have samples.
+        look: says what is left open, after so many launches that have samples, of so many that there may be.
         python: the interpreter of its workers; this one if None.
         checkout: the files of the revision that it is of; None for the working tree.
         own: the own ops of the run, as in the working tree.
@@ -292,7 +287,8 @@ class _Schedule:
             by = "look"
         elif is_open and (work.most_needed or self._is_spent or (not is_stored and work.ended == "budget")):
             by = "budget"
-        ended = RunEnd(work.launches, by, work.looks, self._budget.spent, self._budget.sampling_seconds)
+        spent = self._budget.spent, self._budget.sampling_seconds
+        ended = RunEnd(work.launches, work.most_launches, by, work.looks, *spent)
         if is_stored:
             work.append(
                 EndedLine(

@@ -38,12 +38,14 @@ from pyopbench.store.line_types import (
     LookLine,
     PortLine,
     PreparedLine,
+    ResumedLine,
     WarmUp,
+    WorkersLine,
 )
 from pyopbench.store.run_folder import OpenSide
 
-Analyse = Callable[[int], frozenset[str]]
-"""Is given how many launches have been sampled and returns the ids of the cases to measure on."""
+Analyse = Callable[[int, int], frozenset[str]]
+"""Is given how many launches have been sampled and how many there may be, and returns the cases to measure on."""
 
 
 @dataclass
@@ -56,7 +58,7 @@ class RemainingWork:
         planned: ids of all its cases, by group.
         groups: those that are open.
         sampled: launches that have samples of a group.
-        lacking: how many whole launches of a group those lack together that were interrupted.
+        lacking: how many whole launches of a group those lack together that interruptions have ended.
         failed: ids of cases that have a failure.
         checked: groups that were checked against finite differences.
         checking: which launch checks the groups of an op against them, of those that prepare at the same time.
@@ -126,6 +128,12 @@ class RemainingWork:
     def most_needed(self) -> int:
         """How many more launches any group may have."""
         return max(map(self.needs, self.groups), default=0)
+
+    @property
+    def most_launches(self) -> int:
+        """How many launches may have samples in the end: those that were asked for, and more for short ones."""
+        asked = self.settings.launches + max(self.lacking.values(), default=0)
+        return max(asked, self.launches + self.most_needed)
 
     @property
     def placements(self) -> list[str]:
@@ -259,7 +267,7 @@ class RemainingWork:
 
     def narrow(self, look: Analyse) -> None:
         """Run an interim analysis, store it, and keep only what it leaves open."""
-        self.narrow_to(look(self.launches))
+        self.narrow_to(look(self.launches, self.most_launches))
 
     def narrow_to(self, found: frozenset[str]) -> None:
         """Store an interim analysis, and keep only what it leaves open."""
@@ -313,6 +321,8 @@ def remaining_work(
     """
     side.prepare_to_append()
     run, lines = side.content, side.lines
+    if short := _lacking(lines, settings.rounds):
+        side.append(ResumedLine(launch=max(line.launch for line in lines), lacking=short))
     planned: dict[str, list[str]] = {}
     for case in run.cases:
         planned.setdefault(Case.from_id(case).group, []).append(case)
@@ -337,32 +347,39 @@ def remaining_work(
         python=python,
         checkout=checkout,
         own=own,
-        lacking=lacking_launches(lines, settings.rounds),
+        lacking=sum((Counter(line.lacking) for line in lines if isinstance(line, ResumedLine)), Counter()),
     )
 
 
-def lacking_launches(lines: Sequence[AnyLine], rounds: int) -> dict[str, int]:
-    """Return by group how many whole launches those lack together that an interruption has ended.
+def _lacking(lines: Sequence[AnyLine], rounds: int) -> dict[str, int]:
+    """Return by group how many whole launches those lack together that the last interruption has ended, if any.
 
-    The launches of a batch take turns, so that all of them are short if it is interrupted early. They are the ones with
-    samples after the last worker was started, if no line says that the measuring ended.
+    The workers of a batch take turns, so all launches of a batch that is interrupted early are short. If another worker
+    was started after the last samples of a group, its launches are whole: the batch had ended, or the group was over.
+    So are those of a batch that ended early because others were to tell more, unless the interruption came at once.
 
     Args:
         lines: of the samples of a side, in order.
         rounds: that a whole launch has.
     """
-    ends = [place for place, line in enumerate(lines) if isinstance(line, LaunchLine | EndedLine)]
-    if not ends or isinstance(lines[ends[-1]], EndedLine):
+    ends = (place for place, line in enumerate(lines) if isinstance(line, EndedLine | ResumedLine))
+    began = max(ends, default=-1) + 1
+    batch = max((place for place in range(began, len(lines)) if isinstance(lines[place], WorkersLine)), default=None)
+    if batch is None:
         return {}
-    interrupted = {line.launch for line in lines[ends[-1] :] if isinstance(line, GroupLine) and line.samples}
+    short: set[str] = set()
     made: Counter[tuple[str, int]] = Counter()
-    for line in lines:
-        if isinstance(line, GroupLine) and line.samples and line.launch in interrupted:
+    for line in lines[batch:]:
+        if isinstance(line, LaunchLine):
+            short.clear()
+        elif isinstance(line, GroupLine) and line.samples:
+            short.add(line.group)
             made[line.group, line.launch] += len({row[0] for rows in line.samples.values() for row in rows})
-    lacking: dict[str, float] = {}
+    shares = dict.fromkeys(short, 0.0)
     for (group, _), count in made.items():
-        lacking[group] = lacking.get(group, 0.0) + max(1 - count / rounds, 0.0)
-    return {group: int(share) for group, share in lacking.items()}
+        if group in short:
+            shares[group] += max(1 - count / rounds, 0.0)
+    return {group: int(share) for group, share in shares.items() if share >= 1}
 
 
 PLANNED = (

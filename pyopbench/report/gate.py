@@ -67,7 +67,7 @@ def findings(gate: Gate) -> list[str]:
     many = len(gate.others)
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
-        [gate.broken_text(one) for one in gate.broken],
+        [gate.broken_text(one) for one in gate.unmeasured],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
         [
             wording.body_text(label, body, many)
@@ -224,9 +224,9 @@ def junit(gate: Gate) -> bytes:
                 ET.SubElement(test, "system-out").text = _xml(body.text())
             for case in found.cases:
                 _case_test(suite, case, is_slower=id(case) in slower)
-            for unmatched in (case for label, case in gate.failing if label == one.label):
-                test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(unmatched.key)))
-                ET.SubElement(test, "failure", message=_xml(comparison.failing_text(unmatched)))
+        for unmatched in (case for label, case in gate.failing if label == one.label):
+            test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(unmatched.key)))
+            ET.SubElement(test, "failure", message=_xml(comparison.failing_text(unmatched)))
         _count(suite)
     text: str = ET.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
@@ -234,7 +234,7 @@ def junit(gate: Gate) -> bytes:
 
 def _values_test(suite: ET.Element, gate: Gate, version: Side) -> None:
     test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
-    if version in gate.broken:
+    if version in gate.unmeasured:
         ET.SubElement(test, "error", message=_xml(gate.broken_text(version)))
         return
     for one in (one for one in version.values.differences if one.kind in CHANGED):

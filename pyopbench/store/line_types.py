@@ -273,6 +273,12 @@ class Bandwidth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     triad: Positive
 
 
+class ResumedLine(Line, frozen=True, kw_only=True, tag="resumed"):
+    """A run that was interrupted is measured on: so many whole launches of a group do its short ones lack together."""
+
+    lacking: dict[str, AtLeastOne]
+
+
 class LimitsLine(Line, frozen=True, kw_only=True, tag="limits"):
     """What the machine can do at most: bytes per second, and operations per second by dtype; or why it is not known."""
 
@@ -291,7 +297,16 @@ class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
 
 
 AnyLine: TypeAlias = (
-    LaunchLine | PreparedLine | PortLine | WorkersLine | GroupLine | LostLine | LookLine | LimitsLine | EndedLine
+    LaunchLine
+    | PreparedLine
+    | PortLine
+    | WorkersLine
+    | GroupLine
+    | LostLine
+    | LookLine
+    | ResumedLine
+    | LimitsLine
+    | EndedLine
 )
 FAILING = (PreparedLine, GroupLine, LostLine)
 """Lines that say which cases failed."""

@@ -352,7 +352,7 @@ def test_a_spent_budget_is_told(
         (task,) = tasks
         # Two launches and no more, whatever time is left.
         whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, until="end"))], tell)
-        return [MeasuringEnded(2, "budget")]
+        return [MeasuringEnded(2, 5, "budget")]
 
     monkeypatch.setattr(measure, "measure_runs", measure_and_spend)
     ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")

@@ -28,6 +28,7 @@ class Work:
     def __init__(self, name: str, launches: int = 4, looks: int = 0, *, until: str = "decided", cases: int = 3) -> None:
         self.folder, self.launches, self.looks, self._cases = Path(name), launches, looks, cases
         self.settings = SimpleNamespace(until=until)
+        self.most_launches = 8
         self.is_in_pipeline = False
         self.narrowed: list[Any] = []
 
@@ -35,14 +36,14 @@ class Work:
         return range(self._cases)
 
     def narrow(self, look: Any) -> None:
-        self.narrowed.append(look(self.launches))
+        self.narrowed.append(look(self.launches, self.most_launches))
 
     def narrow_to(self, cases: Any) -> None:
         self.narrowed.append(cases)
 
 
-def of_one(launches: int) -> frozenset[str]:
-    return frozenset({f"open after {launches}"})
+def of_one(launches: int, most: int) -> frozenset[str]:
+    return frozenset({f"open after {launches} of {most}"})
 
 
 def hold(whole: Budget, *works: Work, together: Any = None) -> list[list[Any]]:
@@ -63,19 +64,19 @@ def hold(whole: Budget, *works: Work, together: Any = None) -> list[list[Any]]:
 )
 def test_each_run_is_looked_at_where_that_tells_something(work: Work, is_held: bool) -> None:
     other = Work("b")
-    expected = [of_one(work.launches)] if is_held else []
-    assert hold(Budget(None, 0.0), work, other) == [expected, [of_one(4)]]
+    expected = [of_one(work.launches, 8)] if is_held else []
+    assert hold(Budget(None, 0.0), work, other) == [expected, [of_one(4, 8)]]
 
 
 def test_only_the_runs_that_are_named_are_looked_at() -> None:
     works = [Work("a"), Work("b")]
     looks = InterimAnalyses(works, {one.folder: of_one for one in works}, None, Budget(None, 0.0))  # type: ignore[arg-type]
     looks.hold(works[1:])  # type: ignore[arg-type]
-    assert [one.narrowed for one in works] == [[], [of_one(4)]]
+    assert [one.narrowed for one in works] == [[], [of_one(4, 8)]]
 
 
-def of_all(launches: int) -> dict[Path, frozenset[str]]:
-    return {Path("a"): frozenset({"a's"}), Path("b"): frozenset({f"b's after {launches}"})}
+def of_all(launches: int, most: int) -> dict[Path, frozenset[str]]:
+    return {Path("a"): frozenset({"a's"}), Path("b"): frozenset({f"b's after {launches} of {most}"})}
 
 
 @pytest.mark.parametrize("together", [None, of_all])
@@ -93,9 +94,9 @@ def test_a_look_takes_no_large_share_of_the_time_that_is_left(clock: Now, togeth
 def test_what_a_look_takes_is_noted(clock: Now, together: Any) -> None:
     whole, work = Budget(60.0, clock.seconds), Work("a")
 
-    def slow(launches: int) -> Any:
+    def slow(launches: int, most: int) -> Any:
         clock.seconds += 7.0
-        return (together or of_one)(launches)
+        return (together or of_one)(launches, most)
 
     InterimAnalyses([work], {work.folder: slow}, together and slow, whole).hold([work])  # type: ignore[arg-type, list-item]
     assert whole.look_seconds == 7.0
@@ -103,7 +104,7 @@ def test_what_a_look_takes_is_noted(clock: Now, together: Any) -> None:
 
 def test_runs_are_looked_at_together_by_the_launches_that_all_have() -> None:
     found = hold(Budget(None, 0.0), Work("a", launches=5), Work("b", launches=3), together=of_all)
-    assert found == [[frozenset({"a's"})], [frozenset({"b's after 3"})]]
+    assert found == [[frozenset({"a's"})], [frozenset({"b's after 3 of 8"})]]
 
 
 def test_runs_are_looked_at_together_or_not_at_all() -> None:
@@ -113,7 +114,7 @@ def test_runs_are_looked_at_together_or_not_at_all() -> None:
 
 def test_a_run_of_which_all_has_failed_keeps_none_from_being_looked_at() -> None:
     found = hold(Budget(None, 0.0), Work("a"), Work("b", looks=WITHIN_RUN, cases=0), together=of_all)
-    assert found == [[frozenset({"a's"})], [frozenset({"b's after 4"})]]
+    assert found == [[frozenset({"a's"})], [frozenset({"b's after 4 of 8"})]]
 
 
 @pytest.mark.parametrize(("first", "most"), [(18, 960), (18, 5760), (36, 2880), (4, 40), (18, 18)])

@@ -129,7 +129,7 @@ def test_looks_and_the_end_of_the_budget_are_told(
     whole = measure.measure_runs
 
     def spend(tasks: Any, tell: Tell, look: Any = None) -> Any:
-        tasks[0].look(2)
+        tasks[0].look(2, 2)
         return [replace(ended, by="budget") for ended in whole(tasks, tell, look)]
 
     monkeypatch.setattr(measure, "measure_runs", spend)
@@ -185,7 +185,7 @@ def ignore(progress: Progress) -> None:
     pass
 
 
-def never(launches: int) -> frozenset[str]:
+def never(launches: int, most: int) -> frozenset[str]:
     """A look that is not to be taken."""
     raise AssertionError(launches)
 
@@ -818,7 +818,7 @@ class Looks:
         self.left = iter(map(frozenset, left))
         self.asked: list[int] = []
 
-    def __call__(self, launches: int) -> frozenset[str]:
+    def __call__(self, launches: int, most: int) -> frozenset[str]:
         self.asked.append(launches)
         return next(self.left)
 
@@ -918,6 +918,10 @@ def test_launches_that_were_interrupted_early_are_made_up_for(folder: Path) -> N
         measure.measure_run(open_side(folder), chosen, lambda progress: next(steps), never)
     before = rounds_of(folder)
     assert len({launch for launch, _ in before}) == 3
+    steps = interrupt_at(0)  # once more, before anything is sampled
+    with pytest.raises(Interrupted):
+        measure.measure_run(open_side(folder), chosen, lambda progress: next(steps), never)
+    assert rounds_of(folder) == before
     ended = measure.measure_run(open_side(folder), chosen, ignore, never)
     lacks = sum(1 - made / 40 for (_, case), made in before.items() if case == stored.case("well"))
     assert ended.launches == 3 + int(lacks) > 3
@@ -966,7 +970,7 @@ def test_versions_take_short_turns_until_the_budget_is_used(tmp_path: Path, cloc
         chosen = settings(launches=10**6, rounds=10**6, first_rounds=12, group_seconds=60.0, budget_seconds=6000.0)
         tasks.append(measure.Task(open_side(tmp_path / name), chosen, never))
     ended = measure.measure_runs(
-        tasks, ignore, lambda launches: {task.side.folder: frozenset(of("well", sizes=(1,))) for task in tasks}
+        tasks, ignore, lambda launches, most: {task.side.folder: frozenset(of("well", sizes=(1,))) for task in tasks}
     )
     assert {one.by for one in ended} == {"budget"}
     assert 5000.0 <= clock.seconds <= 6000.0
@@ -986,7 +990,7 @@ def test_one_pair_at_a_time_leaves_most_of_the_budget_to_others(
         chosen = settings(launches=10**6, rounds=10**6, group_seconds=60.0, budget_seconds=6000.0)
         tasks.append(measure.Task(open_side(tmp_path / name), chosen, never))
     measure.measure_runs(
-        tasks, ignore, lambda launches: {task.side.folder: frozenset(of("well", sizes=(1,))) for task in tasks}
+        tasks, ignore, lambda launches, most: {task.side.folder: frozenset(of("well", sizes=(1,))) for task in tasks}
     )
     first = [line for line in lines_of(tasks[0].side.folder, "group") if line["launch"] == 0]
     assert len(first) * 120.0 < 1000.0

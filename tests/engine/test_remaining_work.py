@@ -19,6 +19,14 @@ from pyopbench.store.line_types import PortLine
 
 FIRST, SECOND = stored.case("well"), stored.case("well", size=10)
 OTHER = stored.case("other")
+WORKERS: dict[str, Any] = {
+    "kind": "workers",
+    "at_once": 4,
+    "limited_by": "",
+    "worker_bytes": None,
+    "available_bytes": None,
+    "seconds": 1.0,
+}
 ENDED = {"kind": "ended", "by": "budget", "looks": 0, "seconds": 1.0, "sampling_seconds": 0.5}
 SETTINGS = Settings(**{name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__})
 
@@ -76,24 +84,34 @@ def rounds_line(launch: int, cases: list[str], rounds: int, sweep: int = 0) -> d
         ((5, 2, 2, 2), (), [2, 4]),
         ((9, 9, 9, 9), (), [0, 4]),
         ((2, 2, 2, 2), ("ended",), [0, 4]),
-        ((2, 2, 2, 2), ("launch",), [0, 4]),  # other workers are started only once a batch has ended
+        ((2, 2, 2, 2), ("launch",), [0, 4]),  # the next batch is being prepared, so this one has ended
+        ((2, 2, 2, 2), ("resumed",), [5, 4]),  # it lacked five once before
+        ((2, 2, 2, 2), ("resumed", "launch"), [5, 4]),
+        ((2, 2, 2, 2), ("launch", "sweep"), [3, 4]),  # that worker has taken the place of one that was lost
     ],
 )
 def test_short_launches_of_a_run_that_was_interrupted_are_made_up_for(
     tmp_path: Path, made: tuple[int, ...], more: tuple[str, ...], needed: list[int]
 ) -> None:
     """As many as are asked for take turns, so all of them may have had one of many."""
-    after = {"ended": {**ENDED, "launch": 4}, "launch": stored.launch_line(4)}
+    after = {
+        "ended": {**ENDED, "launch": 4},
+        "launch": stored.launch_line(4),
+        "resumed": {"kind": "resumed", "launch": 3, "lacking": {stored.group(): 5}},
+        "sweep": rounds_line(3, [FIRST, OTHER], 1, 2),
+    }
     lines = [
         *map(stored.launch_line, range(4)),
+        {**WORKERS, "launch": 0, "launches": [0, 1, 2, 3]},
         *(rounds_line(launch, [FIRST, OTHER], rounds - 1) for launch, rounds in enumerate(made)),
         *(rounds_line(launch, [FIRST, OTHER], 1, 1) for launch in range(4)),
         *(after[name] for name in more),
     ]
     stored.write(tmp_path / "run", stored.run([FIRST, OTHER, SECOND]), lines)
     settings = dataclasses.replace(SETTINGS, launches=4, rounds=10)
-    work = remaining_work(run_folder.open_side(tmp_path / "run"), settings, None)
-    assert [work.needs(stored.group()), work.needs(stored.group(size=10))] == needed
+    for _ in range(2):  # what one resume has found out, the next one finds
+        work = remaining_work(run_folder.open_side(tmp_path / "run"), settings, None)
+        assert [work.needs(stored.group()), work.needs(stored.group(size=10))] == needed
 
 
 def test_preparing_takes_less_for_what_is_left_open(tmp_path: Path) -> None:
@@ -120,7 +138,7 @@ def test_what_was_checked_against_finite_differences_need_not_be_again(tmp_path:
 def test_a_look_leaves_what_is_open_with_what_is_timed_in_the_same_pass_and_is_kept(tmp_path: Path) -> None:
     work = work_of(tmp_path / "run", stored.launch_line(0), stored.group_line(0, [FIRST, OTHER]))
     asked: list[int] = []
-    work.narrow(lambda launches: asked.append(launches) or frozenset([OTHER]))  # type: ignore[func-returns-value]
+    work.narrow(lambda launches, most: asked.append(launches) or frozenset([OTHER]))  # type: ignore[func-returns-value]
     assert asked == [1]
     assert work.groups == {stored.group(): [OTHER]}
     again = remaining_work(run_folder.open_side(tmp_path / "run"), SETTINGS, None)

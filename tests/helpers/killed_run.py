@@ -26,7 +26,7 @@ def append_and_tell(side: OpenSide, line: AnyLine) -> None:
     os.write(1, f"{line.__struct_config__.tag} {line.launch} {what}\n".encode())
 
 
-def never(launches: int) -> frozenset[str]:
+def never(launches: int, most: int) -> frozenset[str]:
     raise AssertionError(launches)
 
 

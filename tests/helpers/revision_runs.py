@@ -9,7 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 import pairs
-from pyopbench.store import run_sides
+from pyopbench.model.case import Case, Failure
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.line_types import LostLine
 from pyopbench.store.run_sides import Revision, Side, ValueDifference, Values
 
 DIFFERENT = ValueDifference("double", 10, "float32", "outputs", "output 0 differs at index [3]")
@@ -76,4 +78,14 @@ def write_revisions(
                 revision=stored_in_run,
             )
     run_sides.write(folder, named)
+    return folder
+
+
+def fail_in_second(folder: Path, status: str) -> Path:
+    """Replace what is stored of the second revision by a failure of every case; return the folder."""
+    place = run_sides.read(folder)[1].folder
+    (place / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    side = run_folder.open_side(place)
+    failures = [Failure(case, status, "no", 0) for case in side.content.cases]
+    side.append(LostLine(launch=0, group=Case.from_id(side.content.cases[0]).group, failures=failures))
     return folder

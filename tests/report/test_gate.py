@@ -110,3 +110,11 @@ def test_what_is_unresolved_is_skipped(tmp_path: Path) -> None:
     gate = read_gate(write_revisions(tmp_path, {}, {CASES[0]: 1.0305}, keys=CASES[:2]), 0.03, 0.05)
     (suite,) = ET.fromstring(report.junit(gate))
     assert [suite.get(name) for name in ("failures", "skipped")] == ["0", "1"]
+
+
+def test_every_case_of_a_revision_in_which_nothing_works_is_a_failure(tmp_path: Path) -> None:
+    folder = revision_runs.fail_in_second(write_revisions(tmp_path, {}, {}, keys=CASES[:2]), "crashed")
+    gate = read_gate(folder, 0.03, 0.05)
+    (suite,) = ET.fromstring(report.junit(gate))
+    assert [suite.get(name) for name in ("failures", "errors")] == ["2", "0"]
+    assert len(report.findings(gate)) == 2, "each is said once"

@@ -97,6 +97,7 @@ def test_what_the_tests_store_fits() -> None:
         GROUP,
         {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(CASES[1], "crashed", 1)]},
         {"kind": "look", "launch": 2, "open": list(CASES)},
+        {"kind": "resumed", "launch": 2, "lacking": {stored.group(): 1}},
         stored.limits_line(0),
         {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.5},
         {

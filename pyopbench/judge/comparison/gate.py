@@ -147,6 +147,12 @@ class Gate:
         return tuple(one for one in self.others if one.label not in self.comparisons)
 
     @property
+    def unmeasured(self) -> tuple[Side, ...]:
+        """The broken revisions of which no case is known to have failed."""
+        failing = {label for label, _ in self.failing}
+        return tuple(one for one in self.broken if one.label not in failing)
+
+    @property
     def failing(self) -> tuple[tuple[str, UnmatchedCase], ...]:
         """The cases that work in the first revision and fail in another, each with its label."""
         cases = {label: one.unmatched for label, one in self.comparisons.items()}
@@ -180,14 +186,14 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing slower and nothing else, 1 one of them, 3 nothing to compare or no case with an interval."""
+        """0 nothing slower and nothing else, 1 one of them, 3 no case with an interval and none that fails."""
         return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
 
     def answer_text(self) -> str:
         """Return what came out, the gravest first, in one line."""
         found = [
             _some(len(self.changed), "input gives different values", "inputs give different values"),
-            _some(len(self.broken), "side cannot be measured", "sides cannot be measured"),
+            _some(len(self.unmeasured), "side cannot be measured", "sides cannot be measured"),
             _some(len(self.failing), "case fails that used to work", "cases fail that used to work"),
             _some(
                 len(self.slower_bodies), f"body is slower by {_fail_on(self)}", f"bodies are slower by {_fail_on(self)}"
@@ -245,7 +251,7 @@ class Gate:
     def reach_text(self) -> str:
         """Return which slowdown would have been found."""
         if self.smallest is None:
-            return "No case has an interval, so nothing can be said."
+            return "No case has an interval, so nothing can be said about times."
         least = formatting.smallest_difference(self.smallest)
         if least == formatting.TOO_NOISY:
             return (

@@ -15,11 +15,9 @@ from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Failure
 from pyopbench.store import run_folder, run_sides
-from pyopbench.store.line_types import LostLine
 from pyopbench.store.run_sides import Side, Values
-from revision_runs import DIFFERENT, revision, write_revisions
+from revision_runs import DIFFERENT, fail_in_second, revision, write_revisions
 
 CASES = pairs.cases()
 SLOWER = {CASES[-1]: 1.08}
@@ -121,13 +119,11 @@ def test_a_case_that_fails_in_a_later_revision_fails(tmp_path: Path) -> None:
 def test_a_revision_in_which_every_case_crashes_fails_even_if_it_is_the_only_one(
     tmp_path: Path, status: str, code: int
 ) -> None:
-    folder = write_revisions(tmp_path, {}, {})
-    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
-    side = run_folder.open_side(run_sides.read(folder)[1].folder)
-    failures = [Failure(case, status, "no", 0) for case in side.content.cases]
-    side.append(LostLine(launch=0, group=Case.from_id(side.content.cases[0]).group, failures=failures))
+    folder = fail_in_second(write_revisions(tmp_path, {}, {}), status)
     gate = read_gate(folder, 0.03, 0.05)
     assert (gate.smallest, gate.exit_code) == (None, code)
+    many = len(run_sides.open_run(folder).measured[1].content.cases)
+    assert (len(gate.failing), len(gate.unmeasured)) == ((many, 0) if code == 1 else (0, 1))
 
 
 def _failing(gate: Gate, status: str) -> Gate:
