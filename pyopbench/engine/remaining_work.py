@@ -58,7 +58,7 @@ class RemainingWork:
         planned: ids of all its cases, by group.
         groups: those that are open.
         sampled: launches that have samples of a group.
-        lacking: how many whole launches of a group those lack together that interruptions have ended.
+        lacking: how many whole launches each group has lost to interruptions.
         failed: ids of cases that have a failure.
         checked: groups that were checked against finite differences.
         checking: which launch checks the groups of an op against them, of those that prepare at the same time.
@@ -352,11 +352,11 @@ def remaining_work(
 
 
 def _lacking(lines: Sequence[AnyLine], rounds: int) -> dict[str, int]:
-    """Return by group how many whole launches those lack together that the last interruption has ended, if any.
+    """Return how many whole launches each group lost to the last interruption; nothing if there was none.
 
     The workers of a batch take turns, so all launches of a batch that is interrupted early are short. If another worker
     was started after the last samples of a group, its launches are whole: the batch had ended, or the group was over.
-    So are those of a batch that ended early because others were to tell more, unless the interruption came at once.
+    A batch that ended early on purpose counts as short only if the next worker had not been started yet.
 
     Args:
         lines: of the samples of a side, in order.

@@ -274,7 +274,7 @@ class Bandwidth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ResumedLine(Line, frozen=True, kw_only=True, tag="resumed"):
-    """A run that was interrupted is measured on: so many whole launches of a group do its short ones lack together."""
+    """An interrupted run is continued; `lacking` is how many whole launches each group lost to the interruption."""
 
     lacking: dict[str, AtLeastOne]
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[str, str, int, str]
 
-
 COLUMNS = ("variant", "threads", "calls/s", "interval", "times callback", "median", "95%", "99%")
 INTRO = (
     "Several threads of one process call the same tf.function at once, as a server does, each with its own inputs; "
