@@ -277,7 +277,7 @@ def lock_share(rates: Sequence[Mapping[str, Any]]) -> LockShare | None:
     by_threads, by_processes = (exp(statistics.mean(one.values())) for one in (threads, processes))
     if by_processes < LEAST_SPEEDUP:
         return LockShare(math.nan, math.nan, math.nan, many, by_threads, by_processes, scaling)
-    found = Estimate.of([_share(exp(threads[one]), by_processes) for one in launches])
+    found = Estimate.of([_share(exp(threads[one]), by_processes) for one in launches]).alone()
     low, high = found.interval()
     return LockShare(_clipped(found.mean), _clipped(low), _clipped(high), many, by_threads, by_processes, scaling)
 
@@ -584,7 +584,7 @@ def _step_alone(frame: pd.DataFrame, step: TrainingStep) -> TrainingStep:
     both = (current - alone).dropna().to_numpy()
     if not len(both):
         return TrainingStep(step.elements, seconds, is_measured=True)
-    shares = Estimate.of(both)
+    shares = Estimate.of(both).alone()
     low, high = (math.nan if math.isnan(end) else exp(end) for end in shares.interval())
     return TrainingStep(step.elements, seconds, is_measured=True, share=(exp(shares.mean), low, high))
 

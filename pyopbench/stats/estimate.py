@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -70,6 +70,9 @@ LARGEST_LOG = 700.0
 TRIMMED = 6
 """One launch in so many is trimmed at each end, so that fewer launches are all kept. One in five or four costs more
 where nothing is wrong and gains little where something is: docs/statistics.md has the figures."""
+TRIMMED_ALONE = 9
+"""From so many launches on they are trimmed where nothing else tells their spread. With six, trimming leaves fewer
+degrees of freedom than five launches have without it, and doubles the slowdown that is found (docs/statistics.md)."""
 DEGREES_PER_PAIR = 2.6
 """Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
 of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
@@ -226,7 +229,8 @@ def exp(log: float) -> float:
 class Estimate:
     """A trimmed mean over launches, usually of logs: a launch that went wrong pulls it no further than its neighbours.
 
-    With fewer than `TRIMMED` launches it is the plain mean and the plain standard deviation.
+    With fewer than `TRIMMED` launches it is the plain mean and the plain standard deviation; with fewer than
+    `TRIMMED_ALONE`, if it is estimated `alone`.
 
     Attributes:
         mean: mean over launches without the `trimmed` lowest and highest; nan if there are none.
@@ -236,6 +240,8 @@ class Estimate:
         usual: the spread that is usual in the run, as a multiple of `scale`, towards which `deviation` is moved.
         scale: the variance between launches that was predicted for this estimate; 1 where none was.
         shared: a variance that all launches have in common, so that more of them do not average it out.
+        is_alone: whether nothing but these launches tells their spread, as after `alone`.
+        launches: one value per launch, where `alone` needs them.
 
     Sources: J. W. Tukey and D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location
     based on a single sample", Sankhya A 25 (1963) 331-352; K. K. Yuen, "The two-sample trimmed t for unequal population
@@ -248,6 +254,8 @@ class Estimate:
     usual: Spread = UNKNOWN
     scale: float = 1.0
     shared: float = 0.0
+    is_alone: bool = False
+    launches: tuple[float, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Estimate:
@@ -256,6 +264,7 @@ class Estimate:
         n = array.size
         if n < TRIMMED:
             return cls(*mean_and_deviation(array.tolist()), n)
+        launches = tuple(array.tolist()) if n < TRIMMED_ALONE else ()
         array.sort()
         # What is no number would be sorted to an end and trimmed away.
         if not (math.isfinite(array[0]) and math.isfinite(array[-1])):
@@ -267,17 +276,27 @@ class Estimate:
         array[:out], array[n - out :] = kept[0], kept[-1]
         off = array - np.add.reduce(array) / n
         winsorized = float(np.add.reduce(off * off) / (n - 1))
-        return cls(mean, math.sqrt(winsorized * n * (n - 1) / (kept.size * (kept.size - 1))), n)
+        deviation = math.sqrt(winsorized * n * (n - 1) / (kept.size * (kept.size - 1)))
+        return cls(mean, deviation, n, launches=launches)
+
+    def alone(self) -> Estimate:
+        """Return the estimate for where nothing but these launches tells their spread: trimmed from more of them on."""
+        mean, deviation = mean_and_deviation(self.launches) if self.launches else (self.mean, self.deviation)
+        return replace(self, mean=mean, deviation=deviation, usual=UNKNOWN, is_alone=True)
+
+    def with_usual(self, usual: Spread) -> Estimate:
+        """Return the estimate with its spread moved towards what is usual, `alone` where that is `UNKNOWN`."""
+        return replace(self, usual=usual) if usual.degrees else self.alone()
 
     @property
     def trimmed(self) -> int:
         """How many launches count at each end only as being there."""
-        return trimmed(self.n)
+        return trimmed(self.n, alone=self.is_alone)
 
     @property
     def own_degrees(self) -> float:
         """The degrees of freedom of `deviation`; 0 or less for fewer than two launches."""
-        return own_degrees(self.n)
+        return own_degrees(self.n, alone=self.is_alone)
 
     @cached_property
     def _relative(self) -> float:
@@ -422,8 +441,7 @@ class Estimate:
 
     def _launches(self, distance: float, spread: float, level: float) -> int | None:
         usual_degrees, upper = self.spread_degrees - self.own_degrees, (1 + level) / 2
-        next_trimmed = (self.n // TRIMMED + 1) * TRIMMED
-        fewest_degrees = min(own_degrees(self.n), own_degrees(next_trimmed)) + usual_degrees
+        fewest_degrees = min(self.own_degrees, own_degrees(self._next_trimmed(), alone=self.is_alone)) + usual_degrees
         # No quantile is below that of the normal distribution, nor above that of the fewest degrees of freedom.
         least, most = float(special.ndtri(upper)), float(special.stdtrit(fewest_degrees, upper))
 
@@ -431,26 +449,32 @@ class Estimate:
             error = math.sqrt(spread**2 / n + self.shared)
             if least * error >= distance or most * error < distance:
                 return most * error < distance
-            return float(special.stdtrit(own_degrees(n) + usual_degrees, upper)) * error < distance
+            return float(special.stdtrit(own_degrees(n, alone=self.is_alone) + usual_degrees, upper)) * error < distance
 
         # Intervals shrink with launches, but for a step back where one more is trimmed: no matter, this is a forecast.
         launches = range(self.n, MOST_LAUNCHES + 1)
         place = bisect_left(launches, 1, key=clears)
         return launches[place] if place < len(launches) else None
 
+    def _next_trimmed(self) -> int:
+        """Return with how many launches one more is trimmed at each end."""
+        if self.is_alone and self.n < TRIMMED_ALONE:
+            return TRIMMED_ALONE
+        return (self.n // TRIMMED + 1) * TRIMMED
+
     def remedy(self, border: float, level: float) -> Remedy:
         """Return what would take the interval clear of `border`: how many launches, as `launches_to_clear`."""
         return MoreLaunches(self.n, self.launches_to_clear(border, level), MOST_LAUNCHES)
 
 
-def trimmed(n: int) -> int:
-    """Return how many of `n` launches are trimmed at each end."""
-    return n // TRIMMED
+def trimmed(n: int, *, alone: bool = False) -> int:
+    """Return how many of `n` launches are trimmed at each end; `alone` as in `Estimate.alone`."""
+    return 0 if alone and n < TRIMMED_ALONE else n // TRIMMED
 
 
-def own_degrees(n: int) -> float:
-    """Return the degrees of freedom of a deviation over `n` launches."""
-    return n - 1 - DEGREES_PER_PAIR * trimmed(n)
+def own_degrees(n: int, *, alone: bool = False) -> float:
+    """Return the degrees of freedom of a deviation over `n` launches; `alone` as in `Estimate.alone`."""
+    return n - 1 - DEGREES_PER_PAIR * trimmed(n, alone=alone)
 
 
 def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
@@ -502,7 +526,10 @@ def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def moderated(estimates: Sequence[Estimate], usual: Spread | None = None) -> list[Estimate]:
-    """Return estimates whose spread is moved towards what is usual, among them where nothing else is known."""
+    """Return estimates whose spread is moved towards what is usual, among them where nothing else is known.
+
+    Where they do not show what is usual, each is estimated `alone`.
+    """
     if usual is None:
         usual = usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
-    return [replace(estimate, usual=usual) for estimate in estimates]
+    return [estimate.with_usual(usual) for estimate in estimates]

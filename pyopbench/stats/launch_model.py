@@ -358,9 +358,8 @@ class LaunchModel:
         """Return the estimate from one value per launch, as `estimate`, where the expected variance is known."""
         if len(set(machines)) > 1:  # what a run is off by is part of what machines differ by
             return over_machines(values, machines, self.usual, variance)
-        found = Estimate.of(values)
         shared = (self.run_effect * port_share) ** 2 / runs
-        return Estimate(found.mean, found.deviation, found.n, self.usual, variance, shared)
+        return replace(Estimate.of(values), scale=variance, shared=shared).with_usual(self.usual)
 
 
 def fit(shares: Sequence[Shares], run_effect: float = RUN_EFFECT) -> LaunchModel:

@@ -152,6 +152,14 @@ def test_one_launch_that_went_wrong_for_all_neither_makes_verdicts_nor_keeps_fro
     assert np.mean([verdict.outcome != "unresolved" for verdict in verdicts]) > 0.9
 
 
+def test_the_page_has_the_power_that_is_simulated_now() -> None:
+    """The quickest of its tables; it was out of date once."""
+    page = simulation_tables.PAGE.read_text(encoding="utf-8")
+    (found,) = simulation_tables.block("power").finditer(page)
+    _, *rows = simulation_tables.TABLES["power"]()
+    assert found["rows"].splitlines() == rows
+
+
 def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []

@@ -70,7 +70,7 @@ def turns(rng: np.random.Generator, state: str, blocks: int, sweeps: int) -> tup
 def estimated(values: Floats, unlike: npt.NDArray[np.bool_]) -> Estimate:
     """Return the estimate over blocks, each the median of its turns that are kept."""
     kept = np.where(unlike.reshape(values.shape), np.nan, values)
-    return Estimate.of(np.nanmedian(kept[~np.isnan(kept).all(axis=1)], axis=1))
+    return Estimate.of(np.nanmedian(kept[~np.isnan(kept).all(axis=1)], axis=1)).alone()
 
 
 @dataclass(frozen=True)

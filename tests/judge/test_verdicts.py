@@ -202,7 +202,7 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
     clear, near, never = verdicts(logs, looks=Analyses(2))
     level = 1 - 0.05 / 6
     for verdict in (clear, near):
-        estimate = statistics.Estimate.of(logs[verdict.case])
+        estimate = statistics.Estimate.of(logs[verdict.case]).alone()
         assert verdict.outcome == "unresolved"
         assert verdict.needed == estimate.launches_to_clear(0.03, level)
         assert isinstance(verdict.reason, AcrossBorder)
@@ -214,10 +214,18 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
 
 
 def test_a_resolved_verdict_needs_what_it_has_and_tells_what_was_trimmed() -> None:
-    values = [0.10, 0.12, 0.11, 0.09, 0.10, 0.11, 0.10, 0.30]
+    values = [0.10, 0.12, 0.11, 0.09, 0.10, 0.11, 0.10, 0.11, 0.30]
     verdict = verdicts({"a": values})[0]
-    assert (verdict.outcome, verdict.needed, verdict.launches, verdict.trimmed) == ("slower", 8, 8, 1)
+    assert (verdict.outcome, verdict.needed, verdict.launches, verdict.trimmed) == ("slower", 9, 9, 1)
     assert verdict.ratio == pytest.approx(1 + np.mean(sorted(values)[1:-1]))
+
+
+@pytest.mark.parametrize(("cases", "trimmed"), [(10, 1), (9, 0)])
+def test_six_launches_are_trimmed_only_if_enough_cases_tell_what_spread_is_usual(cases: int, trimmed: int) -> None:
+    """Alone, six have more degrees of freedom untrimmed than five, and fewer trimmed."""
+    draws = np.random.default_rng(6).normal(0.1, 0.02, (cases, 6))
+    found = verdicts({f"case{number}": row.tolist() for number, row in enumerate(draws)})
+    assert {one.trimmed for one in found} == {trimmed}
 
 
 def test_in_shares_a_verdict_is_on_the_difference_and_its_ratio_is_one_more() -> None:

@@ -226,11 +226,46 @@ def test_trimming_costs_the_degrees_that_winsorized_variances_vary_by(n: int, de
     assert squared.mean() == pytest.approx(n * np.var([Estimate.of(row).mean for row in draws]), rel=0.05)
 
 
+@pytest.mark.parametrize(("n", "degrees"), [(5, 4.0), (6, 5.0), (8, 7.0), (9, 5.4), (12, 5.8)])
+def test_alone_the_launches_are_trimmed_from_nine_on(n: int, degrees: float) -> None:
+    """Below, mean and interval are those of Student's test; above, as of any other estimate."""
+    values = MORE_VALUES[:n]
+    estimate = Estimate.of(values).alone()
+    assert estimate.own_degrees == pytest.approx(degrees)
+    if n < statistics.TRIMMED_ALONE:
+        expected = scipy_stats.t.interval(statistics.LEVEL, n - 1, loc=np.mean(values), scale=scipy_stats.sem(values))
+        assert estimate.interval() == pytest.approx(expected, rel=1e-12)
+    else:
+        assert estimate.interval() == Estimate.of(values).interval()
+
+
+def test_more_launches_alone_find_smaller_slowdowns() -> None:
+    """In nine of ten draws, at a level of many verdicts; six that are trimmed would need twice what five do."""
+    level, draws = 1 - 0.0025, np.random.default_rng(9).standard_normal((4000, 8))
+
+    def found(estimates: list[Estimate]) -> float:
+        """Return the slowdown, in deviations between launches, whose interval leaves 0 behind in nine of ten."""
+        return float(np.quantile([-one.interval(level)[0] for one in estimates], 0.9))
+
+    alone = [found([Estimate.of(row[:n]).alone() for row in draws]) for n in (4, 5, 6, 7, 8)]
+    assert alone == sorted(alone, reverse=True)
+    assert found([Estimate.of(row[:6]) for row in draws]) > 2 * alone[2]
+
+
+def test_what_is_usual_where_it_is_known_keeps_the_launches_trimmed() -> None:
+    estimate = Estimate.of(MORE_VALUES[:6])
+    known = estimate.with_usual(statistics.Spread(3.0, 0.02**2))
+    assert (known.trimmed, known.mean) == (1, estimate.mean)
+    assert estimate.with_usual(statistics.UNKNOWN) == estimate.alone()
+    assert estimate.alone().trimmed == 0
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_what_is_no_number_is_not_trimmed_away(bad: float) -> None:
-    estimate = Estimate.of([*VALUES, *VALUES, bad])
-    assert math.isnan(estimate.mean)
-    assert not estimate.effect_p(DELTA) <= 1
+    for values in ([*VALUES, *VALUES, bad], [*VALUES, 0.1, bad]):
+        for estimate in (Estimate.of(values), Estimate.of(values).alone()):
+            assert math.isnan(estimate.mean)
+            assert not estimate.effect_p(DELTA) <= 1
 
 
 def test_the_p_for_no_minimum_effect_is_scipys_paired_t_test() -> None:
@@ -286,16 +321,18 @@ def test_the_launches_that_would_clear_a_border_do_and_one_less_does_not() -> No
     assert Estimate(0.03, 0.04, 4).remedy(0.03, 0.99) == MoreLaunches(4, None, statistics.MOST_LAUNCHES)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 6, 11, 40])
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 8, 11, 40])
 @pytest.mark.parametrize("shared", [0.0, 1e-4])
-def test_launches_are_searched_for_by_the_quantile_of_each_number_of_them(n: int, shared: float) -> None:
+@pytest.mark.parametrize("usual", [statistics.Spread(3.0, 0.02**2), statistics.UNKNOWN])
+def test_launches_are_searched_for_by_the_quantile_of_each_number_of_them(
+    n: int, shared: float, usual: statistics.Spread
+) -> None:
     """Bounds of the quantile settle most numbers; the answer is that of a search which asks for all of them."""
-    usual = statistics.Spread(3.0, 0.02**2)
     for distance in np.geomspace(1e-3, 1.0, 30):
-        estimate = Estimate(float(distance), 0.03, n, usual, shared=shared)
+        estimate = Estimate(float(distance), 0.03, n, shared=shared).with_usual(usual)
         more = estimate.spread_degrees - estimate.own_degrees
         halves = [
-            special.stdtrit(statistics.own_degrees(many) + more, 0.995)
+            special.stdtrit(statistics.own_degrees(many, alone=estimate.is_alone) + more, 0.995)
             * math.sqrt(estimate.moderated**2 / many + shared)
             for many in range(n, statistics.MOST_LAUNCHES + 1)
         ]

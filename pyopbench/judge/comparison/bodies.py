@@ -123,7 +123,7 @@ def body_estimates(
         return []
     pooled = pd.concat(frames, ignore_index=True)
     found = over_each_machine(pooled.rename(columns={"block": "launch"}), hosts)
-    return [found.get(str(number), Estimate.of([])) for number in range(len(bodies))]
+    return [found.get(str(number), Estimate.of([])).alone() for number in range(len(bodies))]
 
 
 def _pooled(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -68,8 +68,9 @@ def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
     return (
         Paragraph(
             "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals "
-            "over launches; from six launches on, the mean is trimmed (Yuen 1974). The spread of few launches is moved "
-            "towards what the size of the ratio and the noise within rounds predict (Smyth 2004). Ports are allowed to "
+            "over launches; from six launches on, or from nine if nothing else shows their spread, the mean is trimmed "
+            "(Yuen 1974). The spread of few launches is moved towards what the size of the ratio and the noise within "
+            "rounds predict (Smyth 2004). Ports are allowed to "
             f"shift by {formatting.percent(judgement.model.run_effect)} from run to run."
         ),
         Paragraph(

@@ -37,7 +37,7 @@ def drawn(rng, blocks, cases, common, slower=0.0, unlike=0.5):
 
 
 def estimated(values):
-    return Estimate.of(values @ weights_of(values))
+    return Estimate.of(values @ weights_of(values)).alone()
 
 
 def told_apart(values, minimum_effect):
@@ -99,6 +99,15 @@ def test_blocks_that_lack_a_case_are_left_out():
     )
     (found,) = body_estimates(values.assign(tool="pyopbench"), {KEY: ("a", "b")}, {})
     assert (found.n, found.mean) == (2, pytest.approx(0.25))
+
+
+def test_six_blocks_of_a_body_are_not_trimmed_because_nothing_else_shows_their_spread():
+    logs = drawn(np.random.default_rng(3), 6, 2, 0.3)
+    rows = [(case, 0, block, logs[block, place]) for block in range(6) for place, case in enumerate("ab")]
+    pairs = pd.DataFrame(rows, columns=["case", "run", "block", "value"]).assign(tool="pyopbench")
+    (found,) = body_estimates(pairs, {KEY: ("a", "b")}, {})
+    assert (found.trimmed, found.own_degrees) == (0, 5.0)
+    assert found.interval() == pytest.approx(estimated(logs).interval())
 
 
 def test_a_gate_fails_on_a_body_and_says_which(tmp_path: Path) -> None:
