@@ -27,7 +27,16 @@ from pyopbench.advise.draws import (
 from pyopbench.advise.known_values import CannotMove, KnownValues, array_of, constant, literal, plus, whole
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
-from pyopbench.model.function_source import COMPREHENSIONS, SCOPES, defaults_of, has_unpacked, local_names, unused_name
+from pyopbench.model.function_source import (
+    COMPREHENSIONS,
+    SCOPES,
+    defaults_of,
+    every_name,
+    has_unpacked,
+    local_names,
+    root_of,
+    unused_name,
+)
 from pyopbench.model.source_text import Replacement, Source
 
 WITH_DRAWS = "with_draws"
@@ -181,7 +190,7 @@ class _Mover:
     def __post_init__(self) -> None:
         tree = ast.parse(self.text)
         self.source, self.file = ProgramSource.of(tree), Source.of(self.text, tree)
-        self.names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+        self.names = every_name(tree)
         self.names |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
 
     def calls(self) -> list[ast.Call]:
@@ -235,9 +244,7 @@ class _Mover:
         for call in calls:
             if self.source.path(call.func) in GENERATORS:
                 raise CannotMove(f"`{ast.unparse(call.func)}` returns a generator, which is not supported", call)
-            base: ast.expr = call.func
-            while isinstance(base, ast.Attribute):
-                base = base.value
+            base = root_of(call.func)
             is_of_module = isinstance(base, ast.Name) and self.source.home(base) is self.source.tree
             binding = self.source.only_binding(ast.unparse(base)) if is_of_module else None
             if not isinstance(binding, ast.Import | ast.ImportFrom):

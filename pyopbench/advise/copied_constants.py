@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from pyopbench.model.function_source import every_name, root_of
+
 REQUIRE_VALUES = "require_values"
 
 REQUIRE_VALUES_SOURCE = '''
@@ -82,8 +84,7 @@ def select_compared(port: str, source: str, function: str, constants: Mapping[st
     assigned = [one for one in tree if isinstance(one, ast.Assign)]
     objects = {ast.unparse(one.targets[0]) for one in assigned if NAMESPACE in ast.unparse(one)}
     functions = [one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)]
-    bodies = [one for one in functions if one.name == function]
-    read = {one.id for body in bodies for one in ast.walk(body) if isinstance(one, ast.Name)}
+    read = every_name(*(one for one in functions if one.name == function))
     return {name: text for name, text in constants.items() if name in read and name not in objects}
 
 
@@ -103,23 +104,16 @@ def select_visible(body: ast.AST | None, function: str, expressions: Mapping[str
         inside = {ast.unparse(one) for one in ast.walk(body.body) if isinstance(one, ast.expr)}
         parameters = {one.arg for one in ast.walk(body) if isinstance(one, ast.arg)}
         for name, text in expressions.items():
-            root = _root(ast.parse(text, mode="eval").body)
-            if root is not None and text in inside and root.id not in parameters:
+            root = root_of(ast.parse(text, mode="eval").body, ast.Attribute | ast.Subscript)
+            if isinstance(root, ast.Name) and text in inside and root.id not in parameters:
                 found[name] = text
-    elif isinstance(body, ast.Attribute) and body.attr == function and _root(body.value, (ast.Attribute,)) is not None:
+    elif isinstance(body, ast.Attribute) and body.attr == function and isinstance(root_of(body), ast.Name):
         for name, text in expressions.items():
             expression = ast.parse(text, mode="eval").body
-            root = _root(expression)
-            if root is not None and root is not expression and root.id == SELF:
+            root = root_of(expression, ast.Attribute | ast.Subscript)
+            if isinstance(root, ast.Name) and root is not expression and root.id == SELF:
                 found[name] = ast.unparse(_SelfReplacer(body.value).visit(expression))
     return found
-
-
-def _root(node: ast.AST, parts: tuple[type[ast.AST], ...] = (ast.Attribute, ast.Subscript)) -> ast.Name | None:
-    """Return the name at which an expression of attributes and items begins; None for any other expression."""
-    while isinstance(node, parts):
-        node = node.value  # type: ignore[attr-defined]
-    return node if isinstance(node, ast.Name) else None
 
 
 class _SelfReplacer(ast.NodeTransformer):

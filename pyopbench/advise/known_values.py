@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyopbench.find.source import ProgramSource
-from pyopbench.model.function_source import defaults_of, has_unpacked, own_nodes
+from pyopbench.model.function_source import defaults_of, every_name, has_unpacked, own_nodes
 
 OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -219,7 +219,7 @@ class KnownValues:
 
     def _inputs_in(self, node: ast.AST, seen: frozenset[str]) -> set[str]:
         """Return the inputs from which an expression is computed."""
-        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - seen
+        names = every_name(node) - seen
         found = {*names} & {*self.inputs} if self.caller is None else set[str]()
         for name in names:
             statements = [self._statement(one) for one in self._targets(name)]

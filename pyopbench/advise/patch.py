@@ -18,7 +18,7 @@ from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, par
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.model.function_source import has_unpacked
+from pyopbench.model.function_source import has_unpacked, root_of
 from pyopbench.model.own_target import decode_source
 from pyopbench.model.source_text import Replacement, Source
 
@@ -468,12 +468,9 @@ def _call(  # noqa: PLR0913 - each is known where it is called
 
 def _tensorflow(source: ProgramSource, call: ast.Call | None, node: ast.AST) -> str:
     """Return the name of TensorFlow at the call of the callback; empty if only the function was imported."""
-    node = call.func if call is not None else node
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    is_module = isinstance(node, ast.Name) and source.path(node) in ("tensorflow", "tensorflow.compat.v1")
-    if is_module and isinstance(node, ast.Name):
-        return node.id
+    root = root_of(call.func if call is not None else node)
+    if isinstance(root, ast.Name) and source.path(root) in ("tensorflow", "tensorflow.compat.v1"):
+        return root.id
     names = [name for name in ("tf", "tensorflow") if "tensorflow" in source.paths_of_module(name)]
     return names[0] if names else ""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
-from pyopbench.model.function_source import defaults_of
+from pyopbench.model.function_source import defaults_of, every_name
 
 DATASET_METHODS = {
     *("map", "flat_map", "interleave", "filter", "apply", "scan", "reduce", "take_while", "map_with_legacy_function"),
@@ -440,7 +440,7 @@ def last_name(node: ast.AST) -> str:
 
 def _names(node: ast.AST) -> set[str]:
     """Return the names of what is used in a node: plain ones, and attributes of `self` and `cls`."""
-    found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    found = every_name(node)
     attributes = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute))
     return found | {inner.attr for inner in attributes if last_name(inner.value) in {"self", "cls"}}
 

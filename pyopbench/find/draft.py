@@ -21,7 +21,15 @@ from pyopbench.find.usage import Step
 from pyopbench.model.case import BASELINE, DTYPES
 from pyopbench.model.discover import PLACES, RESERVED, find, names_in, python_files
 from pyopbench.model.errors import BadInput
-from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound, with_needs
+from pyopbench.model.function_source import (
+    bindings,
+    every_name,
+    globals_read,
+    import_of,
+    names_bound,
+    root_of,
+    with_needs,
+)
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import port_words
 
@@ -76,13 +84,11 @@ def _as_lambda(source: ProgramSource, partial: ast.Call) -> ast.Lambda | None:
     """
     function, *values = partial.args
     values += [one.value for one in partial.keywords]
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = root_of(function)
     is_named = isinstance(root, ast.Name) and root.id not in {"self", "cls"}
     if not is_named or None in {one.arg for one in partial.keywords} or not all(map(_is_fixed, values)):
         return None
-    names, inputs = {one.id for one in ast.walk(partial) if isinstance(one, ast.Name)}, "inputs"
+    names, inputs = every_name(partial), "inputs"
     while inputs in names:
         inputs += "_"
     handed_on = [*map(ast.unparse, partial.args[1:]), f"*{inputs}", *map(ast.unparse, partial.keywords)]
@@ -138,9 +144,7 @@ def _take_body(source: ProgramSource, found: CallbackNode, body: ast.AST | None)
 
 def _take_imported(source: ProgramSource, body: ast.AST | None) -> Snippet | None:
     """Return a function that calls one that is imported, such as `np.sinh`."""
-    root = body
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = None if body is None else root_of(body)
     statement = bindings(source.tree.body).get(root.id) if isinstance(root, ast.Name) else None
     if not (isinstance(statement, ast.Import | ast.ImportFrom) and isinstance(root, ast.Name) and body is not None):
         return None

@@ -21,6 +21,7 @@ from pyopbench.find.call_sites import CALLBACKS, WORD, CallSite, find_callbacks,
 from pyopbench.find.context import CONTEXTS, PARALLEL_CONTEXTS, bases_of, look_around, reached
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.source import ProgramSource, bound_by_import
+from pyopbench.model.function_source import every_name
 
 IMPORT = re.compile(
     rb"""^[ \t]*( from [ \t]+[.\w]+[ \t]+ import [ \t]* (?:\([^)]*\)|[^\n;\#]*) | import [ \t]+[^\n;\#]* )""",
@@ -316,7 +317,7 @@ def _imported_names(tree: ast.Module) -> dict[str, str]:
     for node in ast.walk(tree):
         for name, path in bound_by_import(node):
             if name == "*":  # any name that is read may be of that module
-                names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+                names = every_name(tree)
                 found = {one: f"{path}.{one}" for one in names} | found if not _is_outside(path) else found
             elif not _is_outside(path):
                 found[name] = path

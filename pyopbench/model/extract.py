@@ -60,7 +60,7 @@ from pyopbench.model.extracted_module import (
     needs_of,
     place_of_user,
 )
-from pyopbench.model.function_source import free_names, name_of, names_bound, unused_name
+from pyopbench.model.function_source import every_name, free_names, name_of, names_bound, unused_name
 from pyopbench.model.literals import NAMESPACES, NotWritable, Parts, is_same, joined, plain_container, source_parts
 from pyopbench.model.source_text import Function, Source, read_source
 
@@ -747,7 +747,7 @@ def _name_arguments(item: Statement, node: ast.Lambda | ast.FunctionDef, argumen
     others = [one for one in ast.walk(node) if isinstance(one, ast.arg) and one is not given.vararg]
     if any(one.arg == given.vararg.arg for one in others) or any(not isinstance(one.ctx, ast.Load) for one in uses):
         return
-    known = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    known = every_name(source.tree)
     names = [unused_name(f"{given.vararg.arg}_{number}", known) for number in range(1, missing + 1)]
     begin, end = source.span(given.vararg)
     begin = source.data.rindex(b"*", 0, begin)

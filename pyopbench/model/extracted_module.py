@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pyopbench.model.definitions import CannotExtract, Place
-from pyopbench.model.function_source import names_bound
+from pyopbench.model.function_source import every_name, names_bound
 from pyopbench.model.literals import Parts
 from pyopbench.model.source_text import Function, Replacement, Source, read_source
 
@@ -223,7 +223,7 @@ class ModuleText:
         taken: dict[str, Item] = {}
         avoid: dict[Item, set[str]] = {}
         for statement in (one for one in self.reached if isinstance(one, Statement)):
-            used = {one.id for one in ast.walk(statement.node) if isinstance(one, ast.Name)}
+            used = every_name(statement.node)
             used |= {one.arg for one in ast.walk(statement.node) if isinstance(one, ast.arg)}
             for node, target in statement.references:
                 for one in items_in(target):

@@ -11,7 +11,7 @@ import copy
 import dis
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
-from types import CodeType
+from types import CodeType, UnionType
 from typing import TypeAlias, TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -105,11 +105,22 @@ def _parts_of_scope(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
     return outside, list(node.body) if isinstance(node.body, list) else [node.body]
 
 
+def root_of(node: ast.AST, parts: type[ast.AST] | UnionType = ast.Attribute) -> ast.AST:
+    """Return the expression at which one of attributes begins, `a` of `a.b.c`; with other `parts`, also of items."""
+    while isinstance(node, parts):
+        node = node.value  # type: ignore[attr-defined]
+    return node
+
+
+def every_name(*nodes: ast.AST) -> set[str]:
+    """Return the names in some nodes, read or bound, of any scope."""
+    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
 def local_names(scope: ast.AST) -> set[str]:
     """Return the names that a function, class or comprehension binds in its own scope."""
     if isinstance(scope, COMPREHENSIONS):
-        targets = [one.target for one in scope.generators]
-        return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+        return every_name(*(one.target for one in scope.generators))
     arguments = getattr(scope, "args", None)
     names = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)} if arguments else set[str]()
     waiting = deque(scope.body if isinstance(scope.body, list) else [scope.body])  # type: ignore[attr-defined]

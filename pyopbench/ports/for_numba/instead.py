@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyopbench.model.function_source import defaults_of
+from pyopbench.model.function_source import defaults_of, root_of
 
 
 @dataclass
@@ -202,10 +202,9 @@ def _written_in(function: ast.AST) -> frozenset[str]:
         target = one.target if isinstance(one, ast.AugAssign) else one
         if target is one and not (isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)):
             continue
-        while isinstance(target, ast.Subscript | ast.Attribute):
-            target = target.value
-        if isinstance(target, ast.Name):
-            found.add(target.id)
+        root = root_of(target, ast.Subscript | ast.Attribute)
+        if isinstance(root, ast.Name):
+            found.add(root.id)
     return frozenset(found)
 
 

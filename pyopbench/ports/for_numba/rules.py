@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.function_source import every_name
 from pyopbench.ports.for_numba import calls, dtypes, joining, masks, reducing
 from pyopbench.ports.for_numba.instead import BODY, Instead, Names
 
@@ -47,7 +48,7 @@ def unpacked(node: ast.Assign, names: Names) -> Instead | None:
     target = node.targets[0]
     if len(node.targets) > 1 or not isinstance(target, ast.Tuple) or not _is_plain(node.value):
         return None
-    if any(isinstance(one, ast.Starred) for one in target.elts) or _names_in(target) & _names_in(node.value):
+    if any(isinstance(one, ast.Starred) for one in target.elts) or every_name(target) & every_name(node.value):
         return None
     made = Instead()
     targets = ", ".join(made.part(one) for one in target.elts)
@@ -62,10 +63,6 @@ def _is_plain(node: ast.expr) -> bool:
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return _is_plain(node.value) and all(isinstance(one, ast.Name | ast.Constant) for one in items)
     return isinstance(node, ast.Name)
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def item_of_dict(node: ast.Subscript, names: Names) -> Instead | None:

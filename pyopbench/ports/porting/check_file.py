@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
+from pyopbench.model.function_source import every_name
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.module_text import module_text
@@ -152,7 +153,7 @@ def check_file(  # noqa: PLR0913 - what a test is made of
     tree = ast.parse("\n".join(statements))
     functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
     own = {"TOLERANCE", *functions}
-    local = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    local = every_name(tree)
     is_taken = name in taken | own | local | vars(builtins).keys()
     module = (_other_name(MODULE, taken) if MODULE in taken else MODULE) if is_taken else name
     others = {one: _other_name(one, taken | own) for one in own & taken}
@@ -216,7 +217,7 @@ def _names(expression: str) -> set[str]:
     tree = ast.parse(expression, mode="eval")
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     bound |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
-    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - bound
+    return every_name(tree) - bound
 
 
 def _call(old: Old, facts: Facts, inputs: Inputs) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from pyopbench.model.function_source import every_name
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.typed import TypedCode
@@ -45,11 +46,11 @@ def _is_rebound(function: ast.AST, name: str) -> bool:
     """Is anything but a list display assigned to a name, or does anything but `append` change it?"""
     for one in ast.walk(function):
         changed = one.func if isinstance(one, ast.Call) else None
-        if isinstance(changed, ast.Attribute) and changed.attr in CHANGING and _names_of(changed.value) == {name}:
+        if isinstance(changed, ast.Attribute) and changed.attr in CHANGING and every_name(changed.value) == {name}:
             return True
         targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
         is_list = isinstance(one, ast.Assign) and isinstance(one.value, ast.List)
-        if not is_list and any(isinstance(each, ast.expr) and name in _names_of(each) for each in targets):
+        if not is_list and any(isinstance(each, ast.expr) and name in every_name(each) for each in targets):
             return True
     return False
 
@@ -163,7 +164,7 @@ def write_comprehension(code: Any, node: ast.ListComp | ast.GeneratorExp) -> str
 def _loop_of(code: Any, node: ast.ListComp | ast.GeneratorExp, name: str, place: ast.expr) -> str:
     """Return the loop that a comprehension is."""
     statement = next(each for each in ast.walk(code.unit.node) if isinstance(each, ast.stmt) and _holds(each, place))
-    bound = set().union(*(_names_of(one.target) for one in node.generators))
+    bound = set().union(*(every_name(one.target) for one in node.generators))
     if isinstance(statement, ast.While) or bound & _bound_outside(code):
         raise code.refusal(node, "a comprehension whose length depends on values", "write it as a loop")
     _refuse_compiled(code, node)
@@ -208,10 +209,6 @@ def _holds(statement: ast.stmt, node: ast.expr) -> bool:
     """Is an expression in a statement, and in none inside of it?"""
     parts = [one for one in ast.iter_child_nodes(statement) if isinstance(one, ast.expr)]
     return any(node is one for part in parts for one in ast.walk(part))
-
-
-def _names_of(node: ast.expr) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _bound_outside(code: Any) -> set[str]:

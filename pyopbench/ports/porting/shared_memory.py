@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyopbench.model.function_source import defaults_of
+from pyopbench.model.function_source import defaults_of, every_name, root_of
 from pyopbench.ports.porting.indexing import entries_of
 from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, TENSOR
@@ -222,7 +222,7 @@ def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
             continue
         if not isinstance(function.value, ast.Name) or function.value.id not in passed:
             continue
-        added = {each.id for each in ast.walk(one) if isinstance(each, ast.Name)} - {function.value.id}
+        added = every_name(one) - {function.value.id}
         for name in sorted(viewed(code, passed[function.value.id])):
             for other in sorted(set().union(*(viewed(code, passed[each]) for each in added & {*passed}))):
                 if lines.tensors & {name, other}:
@@ -353,9 +353,7 @@ def _paired(target: ast.expr, value: ast.expr, place: int | None = None) -> Iter
     elif isinstance(target, ast.Name):
         yield target.id, value, place
     elif isinstance(target, ast.Subscript | ast.Attribute):  # not of an array: a write to one copies the values
-        root: ast.expr = target
-        while isinstance(root, ast.Subscript | ast.Attribute):
-            root = root.value
+        root = root_of(target, ast.Subscript | ast.Attribute)
         if isinstance(root, ast.Name):
             yield root.id, value, place
 
@@ -459,7 +457,7 @@ def viewed(code: Any, value: ast.AST, place: int | None = None) -> set[str]:
     elif isinstance(value, ast.ListComp | ast.GeneratorExp):
         of_element = viewed(code, value.elt)
         for one in value.generators:
-            targets = {each.id for each in ast.walk(one.target) if isinstance(each, ast.Name)}
+            targets = every_name(one.target)
             if targets & of_element:
                 of_element = of_element - targets | viewed(code, one.iter)
         if isinstance(value, ast.GeneratorExp) and place is None:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyopbench.model.definitions import is_file_of_user, is_module_of_user
+from pyopbench.model.function_source import every_name
 from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.porting.watched_values import WatchedArray, depending, named_like, plain
@@ -264,7 +265,7 @@ def write_step(code: Any, node: ast.Call) -> str:
 
 def _written(code: Any, base: str, text: str) -> str:
     """Return the name of the function with a given text; each is written once."""
-    taken = {one.id for unit in code.units.in_order() for one in ast.walk(unit.node) if isinstance(one, ast.Name)}
+    taken = every_name(*(unit.node for unit in code.units.in_order()))
     taken |= {unit.name for unit in code.units.in_order()}
     name, number = base, 1
     while True:
@@ -356,7 +357,7 @@ class _Arguments:
         base = node.id if isinstance(node, ast.Name) else name
         if base in self.parameters and isinstance(node, ast.Name) and self.given[self.parameters.index(base)] == given:
             return base
-        taken = {one.id for one in ast.walk(self.node) if isinstance(one, ast.Name)} - {base}
+        taken = every_name(self.node) - {base}
         found, number = base, 1
         while found in self.parameters or found in taken or hasattr(builtins, found):
             number += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.function_source import unused_name
+from pyopbench.model.function_source import every_name, root_of, unused_name
 from pyopbench.model.source_text import number_of, parts_of
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
@@ -169,7 +169,7 @@ class TensorCode(TypedCode):
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
         assert self.unit is not None
-        taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)} | self.made
+        taken = every_name(self.unit.node) | self.made
         found = name
         number = 1
         while found in taken:
@@ -181,7 +181,7 @@ class TensorCode(TypedCode):
     def name_like(self, name: str) -> str:
         """Return a name that is not in the user's function, the same each time."""
         assert self.unit is not None
-        taken = {one.id for one in ast.walk(self.unit.node) if isinstance(one, ast.Name)}
+        taken = every_name(self.unit.node)
         return unused_name(name, taken)
 
     def rewrite(self, node: ast.AST) -> str | None:
@@ -335,9 +335,7 @@ class TensorCode(TypedCode):
         return None
 
     def _plain(self, node: ast.Call, name: str) -> str | None:
-        root = node.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        root = root_of(node.func)
         if name in ("isinstance", "type") or (root is not node.func and self.value_of(root) is np):
             raise self.refusal(node, f"`{ast.unparse(node.func)}(...)` has no counterpart in TensorFlow")
         return None

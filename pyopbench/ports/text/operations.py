@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyopbench.model.function_source import every_name
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting import operators
 from pyopbench.ports.porting.kinds import NUMBERS, dtype_of_kind
@@ -440,7 +441,7 @@ def _may_raise(code: TextCode, node: ast.expr) -> bool:
 
 
 def _is_elementwise(code: TextCode, node: Any, names: set[str]) -> bool:
-    own = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & names
+    own = every_name(node) & names
     if not own:
         # Another tensor of text would be broadcast against all items, which is right for what has no axes.
         kind = code.kind(node)
