@@ -119,7 +119,7 @@ def latency_table(
     cases = measured_cases(frame, catalogue)
     rounds = costs.round_costs(frame, estimate.UNIT) if rounds is None else rounds
     medians = costs.launch_medians(rounds, "seconds", estimate.UNIT)
-    estimates = {case: one.alone() for case, one in over_each_machine(medians, hosts).items()}
+    estimates = over_each_machine(medians, hosts)
     cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]

@@ -182,7 +182,8 @@ def _slowdown(text: str) -> float:
         raise BadInput(
             "not a slowdown for --fail-on slower:",
             received=repr(text),
-            hint="above 0%; for example 5%, which is 0.05, or 150%",
+            legal="a percentage above 0%, or a share above 0",
+            hint="for example 5%, which is 0.05, or 150%",
         )
     return slowdown
 

@@ -71,8 +71,8 @@ TRIMMED = 6
 """One launch in so many is trimmed at each end, so that fewer launches are all kept. One in five or four costs more
 where nothing is wrong and gains little where something is: docs/statistics.md has the figures."""
 TRIMMED_ALONE = 9
-"""From so many launches on they are trimmed where nothing else tells their spread. With six, trimming leaves fewer
-degrees of freedom than five launches have without it, and doubles the slowdown that is found (docs/statistics.md)."""
+"""From so many launches on they are trimmed where little else tells their spread. With nine, both ways find the same
+slowdowns where tails are heavy; six that are trimmed find only twice as large ones as five do (docs/decisions/0050)."""
 DEGREES_PER_PAIR = 2.6
 """Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
 of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
@@ -240,7 +240,7 @@ class Estimate:
         usual: the spread that is usual in the run, as a multiple of `scale`, towards which `deviation` is moved.
         scale: the variance between launches that was predicted for this estimate; 1 where none was.
         shared: a variance that all launches have in common, so that more of them do not average it out.
-        is_alone: whether nothing but these launches tells their spread, as after `alone`.
+        is_alone: whether little but these launches tells their spread, as after `alone`.
         launches: one value per launch, where `alone` needs them.
 
     Sources: J. W. Tukey and D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location
@@ -285,8 +285,11 @@ class Estimate:
         return replace(self, mean=mean, deviation=deviation, usual=UNKNOWN, is_alone=True)
 
     def with_usual(self, usual: Spread) -> Estimate:
-        """Return the estimate with its spread moved towards what is usual, `alone` where that is `UNKNOWN`."""
-        return replace(self, usual=usual) if usual.degrees else self.alone()
+        """Return the estimate with its spread moved towards what is usual.
+
+        It is `alone` where that is worth less than trimming a pair of launches costs.
+        """
+        return replace(self.alone() if usual.degrees < DEGREES_PER_PAIR else self, usual=usual)
 
     @property
     def trimmed(self) -> int:
@@ -525,11 +528,12 @@ def estimates(logs: pd.DataFrame) -> dict[str, Estimate]:
     return {str(case): Estimate.of(values.to_numpy()) for case, values in logs.groupby("case", observed=True)["value"]}
 
 
-def moderated(estimates: Sequence[Estimate], usual: Spread | None = None) -> list[Estimate]:
-    """Return estimates whose spread is moved towards what is usual, among them where nothing else is known.
+def usual_of(estimates: Iterable[Estimate], least: int = LEAST_COMPARISONS) -> Spread:
+    """Return which spread is usual among estimates, as `usual_spread`."""
+    return usual_spread(((one.deviation, one.own_degrees) for one in estimates), least)
 
-    Where they do not show what is usual, each is estimated `alone`.
-    """
-    if usual is None:
-        usual = usual_spread((estimate.deviation, estimate.own_degrees) for estimate in estimates)
-    return [estimate.with_usual(usual) for estimate in estimates]
+
+def moderated(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Return estimates whose spread is moved towards what is usual among them."""
+    usual = usual_of(estimates)
+    return [replace(estimate, usual=usual) for estimate in estimates]

@@ -94,7 +94,7 @@ def surcharges(frame: pd.DataFrame, unit: Sequence[str]) -> dict[str, Surcharge]
     usual = usual_spread((one.deviation / one.scale**0.5, one.own_degrees) for _, one in scaled.values())
     made: dict[str, Surcharge] = {}
     for case, (first, further) in scaled.items():
-        moved, is_noise = further.with_usual(usual), found[case][0].is_too_noisy()
+        moved, is_noise = replace(further, usual=usual), found[case][0].is_too_noisy()
         further_is_noise = moved.is_too_noisy(0.0 if is_noise else first)
         made[case] = Surcharge(first, further.mean, *moved.interval(), is_noise, further_is_noise)
     return made

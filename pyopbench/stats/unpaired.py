@@ -96,7 +96,7 @@ class Unpaired(Estimate):
     @property
     def trimmed(self) -> int:
         """How many launches of the smaller run count at each end only as being there."""
-        return min(self.first.trimmed, self.second.trimmed)
+        return estimate.trimmed(self.n)
 
     def launches_to_clear(self, border: float, level: float) -> int | None:
         """Return None: more launches of two runs do not show what runs differ by."""

@@ -20,7 +20,7 @@ from pyopbench.engine.next_step import LEAST_FOR_INTERIM
 from pyopbench.judge.comparison.sides import usual_among
 from pyopbench.judge.verdicts import CaseVerdict, verdicts_on
 from pyopbench.stats.corrections import ALL_ANALYSES, Analyses
-from pyopbench.stats.estimate import LEAST_COMPARISONS, Estimate, moderated
+from pyopbench.stats.estimate import LEAST_COMPARISONS, Estimate
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -107,7 +107,8 @@ class Gate:
 
     def _judged(self, found: Floats, looks: Analyses) -> list[CaseVerdict]:
         estimates = [Estimate.of(row) for row in found]
-        return verdicts_on(moderated(estimates, usual_among(estimates)), MINIMUM_EFFECT, looks, self.error)
+        usual = usual_among(estimates)
+        return verdicts_on([one.with_usual(usual) for one in estimates], MINIMUM_EFFECT, looks, self.error)
 
 
 def _of_rounds(rng: np.random.Generator, shape: tuple[int, ...], sweeps: int) -> Floats:

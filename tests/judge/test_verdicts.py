@@ -91,7 +91,8 @@ def verdicts(
     values: dict[str, list[float]], minimum_effect: float = 0.03, looks: Analyses = ONE_ANALYSIS
 ) -> list[Verdict]:
     """Verdicts of differences by launch, moved towards what is usual among them."""
-    estimates = statistics.moderated([Estimate.of(differences) for differences in values.values()])
+    estimates = [Estimate.of(differences) for differences in values.values()]
+    estimates = [one.with_usual(statistics.usual_of(estimates)) for one in estimates]
     return list(verdicts_from(estimates, dict.fromkeys(values, "z"), minimum_effect, looks))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import replace
 from statistics import fmean, stdev
 
 import numpy as np
@@ -258,6 +259,8 @@ def test_what_is_usual_where_it_is_known_keeps_the_launches_trimmed() -> None:
     assert (known.trimmed, known.mean) == (1, estimate.mean)
     assert estimate.with_usual(statistics.UNKNOWN) == estimate.alone()
     assert estimate.alone().trimmed == 0
+    vague = statistics.Spread(2.0, 0.02**2)  # worth less than trimming costs
+    assert estimate.with_usual(vague) == replace(estimate.alone(), usual=vague)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

@@ -288,9 +288,9 @@ def _badness(case: ComparedCase) -> tuple[int, float, str]:
 def _paired(sides: Sides, pairs: pd.DataFrame, common: Sequence[str], usual: Spread | None) -> Sequence[Estimate]:
     found = pair_estimates(sides, pairs)
     estimates = [found.get(case, Estimate.of([])) for case in common]
-    if usual is None and sides.paired == "block":
-        usual = usual_among(estimates)
-    return estimate.moderated(estimates, usual)
+    if usual is None:
+        usual = usual_among(estimates) if sides.paired == "block" else estimate.usual_of(estimates)
+    return [one.with_usual(usual) for one in estimates]
 
 
 def _unmatched(

@@ -17,7 +17,7 @@ from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread, usual_spread
+from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread
 from pyopbench.stats.launch_model import over_each_machine
 from pyopbench.store import run_sides
 from pyopbench.store.measured_run import Run
@@ -472,7 +472,7 @@ def usual_over(several: Sequence[Sides]) -> Spread | None:
     A comparison of few cases does not show that by itself, but many commits of these few cases do.
 
     Returns:
-        None for fewer than two comparisons, and where all of them are too few, as in `usual_spread`.
+        None for fewer than two comparisons, and where all of them are too few, as in `usual_of`.
     """
     if len(several) < 2 or any(sides.paired != "block" for sides in several):
         return None
@@ -484,7 +484,7 @@ def usual_among(estimates: Sequence[Estimate]) -> Spread:
     """Return which spread is usual among estimates of interleaved cases, `UNKNOWN` where they do not show it."""
     many = all(one.n >= LEAST_LAUNCHES for one in estimates if one.known)
     least = LEAST_CASES if many else LEAST_COMPARISONS
-    return usual_spread(((one.deviation, one.own_degrees) for one in estimates), least)
+    return estimate.usual_of(estimates, least)
 
 
 def paired_by_round(sides: Sides) -> pd.DataFrame:

@@ -49,7 +49,7 @@ def _row(
 ) -> tuple[Cell | str, ...]:
     copies = sorted({int(number) for numbers in lines["copies"] for number in numbers})
     is_line = len(copies) >= node_graphs.LEAST_POINTS
-    slope = estimate.Estimate.of(lines["slope"].dropna()).alone() if is_line else None
+    slope = estimate.Estimate.of(lines["slope"].dropna()) if is_line else None
     return (
         _cells.direction(row["direction"]),
         *places.cells(row),
