@@ -235,7 +235,7 @@ def claims() -> dict[str, tuple[str, ...]]:
             f"From {trimmed} launches on, one in {trimmed} is trimmed at each end",
             f"n - 1 - {estimate.DEGREES_PER_PAIR:g} g, and with Yuen's number",
             f"are trimmed from {in_words(estimate.TRIMMED_ALONE)} launches on",
-            f"{trimmed.capitalize()} launches would keep {estimate.own_degrees(estimate.TRIMMED):.1f} degrees of freedom",
+            f"launches would keep {estimate.own_degrees(estimate.TRIMMED):.1f} degrees of freedom if trimmed",
             f"worth at most {estimate.MOST_DEGREES:g} degrees of freedom",
             f"in fewer than one case in {in_words(1 / estimate.RARE)}",
             f"times {student_over_normal():.1f}, the ratio of the {percent((1 + estimate.LEVEL) / 2)} quantiles",

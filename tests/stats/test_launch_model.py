@@ -126,6 +126,12 @@ def test_the_effect_of_a_run_is_not_averaged_out_by_its_launches() -> None:
     assert many.standard_error == pytest.approx(0.008, rel=0.01)
 
 
+def test_six_launches_are_trimmed_only_where_the_report_shows_what_spread_is_usual():
+    shares = Shares(np.array([0.2, 0.21, 0.19, 0.2, 0.22, 0.9]), np.zeros(6), 0.04)
+    assert LaunchModel().estimate(shares).trimmed == 0
+    assert LaunchModel(usual=Spread(4.0, 1.0)).estimate(shares).trimmed == 1
+
+
 def test_several_runs_average_it_out() -> None:
     model = LaunchModel(run_effect=0.04)
     shared = [model.estimate(Shares(VALUES, np.zeros(4), 0.04), 0.2, runs).shared for runs in (1, 4)]

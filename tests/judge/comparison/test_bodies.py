@@ -17,8 +17,9 @@ from pyopbench.judge.comparison.bodies import (
     shared_bodies,
     weights_of,
 )
-from pyopbench.judge.comparison.diff import _smallest
+from pyopbench.judge.comparison.diff import _paired, _smallest
 from pyopbench.judge.comparison.gate import read_gate
+from pyopbench.judge.comparison.sides import pair_logs
 from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.stats.corrections import ONE_ANALYSIS
 from pyopbench.stats.estimate import Estimate
@@ -108,6 +109,16 @@ def test_six_blocks_of_a_body_are_not_trimmed_because_nothing_else_shows_their_s
     (found,) = body_estimates(pairs, {KEY: ("a", "b")}, {})
     assert (found.trimmed, found.own_degrees) == (0, 5.0)
     assert found.interval() == pytest.approx(estimated(logs).interval())
+
+
+@pytest.mark.parametrize(("many", "trimmed"), [(2, 0), (6, 1)])
+def test_six_launches_of_cases_are_trimmed_only_if_enough_cases_show_what_is_usual(tmp_path, many, trimmed):
+    """Six do, if each has at least four launches."""
+    sides = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05).comparisons["r1"].sides
+    pairs = pair_logs(sides)
+    cases = list(sides.first.keys)[:many]
+    found = _paired(sides, pairs[pairs["case"].isin(cases)], cases, None)
+    assert {(one.n, one.trimmed) for one in found} == {(6, trimmed)}
 
 
 def test_a_gate_fails_on_a_body_and_says_which(tmp_path: Path) -> None:
