@@ -71,8 +71,8 @@ TRIMMED = 6
 """One launch in so many is trimmed at each end, so that fewer launches are all kept. One in five or four costs more
 where nothing is wrong and gains little where something is: docs/statistics.md has the figures."""
 TRIMMED_ALONE = 9
-"""From so many launches on they are trimmed where little else tells their spread. With nine, both ways find the same
-slowdowns where tails are heavy; six that are trimmed find only twice as large ones as five do (docs/decisions/0050)."""
+"""From so many launches on they are trimmed where little else tells their spread. With six, trimming would double the
+smallest slowdown that five find; with nine and heavy tails it makes no difference (docs/decisions/0050)."""
 DEGREES_PER_PAIR = 2.6
 """Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
 of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
@@ -240,8 +240,8 @@ class Estimate:
         usual: the spread that is usual in the run, as a multiple of `scale`, towards which `deviation` is moved.
         scale: the variance between launches that was predicted for this estimate; 1 where none was.
         shared: a variance that all launches have in common, so that more of them do not average it out.
-        is_alone: whether little but these launches tells their spread, as after `alone`.
-        launches: one value per launch, where `alone` needs them.
+        is_alone: whether it is trimmed only from `TRIMMED_ALONE` launches on, as after `alone`.
+        launches: one value per launch, from which `alone` estimates again; empty where trimming is the same.
 
     Sources: J. W. Tukey and D. H. McLaughlin, "Less vulnerable confidence and significance procedures for location
     based on a single sample", Sankhya A 25 (1963) 331-352; K. K. Yuen, "The two-sample trimmed t for unequal population
@@ -280,14 +280,15 @@ class Estimate:
         return cls(mean, deviation, n, launches=launches)
 
     def alone(self) -> Estimate:
-        """Return the estimate for where nothing but these launches tells their spread: trimmed from more of them on."""
+        """Return the estimate without a usual spread, trimmed only from `TRIMMED_ALONE` launches on."""
         mean, deviation = mean_and_deviation(self.launches) if self.launches else (self.mean, self.deviation)
         return replace(self, mean=mean, deviation=deviation, usual=UNKNOWN, is_alone=True)
 
     def with_usual(self, usual: Spread) -> Estimate:
-        """Return the estimate with its spread moved towards what is usual.
+        """Return the estimate, for a verdict on a ratio, with its spread moved towards what is usual.
 
-        It is `alone` where that is worth less than trimming a pair of launches costs.
+        If what is usual is worth fewer degrees of freedom than trimming a pair of launches costs, it is trimmed as
+        `alone`.
         """
         return replace(self.alone() if usual.degrees < DEGREES_PER_PAIR else self, usual=usual)
 
@@ -534,6 +535,9 @@ def usual_of(estimates: Iterable[Estimate], least: int = LEAST_COMPARISONS) -> S
 
 
 def moderated(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """Return estimates whose spread is moved towards what is usual among them."""
+    """Return estimates whose spread is moved towards what is usual among them, trimmed from `TRIMMED` launches on.
+
+    For numbers that are shown, which a launch that went wrong must not move. Verdicts use `Estimate.with_usual`.
+    """
     usual = usual_of(estimates)
     return [replace(estimate, usual=usual) for estimate in estimates]

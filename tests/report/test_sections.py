@@ -638,7 +638,7 @@ def judged_texts(verdicts: int, mix: str) -> tuple[str, ...]:
     """Return how so many verdicts were made, and decisions by a mix."""
     intervals = (
         "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals over "
-        "launches; from six launches on, or from nine if nothing else shows their spread, the mean is trimmed (Yuen "
+        "launches; from six launches on, or from nine if little else shows their spread, the mean is trimmed (Yuen "
         "1974). The spread of few launches is moved towards what the size of the ratio and the noise within rounds "
         "predict (Smyth 2004). Ports are allowed to shift by 4% from run to run."
     )

@@ -68,10 +68,10 @@ def _judged(judgement: Judgement) -> tuple[Paragraph, ...]:
     return (
         Paragraph(
             "Each launch gives one number per case, and only launches count as independent. Intervals are t intervals "
-            "over launches; from six launches on, or from nine if nothing else shows their spread, the mean is trimmed "
+            "over launches; from six launches on, or from nine if little else shows their spread, the mean is trimmed "
             "(Yuen 1974). The spread of few launches is moved towards what the size of the ratio and the noise within "
-            "rounds predict (Smyth 2004). Ports are allowed to "
-            f"shift by {formatting.percent(judgement.model.run_effect)} from run to run."
+            "rounds predict (Smyth 2004). Ports are allowed to shift by "
+            f"{formatting.percent(judgement.model.run_effect)} from run to run."
         ),
         Paragraph(
             f"{formatting.count(len(judgement.verdicts), 'verdict')} against {against} are corrected together (Holm), "
