@@ -1,13 +1,9 @@
 # make decide    measure the built-in ops and write the decision report, with
 #                more options of pyopbench run: make decide ARGS='--mode call'
 # make test      run the tests; make test ARGS='-k sinh' some of them
-# make test-all  run the slow tests too: whole runs, browsers, fuzzing, and
+# make test-all  run the slow tests too: whole runs, and
 #                every kernel and documented command
 # make lint      check style and types, and workflows where actionlint is installed
-# make fuzz      commands over 20,000 tampered results (make fuzz COUNT=2000)
-# make fuzz-forever
-#                the same until Ctrl-C, or for make fuzz-forever SECONDS=3600;
-#                what fails is kept in .fuzz/
 # make docs      build the pages of docs/ into .site/, strictly
 # make lock      recompile requirements/*.txt and pyopbench/engine/locks/*.txt
 # make asv       measure this commit with asv on several TensorFlow versions
@@ -28,7 +24,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test test-all fuzz fuzz-forever lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test test-all lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -62,14 +58,6 @@ test: .venv/.dev
 
 test-all: .venv/.dev
 	@$(PARTS); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
-
-COUNT ?= 20000
-
-fuzz: .venv/.dev
-	@$(VENV_PYTHON) tests/helpers/mutants.py $(COUNT)
-
-fuzz-forever: .venv/.dev
-	@$(VENV_PYTHON) tests/helpers/fuzz_forever.py $(SECONDS)
 
 lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .
@@ -119,7 +107,7 @@ docs: .venv/.dev
 	@$(QUIETLY) "Building .site" env NO_MKDOCS_2_WARNING=1 $(VENV_PYTHON) -m mkdocs build
 
 clean:
-	rm -rf .venv .asv .site .fuzz dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .asv .site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find pyopbench tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # What is set up, each stamp newer than what it was made from.

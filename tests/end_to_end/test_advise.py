@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +12,6 @@ from typing import Any, Literal
 
 import pytest
 
-import page_commands
 from commands import ENVIRONMENT
 from places import ROOT
 from pyopbench.advise import answers, trial
@@ -28,8 +25,6 @@ from pyopbench.advise.turns import Realised
 from pyopbench.engine.measure import Listener
 from pyopbench.engine.port import Tools as PortTools
 from pyopbench.engine.worker_process import Worker, ask_once
-from pyopbench.model.case import MINIMUM_EFFECT
-from repositories import repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -297,34 +292,3 @@ def test_a_notebook_is_changed_in_its_cells(tmp_path: Path, monkeypatch: pytest.
     assert lines[2][1] == f"    y = {port}.outputs_of([x])[0]  # kept"
     assert lines[3][0] == CELLS[3].replace("prepare", f"prepare, num_parallel_calls={port}.usual_pool().processes")
     assert [lines[1], lines[4]] == [CELLS[1].splitlines(), CELLS[4].splitlines()]
-
-
-def test_the_page_runs_from_start_to_end(tmp_path: Path) -> None:
-    """The commands of docs/advise.md in a clone; measured for as short as it goes, so that any answer may come out."""
-    folder = repository(tmp_path / "clone")
-    shutil.copytree(ROOT / "examples" / "program", folder / "examples" / "program")
-    written = page_commands.commands((ROOT / "docs" / "advise.md").read_text(encoding="utf-8"))
-    begin = written.index(("cd", "examples/program"))
-    (_, place), (name, command, *words), git_apply = written[begin : begin + 3]
-    assert (name, command) == ("pyopbench", "advise")
-    before = files_in(folder)
-    environment = {**ENVIRONMENT, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{ENVIRONMENT['PATH']}"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pyopbench", command, "--budget", "1m", *words],
-        cwd=folder / place,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    out = folder / place / "advice"
-    assert {path: content for path, content in files_in(folder).items() if "/advice/" not in path} == before
-    report = json.loads((out / "report.json").read_text())
-    found = {one["function"]: one for one in report["callbacks"]}
-    assert set(found) == {"quantile_error", "spread"}
-    assert {one["file"] for one in report["callbacks"]} == {f"{place}/train.py"}
-    assert found["spread"]["action"] == "leave"
-    assert found["spread"]["most"] < MINIMUM_EFFECT < found["quantile_error"]["most"]
-    if (out / PATCH).exists():
-        subprocess.run(git_apply, cwd=folder / place, check=True, capture_output=True)

@@ -5,7 +5,6 @@ docs/statistics.md has the figures of longer simulations, which `python tests/he
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ import pandas as pd
 import pytest
 from msgspec import structs
 
-import simulation_tables
 from frames import VARIANTS, Bench, variant
 from pyopbench.judge import interim_analysis as interim
 from pyopbench.judge import judge
@@ -152,14 +150,6 @@ def test_one_launch_that_went_wrong_for_all_neither_makes_verdicts_nor_keeps_fro
     assert np.mean([verdict.outcome != "unresolved" for verdict in verdicts]) > 0.9
 
 
-def test_the_page_has_the_power_that_is_simulated_now() -> None:
-    """The quickest of its tables; it was out of date once."""
-    page = simulation_tables.PAGE.read_text(encoding="utf-8")
-    (found,) = simulation_tables.block("power").finditer(page)
-    _, *rows = simulation_tables.TABLES["power"]()
-    assert found["rows"].splitlines() == rows
-
-
 def test_what_a_look_closes_is_settled_however_many_looks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or else it would be opened by the report, when nobody measures it any more."""
     charged = []
@@ -266,14 +256,6 @@ def test_a_first_look_leaves_something_as_good_as_the_best(name: str) -> None:
 def test_differences_within_rounds_vary_less_than_differences_of_medians() -> None:
     worlds: list[World] = [world_of(name, np.random.default_rng(0), 30, added=0.05) for name in MIXTURES]
     assert all(gained(world, 6, 28, 1).variance < 0.95 for world in worlds)
-
-
-@pytest.mark.parametrize("name", simulation_tables.TABLES)
-def test_the_page_has_what_the_simulation_prints(name: str) -> None:
-    """The first row of each table, for the others take longer; everything is seeded."""
-    _, first = itertools.islice(simulation_tables.TABLES[name](), 2)
-    (found,) = simulation_tables.block(name).finditer(simulation_tables.PAGE.read_text(encoding="utf-8"))
-    assert found["rows"].splitlines()[0] == first
 
 
 def contradictions(judged: Judgement) -> list[str]:

@@ -33,14 +33,6 @@ SHOWS_PROGRESS = {"rich"}
 """What `api` may have of it, which prints nothing else."""
 HEAVY = {"pandas", "scipy", "altair", "vl_convert", "jinja2", "msgspec"} | COMMAND_LINE
 
-ERRORS_OF_USERS = {"BadInput", "CannotStore", "NothingMeasured"}
-
-LAST_NAMES = {
-    "builtin": "OP",
-    "variants": "VARIANT",
-    "sections": "SECTION",
-}
-
 # asv collects names that begin so from every module below its benchmark folder, imported ones too.
 ASV_PREFIXES = ("time_", "timeraw_", "mem_", "peakmem_", "track_")
 
@@ -162,10 +154,6 @@ def test_the_packages_are_those_of_the_path_and_nothing_else_is_at_the_top() -> 
     assert {path.name for path in PACKAGE.glob("*.py")} == set(TOP_LEVEL)
 
 
-def test_packages_are_nested_once_at_most() -> None:
-    assert not [path for path in PACKAGE.rglob("__init__.py") if len(path.relative_to(PACKAGE).parts) > 3]
-
-
 def test_imports_point_down_the_path() -> None:
     assert broken_by(lambda path: own_imports(parse(path)) - may_import(path)) == {}
 
@@ -279,52 +267,6 @@ def test_no_name_is_one_that_asv_collects() -> None:
     assert broken_by(lambda path: {name for name in bound_in(path) if name.lower().startswith(ASV_PREFIXES)}) == {}
 
 
-def incomplete_errors(tree: ast.Module) -> list[int]:
-    """Return the lines on which an error of the user has no value received or no hint."""
-    raised = {id(node.exc) for node in ast.walk(tree) if isinstance(node, ast.Raise)}
-    lines = []
-    for name, node in references(tree):
-        if name.rpartition(".")[2] not in ERRORS_OF_USERS:
-            continue
-        given = {keyword.arg for keyword in node.keywords} if isinstance(node, ast.Call) else set()
-        is_whole = given >= {"received", "hint"} or None in given
-        if (isinstance(node, ast.Call) or id(node) in raised) and not is_whole:
-            lines.append(node.lineno)  # type: ignore[attr-defined]
-    return lines
-
-
-def test_an_error_of_the_user_says_what_was_received_and_gives_a_hint() -> None:
-    assert broken_by(lambda path: incomplete_errors(parse(path))) == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "raise BadInput('x', received='y')",
-        "from pyopbench.model import errors\nraise errors.BadInput('x')",
-        "from pyopbench.model.errors import BadInput as Bad\nraise Bad('x')",
-        "raise BadInput",
-    ],
-)
-def test_the_rule_about_errors_finds_what_breaks_it(source: str) -> None:
-    assert incomplete_errors(ast.parse(source))
-
-
-def test_a_file_of_a_folder_ends_with_what_it_defines() -> None:
-    def ending(path: Path) -> str:
-        """Return how a file ends that should end otherwise."""
-        folder = path.parent.name
-        if folder not in LAST_NAMES or path.stem.startswith("_"):
-            return ""
-        last = parse(path).body[-1]
-        target = last.targets[0] if isinstance(last, ast.Assign) else getattr(last, "target", None)
-        called = LAST_NAMES[folder]
-        return "" if isinstance(target, ast.Name) and target.id in (called, f"{called}S") else ast.dump(last)
-
-    assert {path.parent.name for path in SOURCES} >= set(LAST_NAMES)
-    assert broken_by(ending) == {}
-
-
 def test_importing_the_command_line_leaves_tensorflow_alone() -> None:
     assert run_python("import sys, pyopbench.cli.app; print('tensorflow' in sys.modules)") == "False"
 
@@ -347,116 +289,6 @@ def test_the_measuring_half_brings_no_heavy_library_along() -> None:
         f"print([m for m in {sorted(HEAVY)} + {modules_in(JUDGING)} if m in set(sys.modules) - before])"
     )
     assert run_python(code) == "[]"
-
-
-WRITES = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "touch", "to_csv", "to_json", "to_html"}
-WRITERS = tuple(package for package in JUDGING if package != "engine")
-"""Packages that write what users keep or hand on; `run` also writes to /proc, and locks in the cache."""
-
-
-def written_otherwise(tree: ast.Module) -> set[str]:
-    """Return the calls of a source that write a file without `model/write_file.py`, or may: by a variable mode."""
-    found = set()
-    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
-        if name in WRITES or (name == "open" and not is_mode_of_reading(node)):
-            found.add(name)
-    return found
-
-
-def is_mode_of_reading(call: ast.Call) -> bool:
-    """Does a call of `open`, or of a method of that name, open a file to read it? `os.open` is held by another rule."""
-    if dotted(call.func) == "os.open":
-        return True
-    is_method = isinstance(call.func, ast.Attribute) and dotted(call.func) != "io.open"
-    modes = [*call.args[0 if is_method else 1 :][:1], *(word.value for word in call.keywords if word.arg == "mode")]
-    return all(isinstance(mode, ast.Constant) and not set("wax+") & set(str(mode.value)) for mode in modes)
-
-
-def test_files_are_written_in_one_way() -> None:
-    def taken(path: Path) -> set[str]:
-        return written_otherwise(parse(path)) if package_of(path) in WRITERS and path.parent != ALONE else set()
-
-    assert broken_by(taken) == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "path.write_text('x')",
-        "path.open('w')",
-        "path.open(MODE)",
-        "open(path, mode='ab')",
-        "tempfile.NamedTemporaryFile()",
-        "frame.to_csv(path)",
-    ],
-)
-def test_the_rule_about_writing_finds_what_breaks_it(source: str) -> None:
-    assert written_otherwise(ast.parse(source))
-
-
-LEFT_BEHIND = {"TemporaryDirectory", "mkdtemp", "mkstemp", "NamedTemporaryFile"}
-
-
-def left_by_a_kill(tree: ast.Module) -> set[str]:
-    """Return the names in a source of what stays in the temporary folder when the process is killed."""
-    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
-    return (names | imported) & LEFT_BEHIND
-
-
-def test_a_process_that_is_killed_leaves_nothing_in_the_temporary_folder() -> None:
-    """A worker may, because its temporary folder is one of its own that goes with it."""
-    assert broken_by(lambda path: package_of(path) not in MEASURING and left_by_a_kill(parse(path))) == {}
-
-
-@pytest.mark.parametrize("source", ["tempfile.TemporaryDirectory()", "from tempfile import mkdtemp as new"])
-def test_the_rule_about_temporary_folders_finds_what_breaks_it(source: str) -> None:
-    assert left_by_a_kill(ast.parse(source))
-
-
-READERS = {"store/open_file.py", "store/strict_json.py", "store/catalogue_facts.py"}
-"""The last reads sources of ops, as `import` does."""
-READING = ("store", "stats", "judge", "report", "find", "api", "advise", "cli")
-SOURCES_OF_USERS = PACKAGE / "find" / "scan"
-"""Reads programs, of which there is no kind; every other file that comes from outside is of a kind with a limit."""
-
-
-def read_otherwise(tree: ast.Module) -> set[str]:
-    """Return the calls of a source that read a file, or JSON, not by `store/open_file.py` and `strict_json.py`."""
-    found = set()
-    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        called = ast.unparse(node.func)
-        last = called.rpartition(".")[2]
-        by_path = isinstance(node.func, ast.Attribute) and last in {"read_text", "read_bytes", "open"}
-        ours = called.startswith(("open_file.", "(TEMPLATES /"))
-        if (by_path and not ours) or called == "open":
-            found.add(called)
-    readers = {"io.open", "os.open", "json.load", "json.loads"}
-    return found | {name for name, _ in references(tree) if name in readers or name.startswith("pandas.read_")}
-
-
-def test_results_are_read_in_one_way() -> None:
-    def taken(path: Path) -> set[str]:
-        is_free = package_of(path) not in READING or path.parent in (ALONE, SOURCES_OF_USERS)
-        return set() if is_free else read_otherwise(parse(path))
-
-    assert set(broken_by(taken)) == READERS, "no module reads otherwise, and none that need not is let to"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "path.read_text()",
-        "import json\njson.load(stream)",
-        "from json import loads\nloads(text)",
-        "path.open('rb')",
-        "import os\nos.open(path, 0)",
-        "import pandas as pd\npd.read_csv(path)",
-    ],
-)
-def test_the_rule_about_reading_finds_what_breaks_it(source: str) -> None:
-    assert read_otherwise(ast.parse(source))
 
 
 def tracked_files() -> list[Path]:
