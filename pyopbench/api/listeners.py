@@ -1,13 +1,10 @@
-"""Who listens to a run, a terminal, a pipe, a notebook or nobody, and for whom a command waits before it measures."""
+"""Who listens to a run, a terminal, a pipe or nobody, and for whom a command waits before it measures."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape as escape_html
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -101,76 +98,9 @@ class ConsoleListener(Listener):
         say_error(error, f"[yellow]warning:[/] {escape(what)}:" if what else "[bold red]error:[/]")
 
 
-class NotebookListener(Listener):
-    """Shows in the output of a notebook's cell how a run goes: one line and a bar, written over as it goes on.
-
-    What stays are warnings, paths, commands and the last sentence, so that a stored notebook is not full of progress.
-    """
-
-    def __init__(self, display: Callable[..., Any]) -> None:
-        """Show by `display`, which is that of `IPython.display`."""
-        self._handle = display({"text/plain": "", "text/html": ""}, raw=True, display_id=True)
-        self._kept: list[str] = []
-        self._said = ""
-
-    @contextmanager
-    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Show what takes a while."""
-        self._show(f"{what} …")
-        yield lambda text: self._show(f"{text} …")
-        self._show("")
-
-    @contextmanager
-    def sampling(self) -> Iterator[Tell]:
-        """Show how far a run is, what is measured, and how long it may still last."""
-        shown = ""
-
-        def show(step: Step) -> None:
-            nonlocal shown
-            text = " · ".join(filter(None, (describe(step), _left(step))))
-            if text != shown:
-                shown = text
-                self._show(text, step.done / step.total)
-
-        yield show
-        self._show("")
-
-    def say(self, text: str, *, whole: bool = False) -> None:
-        """Put a sentence in place of the one before, or keep it if it is a whole one."""
-        if whole:
-            self._kept.append(text.strip())
-        else:
-            self._said = text
-        self._show("")
-
-    def warn(self, text: str) -> None:
-        """Keep a warning above the line of progress."""
-        self._kept.append(f"warning: {text}")
-        self._show("")
-
-    def problem(self, error: PyopbenchError, what: str = "") -> None:
-        """Keep a warning, or an error, above the line of progress."""
-        self._kept.append(f"warning: {what}: {error}" if what else str(error))
-        self._show("")
-
-    def _show(self, text: str, done: float | None = None) -> None:
-        lines = [printable(one) for one in (*self._kept, self._said, text) if one]
-        bar = "" if done is None else f'<progress style="width:8em" value="{done:.3f}"></progress> '
-        html = "<br>".join(escape_html(line).replace("\n", "<br>") for line in lines)
-        shown = {"text/plain": "\n".join(lines), "text/html": f"<small>{bar}{html}</small>"}
-        self._handle.update(shown, raw=True)
-
-
 def listener_here(*, progress: bool) -> Listener:
-    """Return who listens where this runs: a notebook, else stderr; nobody without `progress`."""
-    if not progress:
-        return Listener()
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if hasattr(shell, "kernel"):  # what runs cells for a notebook; a shell in a terminal has none
-        from IPython.display import display
-
-        return NotebookListener(display)
-    return ConsoleListener(err)
+    """Return who listens: stderr, or nobody without `progress`."""
+    return ConsoleListener(err) if progress else Listener()
 
 
 def describe(step: Step) -> str:

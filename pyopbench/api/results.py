@@ -16,7 +16,6 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.ownership import require_own
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.report import notebook
 from pyopbench.store import integrity, run_folder
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ COMPARISON, COMPARISON_TEXT = "comparison.json", "comparison.md"
 
 class RunResult:
     """What was measured of ops, and what to do with them.
-
-    In a notebook a cell that ends with it shows the answer and the charts.
 
     Attributes:
         judgement: all that the report is made of; its parts are not kept stable.
@@ -113,13 +110,6 @@ class RunResult:
         where = formatting.listing([str(one) for one in self.sources])
         return "\n".join([f"RunResult of {where}: {formatting.count(len(made), 'decision')}", *lines[:SHOWN], *more])
 
-    def _repr_html_(self) -> str:
-        return self._html
-
-    @cached_property
-    def _html(self) -> str:
-        return notebook.run_html(self.judgement)
-
 
 class ComparisonResult:
     """What changed between two results, side A and side B.
@@ -171,9 +161,6 @@ class ComparisonResult:
     def __repr__(self) -> str:
         return f"ComparisonResult: {self.comparison.title()}\n  {self.comparison.summary()}"
 
-    def _repr_html_(self) -> str:
-        return notebook.comparison_html(self.comparison)
-
 
 class PipelineResult:
     """What was measured of an op in a `tf.data` pipeline, and which arrangement to go to.
@@ -219,13 +206,6 @@ class PipelineResult:
     def __repr__(self) -> str:
         name = self.judgement.rows.current.op
         return f"PipelineResult of {name}\n  {self.judgement.answer_text()}"
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-    @cached_property
-    def _html(self) -> str:
-        return notebook.pipeline_html(self.judgement)
 
 
 def _saving(saved: float | None, saved_low: float | None) -> str:

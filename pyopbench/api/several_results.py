@@ -19,7 +19,6 @@ from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.ownership import require_own
-from pyopbench.report import notebook
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun, Side
 
@@ -174,15 +173,6 @@ class SidesResult:
             return "\n".join([f"SidesResult of {self.folder}: {self.gate.answer_text()}", *names])
         each = [f"  {one.comparison.title()}\n    {one.comparison.summary()}" for one in self.comparisons.values()]
         return "\n".join([f"SidesResult of {self.folder}: {', '.join(self.runs)}", *each])
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-    @cached_property
-    def _html(self) -> str:
-        if self.across is None:
-            return notebook.gate_html(self.gate)
-        return notebook.versions_html(next(iter(self._judgements.values())), self.across)
 
 
 AnyResult: TypeAlias = RunResult | SidesResult

@@ -226,13 +226,6 @@ COMMANDS = (
         },
     ),
     Command(
-        "schema",
-        "report:schema",
-        JUDGE,
-        "Print the JSON Schema of decisions.json or of stored results.",
-        options.SCHEMA,
-    ),
-    Command(
         "scan",
         "find:scan",
         LOOK,

@@ -1,9 +1,8 @@
-"""`pyopbench report` and `schema`, and what the command line prints of a report."""
+"""`pyopbench report`, and what the command line prints of a report."""
 
 from __future__ import annotations
 
 import math
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -111,34 +110,22 @@ def report(
     effect = resolve_thresholds(None, minimum_effect or planned_effect(sources), fail_on)[0]
     options = judging_of(baseline or usual, effect, mix, *step)
     if export is not None:
-        return print_export(sources, options, export)
+        return print_export(sources, options)
     return write_report(sources, out_path or folder, options, as_json=as_json)
 
 
-def print_export(sources: Sequence[Source], options: judge.Judging, export: str) -> int:
+def print_export(sources: Sequence[Source], options: judge.Judging) -> int:
     """Print latencies in the format of a dashboard, without writing a report, and return the exit code."""
-    from pyopbench.report import dashboards
+    from pyopbench.report import bencher
 
     judgement = judge.judge(sources, options)
-    server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
-    repository = os.environ.get("GITHUB_REPOSITORY", "")
-    branch = os.environ.get("GITHUB_HEAD_REF") or os.environ.get("GITHUB_REF_NAME", "")
-    text, noisy = dashboards.as_text(judgement, export, repository and f"{server}/{repository}", branch)
+    text, noisy = bencher.as_text(judgement)
     for warning in judgement.run.warnings:
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if noisy:
         say(f"[yellow]warning:[/] {formatting.count(noisy, 'case')} left out: too noisy to give a latency", err)
     out.file.write(text)
     return 0
-
-
-def schema(of: str) -> None:
-    """Print the JSON Schema of decisions.json or of stored results."""
-    from pyopbench.report import decisions_json
-    from pyopbench.store import schema as stored
-
-    printed = decisions_json.as_text() if of == "decisions" else stored.as_text(of)
-    out.print(printed, end="", soft_wrap=True, markup=False)
 
 
 def write_report(

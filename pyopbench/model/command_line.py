@@ -541,9 +541,6 @@ RUN_SPREAD = Option(
 
 # Which results, and what is written.
 
-DASHBOARDS = ("bmf", "github-action-benchmark", "nyrkio")
-"""Formats of dashboards that plot results over commits: Bencher's, that of the GitHub action of that name, Nyrkiö's."""
-
 RESULTS = Option(
     "results",
     "Folders of runs to pool, or one file of asv or pytest-benchmark.",
@@ -634,9 +631,9 @@ RESUME = (
 )
 EXPORT = Option(
     "export",
-    f"Print latencies with intervals for a dashboard: {', '.join(DASHBOARDS)}.",
+    "Print latencies with intervals for a dashboard, as Bencher Metric Format: bmf.",
     "FORMAT",
-    read=_one_of(*DASHBOARDS),
+    read=_one_of("bmf"),
 )
 REPORT = (
     RESULTS,
@@ -894,15 +891,6 @@ CHECK = (
     ),
     LIMITS,
     AS_JSON,
-)
-SCHEMA = (
-    Option(
-        "of",
-        "decisions, run or samples (a line of samples.jsonl).",
-        "NAME",
-        default="decisions",
-        read=_one_of("decisions", "run", "samples"),
-    ),
 )
 SCAN = (
     Option(

@@ -38,44 +38,27 @@ Its keys:
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 
-The schema of the file (JSON Schema, draft 2020-12) is made from the nouns that the file is made of;
-`docs/decisions.schema.json` is that schema, written by `pyopbench schema`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import types
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-from pyopbench.judge.cost_components import BodyShare, Split
-from pyopbench.judge.decision import Decision, Verdict
-from pyopbench.judge.devices import DeviceComparison
-from pyopbench.judge.machines import MachineAnswers
+from pyopbench.judge.decision import Decision
 from pyopbench.judge.noise import Disturbance
-from pyopbench.judge.program import Step, Worth
-from pyopbench.judge.roofline import Bound, Limits
-from pyopbench.model.case import Failure
-from pyopbench.model.errors import PyopbenchError
 from pyopbench.store import integrity
-from pyopbench.store.limitations import Limitation
 from pyopbench.store.strict_json import without_nan
-from pyopbench.store.warnings import RunWarning
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 VERSION = 3
 """Number of the format; it grows when a key changes its meaning or goes.
 
 `docs/decisions-json.md` says what each version changed.
 """
-PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", types.NoneType: "null"}
-TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
 def decisions_json(judgement: Judgement) -> str:
@@ -126,84 +109,3 @@ def _mix_key(key: int | tuple[str, int]) -> str:
 
 def _noise(disturbance: Disturbance) -> dict[str, Any]:
     return {**asdict(disturbance), "too_noisy": disturbance.too_noisy}
-
-
-def schema() -> dict[str, Any]:
-    """Return the schema of `decisions.json`."""
-    word = {"type": "string"}
-    words = _object({"answer": word, "reason": word, "would_change": TEXTS, "copies": TEXTS})
-    text = {"text": {**words, "description": "The decision in words, for people; any version may put it differently."}}
-    told = {"too_noisy": {"type": "boolean"}}
-    share = {"share": {"type": ["number", "null"]}}
-    keys = {
-        "schema": {"const": VERSION},
-        "run": {"type": "string"},
-        "created": {"type": ["string", "null"]},
-        "baseline": {"type": "string"},
-        "minimum_effect": {"type": "number"},
-        "mix": {"type": ["object", "null"], "additionalProperties": {"type": "number"}},
-        "requires": TEXTS,
-        "decisions": _list_of(Decision, text),
-        "verdicts": _list_of(Verdict),
-        "splits": _list_of(Split),
-        "limits": {"anyOf": [_fields(Limits), {"type": "null"}]},
-        "bounds": _list_of(Bound, share),
-        "step": {"anyOf": [_fields(Step), {"type": "null"}]},
-        "worths": _list_of(Worth),
-        "failures": _list_of(Failure),
-        "tool": {"enum": ["pyopbench", "asv", "pytest-benchmark"]},
-        "cannot": _list_of_any(Limitation),
-        "warnings": _list_of_any(RunWarning),
-        "noise": _fields(Disturbance, told),
-        "body_shares": _list_of(BodyShare),
-        "twins": _list_of(Verdict),
-        "machines": _list_of(MachineAnswers, {"text": word}),
-        "devices": _list_of(DeviceComparison),
-        integrity.KEY: {"type": "string", "pattern": "^[0-9a-f]{8}$"},
-    }
-    return {"$schema": DIALECT, "title": "pyopbench decisions.json", **_object(keys)}
-
-
-def as_text() -> str:
-    """Return the schema as the text of its file."""
-    return json.dumps(schema(), indent=1, sort_keys=True) + "\n"
-
-
-def _object(keys: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(keys), "required": sorted(keys), "additionalProperties": False}
-
-
-def _list_of_any(kinds: Any) -> dict[str, Any]:
-    """Return the schema of a list whose items are each of one of several dataclasses."""
-    return {"type": "array", "items": _type(kinds)}
-
-
-def _list_of(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {"type": "array", "items": _fields(noun, more)}
-
-
-def _fields(noun: type, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the schema of a dataclass, with what is computed beside its fields."""
-    hints = get_type_hints(noun)
-    keys = {field.name: _type(hints[field.name]) for field in dataclasses.fields(noun)}
-    return {**_object({**keys, **(more or {})}), "description": str(noun.__doc__).partition("\n")[0]}
-
-
-def _type(hint: Any) -> dict[str, Any]:
-    """Return the schema of a type; a float may be null, because JSON has no number for what does not exist."""
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return {"anyOf": [_type(one) for one in inner]}
-    if origin is Literal:
-        return {"enum": list(inner)}
-    if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _type(inner[1])}
-    if origin is not None and issubclass(origin, Sequence):
-        return {"type": "array", "items": _type(inner[0])}
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _fields(hint)
-    if hint is float:
-        return {"type": ["number", "null"]}
-    if hint not in PLAIN:
-        raise PyopbenchError("a field of decisions.json has a type that the schema does not know", received=hint)
-    return {"type": PLAIN[hint]}

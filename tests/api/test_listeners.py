@@ -1,23 +1,19 @@
-"""What a listener shows of a run on a terminal, in a pipe and in a notebook, and for whom a command waits."""
+"""What a listener shows of a run on a terminal and in a pipe, and for whom a command waits."""
 
 from __future__ import annotations
 
 import io
 import itertools
 import re
-import sys
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from rich.console import Console
 
 from pyopbench.api import listeners
-from pyopbench.api.listeners import ConsoleListener, NotebookListener, listener_here
+from pyopbench.api.listeners import ConsoleListener
 from pyopbench.engine import host_lock
 from pyopbench.engine.budget import Progress
-from pyopbench.engine.measure import Listener
 from pyopbench.engine.messages import FEWER
 from pyopbench.model.errors import BadInput
 
@@ -80,64 +76,6 @@ def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pyopbench.api.console.err", console)
     ConsoleListener(console).problem(ERROR, "probing failed")
     assert stream.getvalue().splitlines()[0] == "warning: probing failed: what"
-
-
-class Shown:
-    """Stands for `IPython.display.display`, and for the handle that it returns."""
-
-    def __init__(self) -> None:
-        self.last: dict[str, str] = {}
-
-    def __call__(self, data: dict[str, str], **options: Any) -> Shown:
-        assert options == {"raw": True, "display_id": True}
-        self.last = data
-        return self
-
-    def update(self, data: dict[str, str], *, raw: bool) -> None:
-        assert raw
-        self.last = data
-
-
-def test_a_notebook_shows_one_line_that_is_written_over() -> None:
-    shown = Shown()
-    listener = NotebookListener(shown)
-    listener.say("4 cases; results in <results>", whole=True)
-    with listener.sampling() as tell:
-        tell(STEP)
-        sweep = "sweep 12 (3 workers) 108/168 log_huber_elementwise gra… · at most 2 h 5 min left"
-        assert shown.last["text/plain"].splitlines()[-1] == sweep
-        assert 'value="0.637"' in shown.last["text/html"]
-    assert shown.last["text/plain"] == "4 cases; results in <results>"
-    assert "&lt;results&gt;" in shown.last["text/html"]
-    assert "progress" not in shown.last["text/html"]
-    with listener.busy("judging") as tell:
-        tell("judging more")
-        assert shown.last["text/plain"].splitlines()[-1] == "judging more …"
-    listener.say("after 2 launches")
-    listener.say("after 3 launches")
-    assert shown.last["text/plain"].splitlines() == ["4 cases; results in <results>", "after 3 launches"]
-
-
-def test_a_notebook_keeps_a_warning() -> None:
-    shown = Shown()
-    listener = NotebookListener(shown)
-    listener.problem(ERROR, "probing failed")
-    listener.say("done")
-    first, *_, last = shown.last["text/plain"].splitlines()
-    assert (first, last) == ("warning: probing failed: what", "done")
-
-
-def test_who_listens_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert type(listener_here(progress=False)) is Listener
-    monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert isinstance(listener_here(progress=True), ConsoleListener)
-    in_a_terminal = SimpleNamespace(get_ipython=object)
-    monkeypatch.setitem(sys.modules, "IPython", in_a_terminal)
-    assert isinstance(listener_here(progress=True), ConsoleListener)
-    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
-    monkeypatch.setitem(sys.modules, "IPython", kernel)
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=Shown()))
-    assert isinstance(listener_here(progress=True), NotebookListener)
 
 
 def test_who_waits_is_told_for_whom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

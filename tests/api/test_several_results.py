@@ -74,7 +74,6 @@ def test_a_stored_run_on_versions_is_read_shown_and_copied(two_versions: Path, t
     read = pyopbench.read(two_versions)
     assert isinstance(read, SidesResult)
     assert "2.21.0-2" in repr(read)
-    assert read._repr_html_().count("<table") >= 2
     copied = pyopbench.read(read.save(tmp_path / "copy"))
     assert copied.decisions.equals(read.decisions)
     assert (tmp_path / "copy" / "tf-2.21.0" / "report.html").exists()
@@ -124,7 +123,6 @@ def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) ->
     assert list(read.slower()["case"]) == [KEYS[1]]
     assert read.control is not None
     assert "r1" in repr(read)
-    assert read._repr_html_().count("<table") == 1
     assert (read.save(tmp_path / "copy") / "junit.xml").exists()
     assert run_sides.open_run(tmp_path / "copy").has_revisions
 

@@ -1,4 +1,4 @@
-"""`decisions.json` holds all that was judged, and null for a number that does not exist; its schema is in step."""
+"""`decisions.json` holds all that was judged, and null for a number that does not exist."""
 
 from __future__ import annotations
 
@@ -6,43 +6,12 @@ import dataclasses
 import json
 import math
 import re
-from typing import get_args
 
-import jsonschema
 import pytest
 
-from finding_examples import example
-from judgements import decision, hostile, plain
-from places import ROOT
-from pyopbench.judge.decision import CopiesAdvice
-from pyopbench.judge.findings import Caveat, Reason, WouldChange
+from judgements import plain
 from pyopbench.report import decisions_json as module
 from pyopbench.report.decisions_json import decisions_json
-
-FILE = ROOT / "docs" / "decisions.schema.json"
-
-
-@pytest.fixture(scope="module")
-def validator():
-    jsonschema.Draft202012Validator.check_schema(module.schema())
-    return jsonschema.Draft202012Validator(module.schema())
-
-
-@pytest.mark.parametrize("make", [plain, hostile, lambda: plain(launches=1)])
-def test_what_a_report_writes_fits(validator, make):
-    assert list(validator.iter_errors(json.loads(decisions_json(make())))) == []
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("schema", 1), ("decisions", [{}]), ("noise", None), ("tool", "abacus"), ("extra", 1)]
-)
-def test_what_is_not_of_the_format_does_not_fit(validator, key, value):
-    document = {**json.loads(decisions_json(plain())), key: value}
-    assert list(validator.iter_errors(document))
-
-
-def test_the_file_in_docs_is_the_schema():
-    assert FILE.read_text(encoding="utf-8") == module.as_text()
 
 
 def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
@@ -139,21 +108,3 @@ def test_what_an_answer_costs_and_what_else_saves_as_much_is_there():
         assert found["seconds"] == [dataclasses.asdict(one) for one in made.seconds]
     assert any(made.as_good for made in judged.decisions)
     assert any(one.after not in (None, one.today) for made in judged.decisions for one in made.seconds)
-
-
-def test_every_kind_of_finding_fits_the_schema(validator):
-    judged = plain()
-    groups = {"caveats": Caveat, "would_change": WouldChange, "copies": CopiesAdvice}
-    several = {key: tuple(example(kind) for kind in get_args(group)) for key, group in groups.items()}
-    reasons = [example(kind) for kind in get_args(Reason)]
-    decisions = tuple(decision("native", reason=reason, **several) for reason in reasons)
-    document = json.loads(decisions_json(dataclasses.replace(judged, decisions=decisions)))
-    assert list(validator.iter_errors(document)) == []
-    assert [found["reason"]["kind"] for found in document["decisions"]] == [one.kind for one in reasons]
-
-
-@pytest.mark.parametrize("reason", ["native at 2.00×", {"kind": "clear_gain"}, {"kind": "unheard_of"}])
-def test_a_reason_that_is_no_finding_does_not_fit(validator, reason):
-    document = json.loads(decisions_json(plain()))
-    document["decisions"][0]["reason"] = reason
-    assert list(validator.iter_errors(document))
