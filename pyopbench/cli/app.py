@@ -154,8 +154,7 @@ COMMANDS = (
         MEASURE,
         "Write a port of your op as source code, with a test against the old function.",
         options.PORT,
-        "The test runs before anything is written, in a process that cannot import pyopbench. "
-        "With --to custom_op you write the loops of the C++ yourself, so the test does not run.",
+        "The test runs before anything is written, in a process that cannot import pyopbench.",
         {0: "written", 1: "the test failed, nothing is written", 2: "this function cannot be written as source"},
     ),
     Command(

@@ -17,7 +17,7 @@ from rich.markup import escape
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine.port import write_port
 from pyopbench.engine.worker_process import ask_once
-from pyopbench.judge.ports import commands_text, notes_text
+from pyopbench.judge.ports import notes_text
 from pyopbench.model.discover import find, read_ops, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_new
@@ -98,14 +98,13 @@ def port(
         )
     with err.status("writing and testing the port"):
         written = write_port(own.targets[0], to, out_path, test_timeout_seconds)
-    for path in (written.port, written.test, *([written.kernel] if written.kernel else [])):
+    for path in (written.port, written.test):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
-    if written.passed:
-        say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
+    say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
     for note in notes_text(written):
         say(escape(note), err)
-    for line in commands_text(written.commands):
-        out.print(escape(line), soft_wrap=True)
+    if written.dataset:
+        out.print(escape(f"call it in a pipeline: {written.dataset}"), soft_wrap=True)
     out.print(f"run its test: {escape(shlex.join([_python(), str(written.test)]))}", soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import WRITTEN_FORMS, read_key
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import SKELETON, WRITABLE, which_ruff
+from pyopbench.model.portable import WRITABLE, which_ruff
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.write_file import write_new
 
@@ -40,7 +40,7 @@ LONGEST_ERROR = 2_000
 
 @dataclass(frozen=True)
 class WrittenPort:
-    """A port that was written and has passed its own test; of a skeleton, whose loops are missing, none is run.
+    """A port that was written and has passed its own test.
 
     Attributes:
         port: its file.
@@ -49,13 +49,10 @@ class WrittenPort:
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
         notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
-            `partial` if it has steps that are, `skeleton` if its loops are missing, `every backend` if it is made of
+            `partial` if it has steps that are, `every backend` if it is made of
             `keras.ops` alone, `64 bits` if it multiplies integers of Python's.
         is_formatted: was there a formatter?
-        kernel: the file of its C++, None where it has none.
-        not_built: why that could not be compiled here; empty where it could.
-        commands: what to run or write with it: `build`, the command that compiles the kernel, and `dataset`, the call
-            of `Dataset.map` that goes with a batched form.
+        dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
     """
 
     port: Path
@@ -65,9 +62,7 @@ class WrittenPort:
     not_run: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
     is_formatted: bool
-    kernel: Path | None = None
-    not_built: str = ""
-    commands: Mapping[str, str] = field(default_factory=dict)
+    dataset: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ def write_port(
     Args:
         target: the op.
         variant: of which kind it is; one of `WRITABLE`.
-        out: the new file; its test is `test_` and its name, and its C++, if it has some, ends on `.cc`.
+        out: the new file; its test is `test_` and its name.
         timeout_seconds: how long the test may take.
         tools: for tests.
 
@@ -95,17 +90,13 @@ def write_port(
         WrongResult: the port fails its own test; nothing is written.
     """
     tools = tools or TOOLS
-    test, kernel = out.with_name(f"test_{out.name}"), out.with_suffix(".cc")
-    _check(variant, out, test, *([kernel] if variant == SKELETON else []))
+    test = out.with_name(f"test_{out.name}")
+    _check(variant, out, test)
     answer = tools.ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
     _require_written(answer, target, variant)
     files = {out: answer["port"], test: answer["test"]}
-    result: dict[str, Any] = (
-        {"passed": []} if variant == SKELETON else _tested(files, test.stem, timeout_seconds, tools)
-    )
+    result = _tested(files, test.stem, timeout_seconds, tools)
     _require_passed(result, variant, target)
-    if "kernel" in answer:
-        files[kernel] = answer["kernel"]
     for path, text in files.items():
         write_new(path, text.encode())
     return WrittenPort(
@@ -116,9 +107,7 @@ def write_port(
         not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),
         notes=tuple(answer["notes"]),
         is_formatted=which_ruff() is not None,
-        kernel=kernel if "kernel" in answer else None,
-        not_built=answer.get("not_built", ""),
-        commands=answer.get("commands", {}),
+        dataset=answer["dataset"],
     )
 
 
@@ -130,7 +119,7 @@ def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tool
         return tools.test(folder, module, timeout_seconds)
 
 
-def _check(variant: str, out: Path, *others: Path) -> None:
+def _check(variant: str, out: Path, test: Path) -> None:
     if variant not in WRITABLE and read_key(variant) is None and variant.split(" ", maxsplit=1)[0] in WRITTEN_FORMS:
         raise BadInput(
             "not an arrangement of a pipeline",
@@ -162,7 +151,7 @@ def _check(variant: str, out: Path, *others: Path) -> None:
             legal="a file in a folder that exists",
             hint=f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}",
         )
-    there = [path for path in (out, *others) if os.path.lexists(path)]
+    there = [path for path in (out, test) if os.path.lexists(path)]
     if there:
         raise BadInput(
             "the file already exists",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,12 +28,8 @@ NOTES = {
     "partial": "Calls without a TensorFlow equivalent are still callbacks: they run on the CPU, hold the GIL, have no "
     "gradient, and do not work with XLA or in a SavedModel in another process.",
     "every backend": "It uses keras.ops only. Run its test on your backend: KERAS_BACKEND=jax python ...",
-    "skeleton": "Nothing is tested yet: write the loops in the C++, build it, and run the test.",
 }
 """Sentences by the kind of what holds for a port."""
-
-COMMANDS = {"build": "build its C++", "dataset": "call it in a pipeline"}
-"""What a command is for, by its kind."""
 
 BECAUSE = {
     "method": "tensors do not have this method",
@@ -129,26 +125,16 @@ class Written(Protocol):
     @property
     def is_formatted(self) -> bool: ...  # noqa: D102
 
-    @property
-    def not_built(self) -> str: ...  # noqa: D102
-
 
 def notes_text(written: Written) -> tuple[str, ...]:
     """Return a sentence for each thing that a reviewer should know."""
     found = [NOTES[note] for note in written.notes]
-    if written.not_built:
-        found.append(f"Its C++ was not compiled here: {written.not_built}")
     if written.not_run:
         lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in written.not_run])
         found.append(f"No example ran {lines}, so no test covers this code: check it, or add an input that runs it.")
     if not written.is_formatted:
         found.append("ruff is not installed, so the source is not formatted.")
     return tuple(found)
-
-
-def commands_text(commands: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a line for each command, by their kinds."""
-    return tuple(f"{COMMANDS[kind]}: {command}" for kind, command in commands.items())
 
 
 def how_to_write_one(ports: Sequence[WritablePort]) -> str:

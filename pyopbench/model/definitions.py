@@ -148,7 +148,7 @@ def _does_the_same(node: Any, code: types.CodeType) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the function inside a wrapper of Numba, of a cache or of `pyopbench.ports.traced`."""
+    """Return the function inside a wrapper of Numba or of a cache."""
     if isinstance(value, functools._lru_cache_wrapper):
         return value.__wrapped__
     inner = getattr(value, "py_func", None)

@@ -19,9 +19,6 @@ PORTABLE = (
 BRIDGE = "numpy_function"
 """The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
 
-SKELETON = "custom_op"
-"""The variant of which all but its loops is written: those are for the user."""
-
 
 @dataclass(frozen=True)
 class BatchedPort:
@@ -52,7 +49,7 @@ BATCHED = {
 }
 """Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them."""
 
-WRITABLE = (*PORTABLE, BRIDGE, *BATCHED, SKELETON)
+WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
 """All that `--to` takes."""
 
 

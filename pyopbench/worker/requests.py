@@ -32,7 +32,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -122,9 +121,8 @@ def check_batched_form(request: Mapping[str, Any], emit: Callable[[Mapping[str, 
 
 
 def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request for the text of a port, of its test and of its C++, or say why there is none.
+    """Answer a request for the text of a port and of its test, or say why there is none.
 
-    A kernel is compiled once, so that what is wrong with it is found; under `not_built` is why that was not possible.
     Under `refused` is each thing that cannot be written, with what works in its place, file and line, and whether it
     is a call that a partial port leaves in NumPy; under `error` is what is wrong with the op.
     """
@@ -141,7 +139,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             made = PORTS.module_of(op, variant, op.dtypes[0], callback)
             test = write_arrangement_test(op, target, variant, module, made)
         else:
-            made = port.write_port(op, variant, module)
+            made = port.write_port(op, variant)
             test = port.write_test(op, target, variant, module, made)
     except CannotPort as refusal:
         return {"refused": [_as_plain(one) for one in (refusal, *refusal.others)]}
@@ -149,29 +147,19 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"error": error.as_plain()}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
         return {"refused": [{"why": explain(error, op), "fix": "", "place": None, "can_stay": False}]}
-    answer = {
+    return {
         "port": made.text,
         "function": made.function,
         "test": test,
         "not_run": made.not_run,
         "notes": made.notes,
+        "dataset": made.dataset,
     }
-    if made.kernel:
-        answer |= {"kernel": made.kernel, "not_built": _why_not_built(made.kernel)}
-    return answer | {"commands": dict(made.commands)}
 
 
 def _as_plain(refusal: CannotPort) -> dict[str, Any]:
     can_stay = refusal.step is not None
     return {"why": refusal.why, "fix": refusal.fix, "place": refusal.place, "can_stay": can_stay}
-
-
-def _why_not_built(kernel: str) -> str:
-    """Return why a C++ source cannot be compiled here; empty if it can."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "ported.cc"
-        source.write_text(kernel, encoding="utf-8")
-        return _why_not_compiled(source) or ""
 
 
 def _why_not_compiled(source: Path) -> str | None:

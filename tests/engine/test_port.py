@@ -19,6 +19,7 @@ ANSWER = {
     "test": "def test_x(): pass\n",
     "not_run": [["/a/mine.py", 7]],
     "notes": ["callback"],
+    "dataset": "",
 }
 PASSED = {"passed": ["test_x"]}
 
@@ -66,19 +67,6 @@ def test_everything_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -
     with pytest.raises(BadInput) as caught:
         write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer={"refused": [other, one, nowhere]}))
     assert caught.value.received == "a.py:5; a.py:3: w (f); n"
-
-
-def test_the_test_of_a_skeleton_is_not_run_and_its_kernel_is_written_as_it_is(tmp_path: Path) -> None:
-    kernel = {"kernel": "// mine\n", "not_built": "no compiler", "commands": {"build": "g++"}}
-    answer = {**ANSWER, "notes": ["skeleton"], **kernel}
-    never = Tools(lambda request: answer, pytest.fail)  # type: ignore[arg-type]
-    written = write_port(TARGET, "custom_op", tmp_path / "ported.py", tools=never)
-    assert written.kernel == tmp_path / "ported.cc"
-    assert written.kernel.read_text() == "// mine\n"
-    assert (written.passed, written.not_built, written.commands) == ((), "no compiler", {"build": "g++"})
-    with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "custom_op", (tmp_path / "ported.py").rename(tmp_path / "ported2.py").with_name("ported.py"))
-    assert caught.value.received == tmp_path / "test_ported.py"
 
 
 @pytest.mark.parametrize(

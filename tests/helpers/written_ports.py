@@ -12,11 +12,15 @@ import pytest
 
 from places import ROOT
 from pyopbench.model.modules import load_file
+from pyopbench.model.op import Body, Op, Own
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
+from pyopbench.ports.arrays import as_array, as_given, as_outputs, dtype_of
+from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.port import PortModule, write_port, write_test
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.rebinding import returning_arrays
 
 CORPUS = ROOT / "examples" / "corpus"
 
@@ -49,7 +53,7 @@ def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -
     op = own_load.load_own(target)
     if to.startswith("njit"):
         check_compiled(op, to)
-    made = write_port(op, to, module)
+    made = write_port(op, to)
     return Ported(made, write_test(op, target, to, module, made))
 
 
@@ -58,6 +62,33 @@ def write_source(folder: Path, source: str, *inputs: str, to: str = "traced") ->
     path = folder / f"mine_{abs(hash(source))}.py"
     path.write_text(f"import numpy as np\n\n\n{source}", encoding="utf-8")
     return write(f"{path}:body", *inputs, to=to)
+
+
+def port_of(body: Body, *arrays: Any) -> Body:
+    """Return the port of a function, written from one call of it.
+
+    Args:
+        body: takes arrays and returns an array, a number or a tuple of them.
+        arrays: the arguments of the call.
+    """
+    returned = body(*as_given(arrays))
+    op = Op(
+        name="body",
+        summary="",
+        source="",
+        make_inputs=lambda size, dtype, rng: arrays,
+        numpy=returning_arrays(body, returned),
+        sizes=(1,),
+        quick_sizes=(1,),
+        bytes_moved=None,
+        flops=None,
+        dtypes=(arrays[0].dtype.name,),
+        outputs=tuple(dtype_of(as_array(one)) for one in as_outputs(returned)),
+        own=Own(fixed_sizes=True),
+    )
+    port = write_port(op, "traced")
+    found: Body = getattr(import_text("body_traced", port.text), port.function)
+    return found
 
 
 def body_of(made: Ported) -> str:

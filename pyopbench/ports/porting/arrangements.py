@@ -401,8 +401,7 @@ def _module(text: str, facts: Facts, made: PortModule | None = None) -> PortModu
         function=FUNCTION,
         not_run=() if made is None else made.not_run,
         notes=() if made is None else made.notes,
-        kernel="",
-        commands=(),
+        dataset="",
         facts=facts,
         frozen=frozenset() if made is None else made.frozen,
     )

@@ -23,7 +23,7 @@ from pyopbench.model.paths import real_path
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
 from pyopbench.model.source_text import Source, read_source
 from pyopbench.ports.arrays import as_given, as_outputs, is_same
-from pyopbench.ports.porting import batches, skeleton
+from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
 from pyopbench.ports.porting.kinds import has_text
@@ -50,8 +50,7 @@ class PortModule:
         function: the name of the function of tensors in it.
         not_run: lines of the user's that no example went through: file and line.
         notes: what holds for it, as kinds of findings.
-        kernel: the text of the C++ that the port loads; empty where it loads none.
-        commands: what to run or to write with it, by kind: `build`, `dataset`.
+        dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
         facts: what it takes and returns, and what of it is differentiable.
         frozen: statements of the user's whose values are written down in their place: file and name.
     """
@@ -60,19 +59,17 @@ class PortModule:
     function: str
     not_run: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
-    kernel: str
-    commands: tuple[tuple[str, str], ...]
+    dataset: str
     facts: Facts
     frozen: Frozen
 
 
-def write_port(op: Op, variant: str, module: str = "") -> PortModule:
+def write_port(op: Op, variant: str) -> PortModule:
     """Return an own op as the source of a module.
 
     Args:
         op: whose NumPy body is ported.
         variant: whose port it is.
-        module: the name of the module that it will be, which only a kernel asks for.
 
     Raises:
         CannotPort: it cannot be written as source.
@@ -85,7 +82,7 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
         if form.how:
             batches.require_fixed_shapes(yours)
         while True:
-            body = _body(yours, module)
+            body = _body(yours)
             try:
                 facts, made = _made(yours, body, form)
                 break
@@ -95,17 +92,14 @@ def write_port(op: Op, variant: str, module: str = "") -> PortModule:
                 if copied is None:
                     raise
                 yours = _with_bodies(op, copied.names, vars(load(copied)))
-    commands = {"build": skeleton.build_command(module)} if made.kernel else {}
-    if form.how:
-        commands["dataset"] = batches.dataset_call(facts, () if form.how == "map" else body.keywords)
+    keywords = () if form.how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
     return PortModule(
         text=format_text(made.text),
         function=facts.function,
         not_run=tuple(sorted({*not_run})),
         notes=made.notes,
-        kernel=made.kernel,
-        commands=tuple(commands.items()),
+        dataset=batches.dataset_call(facts, keywords) if form.how else "",
         facts=facts if made.has_gradient else replace(facts, differentiable=()),
         frozen=frozen,
     )
@@ -142,14 +136,14 @@ def _with_bodies(op: Op, names: Sequence[str], found: Mapping[str, Any]) -> Op:
     return op
 
 
-def _body(op: Op, module: str) -> Body:
+def _body(op: Op) -> Body:
     """Return the body that is ported, with what a port of it takes and returns."""
     source, definition = definition_of(written(op.numpy))
     keywords = op.own.keywords if op.own is not None else ()
     names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
     place = place_of_user((source.path, definition.lineno))
     facts = facts_of(op, definition.name, names, Path(place[0] if place is not None else source.path).name)
-    return Body(source, definition, facts, keywords, module)
+    return Body(source, definition, facts, keywords)
 
 
 def require_same(op: Op, extracted: Op) -> None:

@@ -17,12 +17,12 @@ import tensorflow as tf
 
 from pyopbench.model.extracted_module import extracted_at
 from pyopbench.model.op import Op
-from pyopbench.model.portable import BRIDGE, SKELETON
+from pyopbench.model.portable import BRIDGE
 from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
-from pyopbench.ports.porting import numba_code, numba_loop, skeleton
+from pyopbench.ports.porting import numba_code, numba_loop
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.facts import (
     Facts,
@@ -64,13 +64,12 @@ NARROW = re.compile(r"float16|float32|int8|int16|int32|complex64|half|single|int
 
 @dataclass(frozen=True)
 class Made:
-    """The text of a module, that of its C++ if it has some, and what holds for it."""
+    """The text of a module, and what holds for it."""
 
     text: str
     has_gradient: bool = True
     not_run: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
-    kernel: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,6 @@ class Body:
         definition: of the body in it.
         facts: what the port takes and returns.
         keywords: names of the last inputs, where the body takes them by name.
-        module: the name of the module that is written.
         is_mapped: is the port called by `tf.vectorized_map`?
     """
 
@@ -90,7 +88,6 @@ class Body:
     definition: Any
     facts: Facts
     keywords: tuple[str, ...]
-    module: str
     is_mapped: bool = False
 
     @property
@@ -559,13 +556,6 @@ def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:
     return Made(text, notes=("every backend", *(["fixed shapes"] if code.fixed_shapes else [])))
 
 
-def _custom_op(op: Op, body: Body, examples: Examples) -> Made:
-    if op.kernel is not None:
-        raise CannotPort(f"its C++ is written already: {op.kernel.name}", fix="`pyopbench build` compiles it")
-    texts = skeleton.texts(body.facts, body.source.text(*body.source.span(body.definition)), body.doc, body.module)
-    return Made(texts.port, notes=("skeleton",), kernel=texts.kernel)
-
-
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
     "traced_loop": partial(_other_loops, most_unrolled=0),
@@ -581,7 +571,6 @@ WRITERS: dict[str, Writer] = {
     BRIDGE: _numpy_function,
     "numpy_whole": partial(_numpy_function, is_of_batch=True),
     "njit_loop": _njit_loop,
-    SKELETON: _custom_op,
 }
 """What writes a variant, by its name."""
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ports import traced
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.tensor_functions.basics import np_part_replaced
-from written_ports import difference, line_of, run_its_test, write_source
+from written_ports import difference, line_of, port_of, run_its_test, write_source
 
 VECTOR, PLACES = "rng.random(6)", "np.array([0, 3, 0, 2, 3])"
 
@@ -94,7 +93,7 @@ def test_the_last_of_several_values_stays() -> None:
         x[at] = np.arange(4.0)
         return x
 
-    port = tf.function(traced(body, examples=(np.zeros(5), np.array([0, 1, 2, 3]))))
+    port = tf.function(port_of(body, np.zeros(5), np.array([0, 1, 2, 3])))
     for at in ([3, 3, 3, 0], [-1, 4, 4, -1], [2, 1, 2, 1]):
         assert difference(port(np.ones(5), np.array(at)), body(np.ones(5), at)) == ""
 
@@ -104,7 +103,7 @@ def test_several_arrays_of_places_that_name_one_twice_are_an_error() -> None:
         x[at, at] = np.arange(3.0)
         return x
 
-    port = tf.function(traced(body, examples=(np.zeros((4, 4)), np.array([0, 1, 2]))))
+    port = tf.function(port_of(body, np.zeros((4, 4)), np.array([0, 1, 2])))
     for at in ([3, 2, 0], [-1, 1, 0]):
         assert difference(port(np.ones((4, 4)), np.array(at)), body(np.ones((4, 4)), at)) == ""
     with pytest.raises(tf.errors.InvalidArgumentError):
@@ -126,7 +125,7 @@ FROM_THE_END = {
 def test_indices_that_the_example_does_not_have_count_from_the_end(kind: str) -> None:
     source = f"def body(x, at):\n    n = int(at[0])\n    {FROM_THE_END[kind]}\n"
     body = import_text("of_the_end", f"import numpy as np\n\n\n{source}").body
-    port = tf.function(traced(body, examples=(np.arange(6.0), np.array([2, 3]))))
+    port = tf.function(port_of(body, np.arange(6.0), np.array([2, 3])))
     for first in (2, 0, -1, -3):
         x, at = np.array([3.0, 1, 2, 5, 4, 0]), np.array([first, 1])
         assert difference(port(x, at), body(x.copy(), at)) == ""
@@ -139,7 +138,7 @@ def test_what_is_added_at_places_that_come_twice_is_that_of_the_last() -> None:
     given = tf.constant(y)
     with tf.GradientTape() as tape:
         tape.watch(given)
-        found = traced(body, examples=(x, at, y))(tf.constant(x), tf.constant(at), given)
+        found = port_of(body, x, at, y)(tf.constant(x), tf.constant(at), given)
     assert difference(found, body(x, at, y)) == ""
     assert difference(tape.gradient(found, given), np.array([[0.0, 0], [1, 1], [1, 1]])) == ""
 
@@ -152,7 +151,7 @@ def test_a_default_of_another_type_than_the_values_of_a_dictionary_is_refused(tm
 
 
 def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
-    port = tf.function(traced(lambda at: np.add({1: 2.0, 3: 4.0}[int(at)], at), examples=(np.array(3),)))
+    port = tf.function(port_of(lambda at: np.add({1: 2.0, 3: 4.0}[int(at)], at), np.array(3)))
     assert port(np.array(1)) == 3.0
     with pytest.raises(tf.errors.InvalidArgumentError):
         port(np.array(2))

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ports import traced
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
-from written_ports import difference, line_of, write_source
+from written_ports import difference, line_of, port_of, write_source
 
 VECTOR = "rng.random(6)"
 
@@ -216,7 +215,7 @@ def test_memory_that_is_written_by_one_name_and_read_by_another_is_refused(kind:
 @pytest.mark.parametrize("kind", NOT_SHARED)
 def test_memory_that_names_do_not_share_is_ported(kind: str) -> None:
     body = import_text("not_shared", f"import numpy as np\n\n\n{RETURNING}def body(x):\n    {NOT_SHARED[kind]}\n").body
-    port = tf.function(traced(body, examples=(np.arange(1.0, 7),)))
+    port = tf.function(port_of(body, np.arange(1.0, 7)))
     x = np.array([3.0, -1, 2, -5, 4, 0])
     for found, expected in zip(tf.nest.flatten(port(x)), tf.nest.flatten(body(x.copy())), strict=True):
         assert difference(found, expected) == ""

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.modules import load_file
-from pyopbench.model.portable import BATCHED, SKELETON, WRITABLE
+from pyopbench.model.portable import BATCHED, WRITABLE
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import Ported, run_its_test, write, write_source
 
@@ -151,7 +151,7 @@ IN_PLACE = {
 
 
 @pytest.mark.parametrize("statements", IN_PLACE)
-@pytest.mark.parametrize("to", [one for one in WRITABLE if one != SKELETON])
+@pytest.mark.parametrize("to", WRITABLE)
 def test_a_tensor_that_is_used_again_keeps_its_values(to: str, statements: str, tmp_path: Path) -> None:
     """Whatever a port is, it is refused, an error, or right next to other uses of the same tensor."""
     if to.startswith("njit"):
