@@ -4,7 +4,7 @@
     python benchmarks/against_peers.py --tools asv,pyopbench --cases 6
 
 Every tool times the callables that `pyopbench.worker.prepare.prepare.prepare` returns; one tool runs after the other.
-The table goes to stdout, progress to stderr. Exit codes: 0 done, 1 a tool failed, 2 bad usage. docs/against-peers.md
+The table goes to stdout, progress to stderr. Exit codes: 0 done, 1 a tool failed, 2 bad usage. benchmarks/README.md
 says what it means.
 """
 

@@ -2,10 +2,9 @@
 
     python benchmarks/corpus.py --time                             # all bodies, with times: results/corpus.json
     python benchmarks/corpus.py --time --resume --stop-after 20m   # goes on with it, for the next 20 minutes
-    python scripts/quote_reference.py                              # makes the tables of docs/corpus.md from it
     python benchmarks/corpus.py dice losses                        # bodies or families; the tables to stdout
 
-The tables of docs/corpus.md are made by the first and the third of these. With `--time`, the machine has to be idle;
+With `--time`, the machine has to be idle;
 `--resume` refuses a file that another version of TensorFlow, NumPy or Numba wrote, or other options. A body has a
 process of its own, so that a crash or a form that takes too long costs one form. Exit codes: 0 done, 1 a body could not
 be examined, 2 bad usage, 3 it was stopped before all were done.
@@ -35,7 +34,7 @@ from pyopbench.model.parse import parse_duration
 
 EXAMINE = Path(find.__file__).with_name("examine.py")
 STORED = Path(__file__).resolve().parents[1] / "results" / "corpus.json"
-"""What is kept of all bodies, and quoted in docs/corpus.md."""
+"""What is kept of all bodies; benchmarks/README.md has the counts."""
 
 PACKAGES = ("tensorflow-cpu", "tensorflow", "numpy", "numba")
 VERSION = 2

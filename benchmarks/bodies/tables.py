@@ -1,4 +1,4 @@
-"""The tables of docs/corpus.md, from results/corpus.json: how many, one row for each body, what stopped each form."""
+"""Tables of what `corpus.py` found: how many, one row for each body, what stopped each form."""
 
 from __future__ import annotations
 

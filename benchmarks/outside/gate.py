@@ -28,13 +28,12 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
-from gate_trials import Trial, at_least, at_most, in_portions, rows_of, still_to_run, told_apart
-from helpers import helper
-
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "helpers"))
+import repositories
 import stored_document
 from markdown_table import table
 from outside import tallies
+from outside.gate_trials import Trial, at_least, at_most, in_portions, rows_of, still_to_run, told_apart
 from pyopbench.model.parse import parse_duration
 
 VERSION = 1
@@ -90,7 +89,6 @@ SLOWDOWNS = (0, *sorted({percent for part in PARTS.values() for percent in part.
 
 def make_repository(folder: Path) -> dict[int, tuple[str, str]]:
     """Make the repository where it is not there; return for each slowdown the two commits that are compared."""
-    repositories = helper("repositories")
     if not (folder / ".git").exists():
         repositories.repository(folder)
         for number, percent in enumerate(SLOWDOWNS):

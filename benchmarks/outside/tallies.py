@@ -19,7 +19,7 @@ from corpus import PACKAGES, examine
 from markdown_table import cell, table
 
 RESULTS = Path(__file__).resolve().parents[2] / "results" / "outside"
-"""What is kept, and quoted in docs/outside.md."""
+"""What these commands write; benchmarks/README.md has the counts."""
 
 OUTCOMES = ("right", "refused", "failed", "lost", "not tried", "other bytes", "wrong")
 """The outcomes of a port: `refused` when it is built, `failed` when it runs, `lost` with the process, and

@@ -110,7 +110,7 @@ def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     side = plan.begin(folder, _request(cases, settings))
     run, how = OpenRun(folder, (side,)), _how(cases)
     measure_run(
-        side, settings, lambda step: None, lambda made: judge.interim_analysis(run, how, made, settings.launches).open
+        side, settings, lambda step: None, lambda launches, most: judge.interim_analysis(run, how, launches, most).open
     )
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)

@@ -66,7 +66,7 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
 
 @dataclass(frozen=True)
 class Goal:
-    """What docs/against-peers.md promises of pairs of identical code in one session, and what came out.
+    """What pyopbench promises of pairs of identical code in one session, and what came out.
 
     Attributes:
         cases: how many were measured.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pytest
 from scipy import signal, special
 
-from places import ROOT
 from pyopbench.stats import change_points
 from pyopbench.stats.change_points import ALARM_RATES, LENGTHS, THRESHOLDS, segment, threshold
 from pyopbench.stats.series_noise import FEWEST_POINTS, MANY_POINTS, between_runs, clipped, excess, scale_within
@@ -178,24 +176,6 @@ def test_fewer_false_alarms_cost_more():
     assert limits == sorted(limits)
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """The script that makes the table."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    monkeypatch.delitem(sys.modules, "change_thresholds", raising=False)
-    import change_thresholds
-
-    return change_thresholds
-
-
-@pytest.mark.parametrize("noise", ["independent", "autocorrelated"])
-@pytest.mark.parametrize("n", [8, 30])
-def test_the_table_is_what_its_script_makes(script, noise, n):
-    found = script.quantiles(n, noise, 3_000)
-    told = [threshold(n, noise, rate) for rate in ALARM_RATES]
-    assert found[:2] == pytest.approx(told[:2], rel=0.06)
-
-
 def test_the_table_is_whole():
     assert LENGTHS[0] == FEWEST_POINTS
     for rates in THRESHOLDS.values():
@@ -210,68 +190,6 @@ def test_between_lengths_it_is_between_their_thresholds_and_beyond_them_at_the_e
     assert min(low, high) <= threshold(120, "independent", 0.01) <= max(low, high)
     assert threshold(5_000, "independent", 0.01) == threshold(LENGTHS[-1], "independent", 0.01)
     assert math.isinf(threshold(FEWEST_POINTS - 1, "independent", 0.01))
-
-
-@pytest.fixture(scope="module")
-def change_alarms_script():
-    """The script that prints the table."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "scripts"))
-        for name in ("change_thresholds", "change_alarms", "gate_trials"):
-            patch.delitem(sys.modules, name, raising=False)
-        import change_alarms
-
-        yield change_alarms
-
-
-@pytest.mark.parametrize("kind", ["normal", "t with 3 degrees of freedom"])
-def test_interleaved_series_raise_few_alarms_confirm_none_and_find_nine_steps_of_ten(change_alarms_script, kind):
-    row = change_alarms_script.simulated(change_alarms_script.interleaved, kind, SERIES)
-    assert row.alarmed <= 6  # 1% of 150 is 1.5; more than 6 come once in 700 times
-    assert row.confirmed == 0
-    assert row.located >= 0.9 * SERIES
-    assert row.located_confirmed >= 0.7 * row.located
-
-
-def test_runs_by_themselves_raise_few_alarms_whatever_the_noise(change_alarms_script):
-    for kind in change_alarms_script.DRAWN:
-        row = change_alarms_script.simulated(change_alarms_script.apart, kind, SERIES)
-        assert row.alarmed <= 6
-        assert row.confirmed == 0
-
-
-def test_a_method_that_takes_every_point_for_a_change_would_be_told(change_alarms_script):
-    row = change_alarms_script.simulated(lambda values: list(range(1, values.size)), "normal", 20)
-    assert (row.alarmed, row.located) == (20, 20)
-
-
-def test_what_is_not_installed_is_said(change_alarms_script, monkeypatch):
-    monkeypatch.setattr(change_alarms_script, "METHODS", {"missing": lambda: None})
-    rows = list(change_alarms_script.lines(1, change_alarms_script.Kept()))[2:]
-    assert [line.split("missing")[1].strip().split(":")[0] for line in rows] == ["skipped"] * 3
-
-
-def test_batches_are_simulated_once_and_a_portion_ends_before_the_next(change_alarms_script, monkeypatch, tmp_path):
-    asked = []
-
-    def simulated(method, kind, series, seed):
-        asked.append((kind, series, seed))
-        return change_alarms_script.Row(1, 0, series, series, series)
-
-    monkeypatch.setattr(change_alarms_script, "simulated", simulated)
-    path = tmp_path / "kept.json"
-
-    def of(series, most_seconds=None):
-        return change_alarms_script.Kept(path, most_seconds).of(
-            change_alarms_script.interleaved, "some", "normal", series
-        )
-
-    assert of(600, -1.0).series == 0
-    assert of(600) == change_alarms_script.Row(3, 0, 600, 600, 600)
-    assert asked == [("normal", 250, 0), ("normal", 250, 1), ("normal", 100, 2)]
-    assert of(600, -1.0) == change_alarms_script.Row(3, 0, 600, 600, 600)
-    assert of(1000, -1.0) == change_alarms_script.Row(2, 0, 500, 500, 500), "batches of another size are others"
-    assert len(asked) == 3
 
 
 def noise_scale_lasting(n):
@@ -341,13 +259,6 @@ def test_a_series_that_drifts_or_jumps_all_the_time_has_few_alarms(drawn, most):
     assert alarms(drawn, "autocorrelated", 0.01, 60) <= most * 60
 
 
-def test_without_comparing_changes_with_the_rest_of_the_series_a_drift_has_them_nearly_always(monkeypatch):
-    """So that the test above could fail."""
-    monkeypatch.setattr(change_points, "OUTSTANDING", 0.0)
-    monkeypatch.setattr(change_points, "_steeper", lambda values, errors, places: places)
-    assert alarms(walking, "autocorrelated", 0.01, 60) >= 0.8 * 60
-
-
 def test_a_step_stands_out_of_a_series_with_bursts_and_outliers():
     rng = np.random.default_rng(9)
     found = 0
@@ -358,14 +269,6 @@ def test_a_step_stands_out_of_a_series_with_bursts_and_outliers():
     assert found >= 28
 
 
-@pytest.mark.parametrize("width", [1, 2, 5])
-def test_the_difference_of_lasting_noise_is_as_large_as_its_covariances_say(width):
-    covariances = change_points.LASTING ** np.abs(np.subtract.outer(np.arange(2 * width), np.arange(2 * width)))
-    signs = np.repeat([-1.0, 1.0], width) / width
-    expected = math.sqrt(signs @ covariances @ signs)
-    assert change_points._lasting_difference(width) == pytest.approx(expected)
-
-
 def rising(rng, shape):
     """A level that drifts evenly by fifteen standard deviations."""
     return rng.standard_normal(shape) + np.linspace(0, 15, shape[1])
@@ -373,13 +276,6 @@ def rising(rng, shape):
 
 def test_a_series_that_drifts_evenly_has_no_alarm():
     assert alarms(rising, "autocorrelated", 0.01, 60) <= 1
-
-
-def test_without_comparing_steps_with_slopes_such_a_series_has_alarms(monkeypatch):
-    """So that the test above could fail."""
-    monkeypatch.setattr(change_points, "_steeper", lambda values, errors, places: places)
-    monkeypatch.setattr(change_points, "OUTSTANDING", 0.0)
-    assert alarms(rising, "autocorrelated", 0.01, 60) >= 6
 
 
 @pytest.mark.parametrize(("between", "places"), [(0.2, [15]), (0.8, [14])])

@@ -1,4 +1,4 @@
-"""What `found_changes.py` and `identical_commits.py` share: gates over two revisions, run one after another.
+"""Gates over two revisions, run one after another, for `gate.py`.
 
 Each gate has a folder of its own, and a row in a summary. One that is interrupted is resumed the next time, one that
 has a row is not measured again, so that hours of measuring can be had in portions, and on several machines.
