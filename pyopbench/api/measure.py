@@ -24,7 +24,6 @@ from pyopbench.model.command_line import PIPELINE, RESUME, RUN, describe_argumen
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
-from pyopbench.model.ownership import require_own
 from pyopbench.model.parse import split_some
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import combine_environments
@@ -121,7 +120,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         memory.require_limitable(memory_limit_bytes)
     folder = plan.new_folder() if out is None else Path(out)
     run_folder.require_new(folder)
-    require_own(folder)
     listener = listener_here(progress=progress)
     with alone_on_this_machine(), _resumable(folder, op, inputs), _without_leftovers(folder):
         name, own = read_op(op, inputs, folder, seed_with)
@@ -190,7 +188,6 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         Interrupted: Ctrl-C, again.
     """
     place = Path(folder)
-    require_own(place)
     if run_sides.is_here(place):
         raise BadInput(
             "a run on several versions or revisions is continued from the command line",

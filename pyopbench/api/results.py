@@ -13,7 +13,6 @@ import pandas as pd
 from pyopbench.api import frames
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
-from pyopbench.model.ownership import require_own
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity, run_folder
@@ -73,7 +72,6 @@ class RunResult:
         from pyopbench.report.write import write  # half a second, which no frame needs
 
         place = self.folder if folder is None else Path(folder)
-        require_own(place)
         return write(self.judgement, place)[0]
 
     def save(self, folder: str | Path) -> Path:
@@ -93,7 +91,6 @@ class RunResult:
                 hint="result.report(folder) writes the report of all of them",
             )
         run_folder.require_new(place)
-        require_own(place)
         (source,) = self.sources
         place.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
@@ -149,7 +146,6 @@ class ComparisonResult:
         from pyopbench.report import comparison as report
 
         place = Path(folder)
-        require_own(place)
         place.mkdir(parents=True, exist_ok=True)
         slowdown = self.comparison.minimum_effect
         failed = bool(self.comparison.slower_by(slowdown) or self.comparison.bodies_slower_by(slowdown))
@@ -195,7 +191,6 @@ class PipelineResult:
 
         place = Path(folder)
         run_folder.require_new(place)
-        require_own(place)
         (measured,) = self._run.measured
         side = run_folder.create(place, measured.content.with_changes(run=real_path(place).name))
         for line in measured.lines:

@@ -18,7 +18,6 @@ from pyopbench.judge.comparison import gate as gate_wording
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.model.ownership import require_own
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun, Side
 
@@ -147,9 +146,6 @@ class SidesResult:
         from pyopbench.report.gate import write
         from pyopbench.report.write import write_versions  # half a second, which no frame needs
 
-        require_own(self.folder)
-        for side in self._judgements:
-            require_own(side.folder)
         if self.across is not None:
             write_versions(self.folder, self._judgements, self.across)
         write(self.gate, self.folder)
@@ -159,11 +155,10 @@ class SidesResult:
         """Copy the stored results into a new folder, with what `report` writes, and return the folder.
 
         Raises:
-            BadInput: the folder holds a run, or is another user's.
+            BadInput: the folder holds a run.
         """
         place = Path(folder)
         plan.require_new_folder(place)
-        require_own(place)
         copied = Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))
         return SidesResult(run_sides.open_run(copied), self._judging, self._fail_on).report()
 

@@ -23,7 +23,6 @@ import pyopbench
 from pyopbench.cli.errors import run_command
 from pyopbench.model import command_line as options
 from pyopbench.model.command_line import Option
-from pyopbench.model.read_policy import ReadPolicy, reading_by
 
 EPILOG = (
     "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
@@ -212,19 +211,6 @@ COMMANDS = (
         keeps_what_it_reads=True,
     ),
     Command(
-        "check",
-        "stored:check",
-        JUDGE,
-        "Check stored results against their checksums: which files and lines are unchanged?",
-        options.CHECK,
-        "Checksums find what a disk, a copy or an editor changed; they are not signatures.",
-        {
-            0: "nothing is wrong",
-            1: "something was changed, is torn (cut off), missing or there twice",
-            2: "bad input",
-        },
-    ),
-    Command(
         "scan",
         "find:scan",
         LOOK,
@@ -377,14 +363,8 @@ def _caller(command: Command) -> Callable[..., None]:
 def _run(command: Command, context: typer.Context, given: Mapping[str, Any]) -> int:
     values = {one.name: one.value_of(given[one.name]) for one in command.options}
     own = {one.name: values[one.name] for one in command.options if one not in options.OF_THE_COMMAND_LINE}
-    policy = ReadPolicy(
-        takes_changed=values.get("allow_changed", False),
-        trusts_everybody=values.get("trust_folder", False),
-        most_bytes=dict(values.get("settings", {})).get("file_limit"),
-    )
     module, _, function = command.handler.partition(":")
     with ExitStack() as stack:
-        stack.enter_context(reading_by(policy))
         if command.keeps_what_it_reads:
             stack.enter_context(_few_collections())
         handler = getattr(import_module(f"pyopbench.cli.{module}"), function)

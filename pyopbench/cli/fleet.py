@@ -21,7 +21,6 @@ from pyopbench.model import formatting
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, WorkerLost
-from pyopbench.model.ownership import require_own
 from pyopbench.model.printable import printable
 
 if TYPE_CHECKING:
@@ -77,7 +76,6 @@ def resume_fleet(
     """Measure what is missing of an interrupted fleet run."""
     from pyopbench.engine.fleet import folder as fleet_folder
 
-    require_own(folder)
     planned = fleet_folder.read_plan(folder).files
     files = fleet_folder.read_sent([file.text for file in planned], planned)
     connected = _access(scheduler, **access)
@@ -226,7 +224,6 @@ NOT_FOR_HOSTS = {
     "step_seconds": REPORTED,
     "requires": REPORTED,
     "as_json": REPORTED,
-    "trust_folder": "leave it out: hosts measure into folders of their own",
 }
 """Parameters of `run` that hosts are not given, and what to do instead."""
 

@@ -21,7 +21,6 @@ from rich.markup import escape
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
-from pyopbench.model.ownership import require_own
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import strict_json
 from pyopbench.store.integrity import sealed
@@ -75,7 +74,6 @@ def history(
             legal="--budget with --confirm or --bisect",
             hint="add one of them, or leave --budget out",
         )
-    require_own(out_path)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.history import read_history
 

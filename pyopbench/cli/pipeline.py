@@ -21,7 +21,6 @@ from pyopbench.model.case import BASELINE
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import usual_baseline
-from pyopbench.model.ownership import require_own
 from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
@@ -64,10 +63,7 @@ def pipeline(
         step_seconds=step_seconds,
     )
     if results is not None:
-        require_own(out_path or results)
         return write_report(sources, out_path or results, options, as_json=as_json)
-    if out_path is not None:
-        require_own(out_path)
     if recording is not None:
         inputs, recorded = _read_recording(recording, op, inputs)
         baseline = baseline or recorded

@@ -18,7 +18,6 @@ from pyopbench.engine.plan import require_gpu
 from pyopbench.model import formatting
 from pyopbench.model.case import DEVICES, GPU, Case
 from pyopbench.model.discover import require_known
-from pyopbench.model.ownership import require_own
 from pyopbench.model.places import PINS, ROUTES
 from pyopbench.model.side import Environment
 from pyopbench.report import copy_costs_text as cost_wording
@@ -49,8 +48,6 @@ def placement(
     """Count copies between host and device per call, by variant, pinning and place of the data."""
     require_known("device", [device], engine.DEVICES)
     axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
-    if out_path is not None:
-        require_own(out_path.parent)
     announce([Environment(tf)])
     with err.status("counting") as status:
         document = engine.count(
@@ -140,8 +137,6 @@ def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
 def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
     """Show which tensor-array conversions share memory, and what copying costs in the others."""
     require_known("device", [device], DEVICES)
-    if out_path is not None:
-        require_own(out_path.parent)
     if device == GPU:
         require_gpu()  # before it waits for another measurement to end
     with alone_on_this_machine(), err.status("measuring"):

@@ -19,7 +19,6 @@ from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
-from pyopbench.model.ownership import require_own
 from pyopbench.model.parse import split_some
 from pyopbench.model.printable import printable
 from pyopbench.model.side import Environment
@@ -49,8 +48,6 @@ def probe(
         return
     names, own = read_ops(_ops(ops), inputs, seed_with)
     options = probing.ProbeOptions(Environment(tf), timeout_seconds or probing.TIMEOUT_SECONDS, own)
-    if out_path is not None:
-        require_own(out_path.parent)
     announce([Environment(tf)])
     with err.status("probing") as status:
         attempts = probing.all_attempts(list(probes), list(variants), options, names)

@@ -36,7 +36,6 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
-from pyopbench.model.ownership import require_own
 from pyopbench.store import counted_copies, run_sides
 from pyopbench.store import probes as probes_file
 from pyopbench.store.open_file import REPORT, read_bytes
@@ -100,13 +99,10 @@ def report(
                 received=f"{results[0]} with --out",
                 hint=f"pyopbench report {folders[0]} --out, or without this option",
             )
-        for folder in (results[0], *folders):
-            require_own(folder)
         usual = run.measured[0].content.settings.baseline
         return report_sides(run, judging_of(baseline or usual, effect, mix, *step), fail_on, as_json=as_json)
     sources = open_sources(results)
     usual, folder = find_target(sources)
-    require_own(out_path or folder)
     effect = resolve_thresholds(None, minimum_effect or planned_effect(sources), fail_on)[0]
     options = judging_of(baseline or usual, effect, mix, *step)
     if export is not None:

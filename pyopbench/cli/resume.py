@@ -21,7 +21,6 @@ from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
-from pyopbench.model.ownership import require_own
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun
 
@@ -45,12 +44,9 @@ def resume(
     """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
     _require_own(folder, ops)
     names, own = read_ops(ops, inputs, seed_with)
-    require_own(folder)
     run = run_sides.open_run(folder)
     own = with_program(names[0] if names else "", own, program, stored_run.resume_command(run))
     run = replace(run, own=own)
-    for side in run.measured:
-        require_own(side.folder)
     if run.has_revisions:
         _ask_for_revisions(run, yes=yes)
     checkouts = sides.checkouts_of(run)

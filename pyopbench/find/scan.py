@@ -16,7 +16,7 @@ from pyopbench.find.notebook import Notebook, read_notebook
 from pyopbench.find.program import Program
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.store.open_file import GRAPH, NOTEBOOK, SOURCE, Kind, most_bytes_of, read_bytes
+from pyopbench.store.open_file import GRAPH, NOTEBOOK, SOURCE, Kind, read_bytes
 
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
 BINARY_GRAPHS = {".pb"}
@@ -121,13 +121,8 @@ def _scan_file(path: Path, found: Scan, program: Program, seen: set[tuple[int, i
     name = str(path)
     try:
         status = path.stat()
-        most = most_bytes_of(_kind_of(path))
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
             found.broken.append(Broken(name, "neither a file nor a folder"))
-        elif status.st_size > most:
-            found.broken.append(
-                Broken(name, f"{status.st_size:,} bytes, of at most {most:,}; --settings file_limit raises it")
-            )
         elif not _is_seen(status, seen):
             _read(path, name, found, program)
     except OSError as error:

@@ -176,15 +176,14 @@ def _read_switch(text: str) -> bool:
 SWITCHES = {"yes": True, "true": True, "no": False, "false": False}
 SETTINGS = {
     "case_timeout": Setting("60s", parse_duration),
-    "file_limit": Setting("4G", parse_bytes),
     "linearity": Setting("yes", _read_switch),
     "replicates": Setting("2", partial(_read_count, 1)),
     "rounds": Setting("20", partial(_read_count, 1)),
     "seed": Setting("7", partial(_read_count, 0)),
 }
 """Key of `--settings` -> how it is read. `docs/commands.md` says what each sets."""
-OF_SHELLS = ("file_limit", "replicates")
-"""Those that Python has not: shards are of the command line, and so is how far a file is trusted."""
+OF_SHELLS = ("replicates",)
+"""Those that Python has not: shards are of the command line."""
 
 
 def read_settings(legal: Sequence[str], given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
@@ -557,12 +556,7 @@ AS_JSON = Option("as_json", "Print JSON instead of text.", type=bool, default=Fa
 
 DEBUG = Option("debug", "Show the traceback of errors.", type=bool, default=False)
 QUIET = Option("quiet", "Print results and errors only.", type=bool, default=False, flags=("--quiet", "-q"))
-TRUST_FOLDER = Option("trust_folder", "Write into a folder that another user owns.", type=bool, default=False)
-ALLOW_CHANGED = Option(
-    "allow_changed", "Read results that were changed after they were written.", type=bool, default=False
-)
-LIMITS = settings_option("file_limit")
-OF_THE_COMMAND_LINE = (DEBUG, LIMITS, QUIET, TRUST_FOLDER, ALLOW_CHANGED)
+OF_THE_COMMAND_LINE = (DEBUG, QUIET)
 
 AXES = (VARIANTS, GRADIENTS, DIRECTIONS, MODES, DEVICES, AXIS)
 STEP = (CALLS_PER_STEP, STEP_SECONDS)
@@ -623,9 +617,6 @@ RESUME = (
         flags=("--yes", "-y"),
     ),
     FAIL_ON,
-    TRUST_FOLDER,
-    ALLOW_CHANGED,
-    LIMITS,
     AS_JSON,
     QUIET,
 )
@@ -644,9 +635,6 @@ REPORT = (
     REQUIRES,
     out_option("DIR", "Folder for the report. Default: the first folder, or results/report-NAME for a file."),
     FAIL_ON,
-    TRUST_FOLDER,
-    ALLOW_CHANGED,
-    LIMITS,
     EXPORT,
     AS_JSON,
     QUIET,
@@ -663,9 +651,6 @@ MERGE = (
     ),
     out_option("DIR", "New folder for the whole run.", is_required=True),
     Option("allow_missing", "Merge what is there, and list what is missing or unfinished.", type=bool, default=False),
-    TRUST_FOLDER,
-    ALLOW_CHANGED,
-    LIMITS,
     QUIET,
 )
 LIST = (
@@ -794,10 +779,9 @@ PIPELINE = (
         help="Stop measuring after this time, e.g. 3m.",
         python="stop measuring after so many seconds; None for 75.",
     ),
-    settings_option("case_timeout", "seed", "file_limit"),
+    settings_option("case_timeout", "seed"),
     Option("results", "Write the report of this folder again, without measuring.", "DIR", read=Path),
     out_option("DIR", "New folder for the results. Default: results/DATE."),
-    TRUST_FOLDER,
     AS_JSON,
     QUIET,
 )
@@ -836,8 +820,6 @@ COMPARE = (
     ),
     replace(MINIMUM_EFFECT_OPTION, help="Smallest difference that matters.", panel=None),
     RUN_SPREAD,
-    ALLOW_CHANGED,
-    LIMITS,
     AS_JSON,
     Option("markdown", "Also write Markdown; - prints it.", "FILE"),
     Option("comment", "Also write a short comment for a pull request.", "FILE", read=Path),
@@ -874,23 +856,8 @@ HISTORY = (
         BUDGET, help="Time for each re-run of --confirm, and for all rounds of --bisect together, e.g. 5m.", panel=None
     ),
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
-    TRUST_FOLDER,
-    ALLOW_CHANGED,
-    LIMITS,
     AS_JSON,
     QUIET,
-)
-CHECK = (
-    Option(
-        "path",
-        "A folder of results, or a file such as a recording.",
-        "DIR",
-        is_argument=True,
-        is_required=True,
-        read=Path,
-    ),
-    LIMITS,
-    AS_JSON,
 )
 SCAN = (
     Option(
@@ -911,7 +878,6 @@ SCAN = (
         help="new: exit code 1 if a callback is not in --baseline. Default: never.",
         read=_one_of("new", "never"),
     ),
-    LIMITS,
     AS_JSON,
 )
 COMMAND = Option(
@@ -950,13 +916,11 @@ PLACEMENT = (
     ONE_TF,
     AS_JSON,
     out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
-    TRUST_FOLDER,
 )
 COPIES = (
     Option("device", "cpu, or gpu if TensorFlow sees one.", "NAME", default="cpu"),
     AS_JSON,
     out_option("FILE", "Save as JSON. RUN/copies.json is shown in the report of that run."),
-    TRUST_FOLDER,
 )
 PROBE = (
     Option(
@@ -996,10 +960,8 @@ PROBE = (
         flags=("--timeout",),
         read=parse_duration,
     ),
-    LIMITS,
     AS_JSON,
     out_option("FILE", "Add the results to a file. RUN/probes.json is shown in that run's report."),
-    TRUST_FOLDER,
 )
 CERTIFY = (
     Option(

@@ -161,7 +161,7 @@ def _steps(problems: Sequence[Problem], found: Sequence[ShardFolder]) -> Iterato
         names = dict.fromkeys(str(one.folder) for one in of_kind["unreadable"])
         yield f"restore the files, or measure those shards again: {listing(list(names)[:MOST_SHOWN])}"
     if "changed" in of_kind:
-        yield "restore the files that were changed, or take them as they are: --allow-changed"
+        yield "restore the files that were changed"
     left_out = [str(one.folder) for kind in ("doubled", "foreign") for one in of_kind.get(kind, ())]
     if left_out:
         yield f"leave out {listing(left_out[:MOST_SHOWN])}"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.read_policy import policy
 
 MIB = 2**20
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -54,11 +53,6 @@ GRAPH = Kind("a stored graph", 512 * MIB)
 CACHED = Kind("a file of the cache", 32 * MIB)
 
 
-def most_bytes_of(kind: Kind) -> int:
-    """Return how many bytes a file of a kind may have."""
-    return max(policy().most_bytes or 0, kind.most_bytes)
-
-
 def open_file(path: Path, kind: Kind) -> IO[bytes]:
     """Open a file to be read.
 
@@ -91,10 +85,10 @@ def read_bytes(path: Path, kind: Kind) -> bytes:
     """
     with open_file(path, kind) as stream:
         try:
-            content = stream.read(most_bytes_of(kind) + 1)
+            content = stream.read(kind.most_bytes + 1)
         except OSError as error:
             raise _refusal(path, kind, str(error.strerror)) from error
-    if len(content) > most_bytes_of(kind):  # it has grown meanwhile
+    if len(content) > kind.most_bytes:  # it has grown meanwhile
         raise _too_large(path, kind, len(content))
     return content
 
@@ -106,7 +100,7 @@ def read_lines(path: Path, kind: Kind) -> Iterator[bytes]:
         FileNotFoundError, NotADirectoryError: there is none.
         BadInput: as `open_file`; or a line is longer than any that is written.
     """
-    most = max(LONGEST_LINE_BYTES, policy().most_bytes or 0)
+    most = LONGEST_LINE_BYTES
     with open_file(path, kind) as stream:
         number = 0
         try:
@@ -122,7 +116,7 @@ def read_lines(path: Path, kind: Kind) -> Iterator[bytes]:
 def _check(path: Path, kind: Kind, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise _refusal(path, kind, _word_for(status.st_mode))
-    if status.st_size > most_bytes_of(kind):
+    if status.st_size > kind.most_bytes:
         raise _too_large(path, kind, status.st_size)
 
 
@@ -139,7 +133,7 @@ def _word_for(mode: int) -> str:
 
 
 def _too_large(path: Path, kind: Kind, size_bytes: int) -> BadInput:
-    return _refusal(path, kind, f"{size_bytes:,} bytes, of at most {most_bytes_of(kind):,}", limited=True)
+    return _refusal(path, kind, f"{size_bytes:,} bytes, of at most {kind.most_bytes:,}", limited=True)
 
 
 def _refusal(path: Path, kind: Kind, received: str, *, limited: bool = False) -> BadInput:

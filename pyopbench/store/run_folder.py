@@ -19,7 +19,6 @@ from typing import IO
 import msgspec
 
 from pyopbench.model.errors import BadInput, CannotStore
-from pyopbench.model.read_policy import policy
 from pyopbench.model.write_file import open_to_change, opened_folder, sync_folder
 from pyopbench.model.write_file import write_atomically as write_atomically  # noqa: PLC0414 - re-exported for modules that store files
 from pyopbench.store import integrity, open_file
@@ -35,7 +34,7 @@ LOCK_SECONDS = 0.05
 
 MOST_SHOWN = 5
 """Lines that an error names."""
-CHANGED_NEXT_STEP = "pyopbench check DIR shows what is intact; restore the file, or use --allow-changed"
+CHANGED_NEXT_STEP = "restore the file, or measure again"
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
@@ -297,7 +296,7 @@ def require_unchanged(warnings: Iterable[object]) -> None:
         BadInput: something was; names the file and the first lines.
     """
     found = [one for one in warnings if isinstance(one, Changed)]
-    if not found or policy().takes_changed:
+    if not found:
         return
     first = found[0]
     lines = ", ".join(f"{line:,}" for line in first.lines[:MOST_SHOWN])

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.model.read_policy import policy
 from pyopbench.store import open_file, probes, run_folder, run_sides
 from pyopbench.store.integrity import LineChecker, seal_of
 from pyopbench.store.line_types import (
@@ -240,7 +239,7 @@ def _incomplete(found: Sequence[ShardFolder]) -> list[Problem]:
                 probes_of(run)
             except BadInput as error:
                 problems.append(Problem("unreadable", index, run.folder, error.in_a_line))
-            if samples.changed and not policy().takes_changed:
+            if samples.changed:
                 lines = ", ".join(f"line {line:,}" if line else run_folder.RUN_FILE for line in samples.changed[:3])
                 problems.append(Problem("changed", index, run.folder, f"not as written: {lines}"))
             if samples.torn:

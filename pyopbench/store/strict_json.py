@@ -81,8 +81,7 @@ def corrupt(place: str, what: str) -> BadInput:
     return BadInput(
         "corrupt results",
         received=f"{place}: {what}",
-        hint="restore the file (results/README.md has its schema), or delete this line of samples and use "
-        "--allow-changed",
+        hint="restore the file, or measure again",
     )
 
 

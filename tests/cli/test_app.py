@@ -30,7 +30,6 @@ STARTING = {
     "pyopbench.model.formatting",
     "pyopbench.model.command_line",
     "pyopbench.model.parse",
-    "pyopbench.model.read_policy",
 }
 """What `pyopbench --help` and `version` import of pyopbench."""
 HEAVY = {"altair", "dask", "jinja2", "msgspec", "numpy", "pandas", "platformdirs", "scipy", "tensorflow"}

@@ -54,7 +54,6 @@ def fleet_plan() -> fleet_folder.FleetPlan:
         ("--mix", "mix.csv"),
         ("--require", "xla"),
         ("--fail-on", "slower:5%"),
-        ("--trust-folder",),
     ],
 )
 def test_what_hosts_are_not_given_is_refused(words: tuple[str, ...], call: Call) -> None:

@@ -73,15 +73,6 @@ def test_a_file_that_is_named_is_scanned_whatever_its_suffix(tmp_path: Path) -> 
     assert len(scan([tmp_path / "script"]).sites) == 1
 
 
-@pytest.mark.parametrize(("name", "most"), [("a.py", 2 << 20), ("a.pb", 512 << 20), ("a.pbtxt", 512 << 20)])
-def test_a_file_that_is_larger_than_any_is_not_read(tmp_path: Path, name: str, most: int) -> None:
-    with (tmp_path / name).open("wb") as file:
-        file.truncate(most + 1)
-    (broken,) = scan([tmp_path]).broken
-    assert broken.reason == f"{most + 1:,} bytes, of at most {most:,}; --settings file_limit raises it"
-    assert scan([tmp_path]).files == 0
-
-
 @pytest.fixture
 def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a folder with 1,500 folders in each other, which pytest itself could not delete by recursion."""

@@ -72,7 +72,7 @@ def test_what_may_be_required_is_what_is_checked() -> None:
     [
         ([], {}),
         (["seed=7", "rounds=20", "seed=8"], {"seed": 8, "rounds": 20}),
-        (["case_timeout=2m", "file_limit=1K"], {"case_timeout": 120.0, "file_limit": 1024}),
+        (["case_timeout=2m", "seed=7"], {"case_timeout": 120.0, "seed": 7}),
         (["linearity=yes"], {"linearity": True}),
         ({"case_timeout": 2.5, "seed": 0, "linearity": False}, {"case_timeout": 2.5, "seed": 0, "linearity": False}),
         ({"case_timeout": "2m"}, {"case_timeout": 120.0}),
@@ -96,7 +96,7 @@ def test_settings_are_read_of_texts_and_of_values(
         ["seed=1.5"],
         ["linearity=maybe"],
         ["case_timeout=soon"],
-        ["file_limit=much"],
+        ["seed=much"],
         {"rounds": 0},
         {"seed": None},
     ],

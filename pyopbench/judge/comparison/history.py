@@ -351,7 +351,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
             "nothing was timed",
             received=formatting.listing([str(path) for path in paths]),
             legal="results with at least one benchmark that has a time",
-            hint="pyopbench check DIR shows what a folder of results contains",
+            hint="pyopbench report DIR shows what a folder of results contains",
         )
     return replace(found, remarks=(*_not_measured(folders), *found.remarks))
 
