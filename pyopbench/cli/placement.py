@@ -151,7 +151,6 @@ def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
         title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
         print_table(title, cost_wording.COLUMNS, cost_wording.table(document, direction))
     say(f"MB/s: for an array of {size}, without the cost of one element. –: nothing is copied, or it is lost in noise.")
-    out.print(f"This machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s.")
     for sentence in (cost_wording.hazards(document), *cost_wording.refusals(document)):
         out.print(sentence, markup=False)
     if copy_costs.has_gpu(document):

@@ -20,7 +20,6 @@ from pyopbench.store import run_folder
 from pyopbench.store.line_types import (
     GroupLine,
     LaunchLine,
-    LimitsLine,
     Line,
     LostLine,
     PortLine,
@@ -30,8 +29,6 @@ from pyopbench.store.strict_json import convert
 from pyopbench.store.warnings import is_spoilt
 
 L = TypeVar("L", bound=Line)
-NO_LIMITS: dict[str, Any] = {"bandwidths": [], "peaks": {}, "reason": ""}
-"""What a line of limits holds where the worker does not say."""
 
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 """What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
@@ -195,23 +192,6 @@ class WarmLaunch:
             self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **more))
 
     # Sampling: waited for, because nobody else does anything meanwhile.
-
-    def measure_limits(self) -> None:
-        """Store what the machine can do at most, where that bounds a case.
-
-        It is not measured if a launch of this number has it, or one has failed at it.
-        """
-        work = self.work
-        if self.launch in work.limits or any(work.limits.values()) or not work.wants_limits(self.placement):
-            return
-        assert self.worker is not None
-        try:
-            answer = self.worker.ask({"do": "limits"})
-        except CaseLost as lost:
-            self.is_lost, answer = True, {"reason": lost.reason}
-        line = line_of_answer(LimitsLine, {**NO_LIMITS, **answer}, launch=self.launch)
-        work.append(line)
-        work.limits[self.launch] = line.reason
 
     def sample(self, group: str, rounds: int, sweep: int = 0) -> GroupLine | None:
         """Sample the open cases of a group in a sweep, and store it; return that, None if it cost the worker."""

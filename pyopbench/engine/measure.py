@@ -312,7 +312,6 @@ class _Schedule:
                 preparing_seconds = self._budget.spent - began
                 self._budget.reserve = self._next_step.reserve_seconds(works, warm)
                 sweeps = Sweeps(warm, self._budget, warming.limited_by, self._tell, self._contrasts)
-                sweeps.measure_limits()
                 sweeps.first()
                 self._next_step.note_first_sweep(self._budget.spent - began)
                 self._go_on(sweeps, preparing_seconds, stack)
@@ -361,7 +360,6 @@ class _Schedule:
             stack.callback(fresh.close)
             fresh.warm_up()
             if not fresh.is_lost:
-                fresh.measure_limits()
                 sweeps.launches.append(fresh)
 
     def _measure_apart(self, launch: WarmLaunch) -> None:

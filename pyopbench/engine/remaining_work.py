@@ -13,7 +13,6 @@ from msgspec import structs, to_builtins
 
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
-from pyopbench.judge.latencies import may_have_bound
 from pyopbench.model.arrangement import CURRENT, read_body_key
 from pyopbench.model.case import (
     BRIDGE_BASELINE_OPS,
@@ -34,7 +33,6 @@ from pyopbench.store.line_types import (
     EndedLine,
     GroupLine,
     LaunchLine,
-    LimitsLine,
     LookLine,
     PortLine,
     PreparedLine,
@@ -63,7 +61,6 @@ class RemainingWork:
         checked: groups that were checked against finite differences.
         checking: which launch checks the groups of an op against them, of those that prepare at the same time.
         environment: of `run.json`.
-        limits: launches that asked what the machine can do at most, each with the reason why that is not known.
         looks: how many were taken.
         ended: by what the measuring has ended, where it has.
         python: the interpreter of its workers; this one if None.
@@ -85,7 +82,6 @@ class RemainingWork:
     failed: set[str]
     checked: set[str]
     environment: Mapping[str, Any]
-    limits: dict[int, str]
     looks: int
     ended: str | None
     python: Path | None
@@ -139,11 +135,6 @@ class RemainingWork:
     def placements(self) -> list[str]:
         """The placements of the planned cases, in order."""
         return list(by_placement(self.planned))
-
-    def wants_limits(self, placement: str) -> bool:
-        """Whether what the machine can do at most says anything about a case of a placement."""
-        groups = by_placement(self.planned).get(placement, ())
-        return any(may_have_bound(Case.from_id(case)) for group in groups for case in self.planned[group])
 
     @property
     def launches(self) -> int:
@@ -341,7 +332,6 @@ def remaining_work(
         failed={failure.case for line in lines if isinstance(line, FAILING) for failure in line.failures},
         checked={line.group for line in lines if isinstance(line, PreparedLine) and line.checked is not None},
         environment=run.environment,
-        limits={line.launch: line.reason for line in lines if isinstance(line, LimitsLine)},
         looks=len(looks),
         ended=None if ended is None else ended.by,
         python=python,

@@ -67,12 +67,6 @@ class Sweeps:
             (max((one.rounds.get(group, 0) for group in one.prepared), default=0) for one in self.launches), default=0
         )
 
-    def measure_limits(self) -> None:
-        """Have each worker measure what the machine can do at most."""
-        for launch in self.launches:
-            launch.measure_limits()
-        self._drop_lost()
-
     def first(self) -> None:
         """Sample everything for a few rounds, whatever time is left."""
         self._over(self._turns(), lambda launch, group: launch.work.settings.first_rounds)

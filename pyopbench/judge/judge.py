@@ -42,7 +42,6 @@ from pyopbench.judge.findings import (
 from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_in, machine_answers, place_of, run_on
 from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
-from pyopbench.judge.roofline import Bound, Limits, bounds_of, limits_of
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.model.case import BASELINE, GPU, MINIMUM_EFFECT, THREADS
@@ -67,8 +66,6 @@ class Judgement(Compared):
         disturbance: how quiet the machine was.
         twins: what became of callbacks that were measured twice.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
-        limits: what the machine can do at most; None if it was not measured.
-        bounds: how near forward calls come to that, in the order of `latencies`; none without limits.
         step: of the user's program; None if it was not told.
         requires: what a port has to be able to do.
         machines: answers by kind of machine, in the order of the decisions; none where all launches were on one.
@@ -78,8 +75,6 @@ class Judgement(Compared):
     disturbance: Disturbance
     twins: Controls = NO_CONTROLS
     splits: tuple[Split, ...] = ()
-    limits: Limits | None = None
-    bounds: tuple[Bound, ...] = ()
     step: Step | None = None
     requires: tuple[str, ...] = ()
     machines: tuple[MachineAnswers, ...] = ()
@@ -172,15 +167,12 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
     found = compared(run, baseline, minimum_effect, mix, requires)
     decisions = decisions_of(found)
     machines = _by_machine(found, decisions, requires) if len(run.machines) > 1 else ()
-    limits = limits_of(run)
     return Judgement(
         **{field.name: getattr(found, field.name) for field in fields(found)},
         decisions=tuple(map(_with_machines, decisions, machines)) if machines else decisions,
         disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
         twins=controls_of(run, found.model, minimum_effect),
         splits=splits_of(run),
-        limits=limits,
-        bounds=bounds_of(found.latencies, run.catalogue.ops, limits),
         step=step,
         requires=tuple(requires),
         machines=machines,

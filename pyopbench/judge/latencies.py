@@ -38,8 +38,6 @@ STATUSES: tuple[Status, ...] = (
 )  # fmt: skip
 """From the gravest on: those of a failure, then of a planned case that no launch got to."""
 
-BOUNDED = {"direction": "forward", "mode": "call", "placement": "cpu"}
-
 
 def usual_gradients(catalogue: Catalogue, variant: str) -> list[str]:
     """Return the gradients of a variant, the usual one first; none for a variant that the catalogue does not know."""
@@ -258,8 +256,3 @@ def op_of(case: str) -> str:
 def rank(status: Status) -> int:
     """Return the place of a status from the gravest on."""
     return STATUSES.index(status)
-
-
-def may_have_bound(case: Case) -> bool:
-    """Has a case a bound if its op says what it moves? In a run without any, the limits tell nothing."""
-    return all(getattr(case, name) == value for name, value in BOUNDED.items())

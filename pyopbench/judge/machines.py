@@ -149,7 +149,6 @@ def run_on(run: Run, machines: Collection[str]) -> Run:
         frame=run.frame[run.frame["launch"].isin(launches)].reset_index(drop=True),
         noise=run.noise[run.noise["launch"].isin(launches)].reset_index(drop=True),
         launches=tuple(line for line in run.launches if line.launch in launches),
-        limits=tuple(line for line in run.limits if line.launch in launches),
         failures=tuple(one for one in run.failures if one.launch is None or one.launch in launches),
         costs=replace(
             run.costs,

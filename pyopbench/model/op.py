@@ -106,9 +106,6 @@ class Op:
             if Numba is installed.
         largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
         tolerance: for each dtype the largest allowed error, relative to the largest magnitude of the reference.
-        bytes_moved: `(size, dtype) -> bytes` read and written by a perfect forward pass; None if unknown.
-        flops: `size -> count` of arithmetic operations of a forward pass, with a function such as sinh as one; None if
-            unknown.
         own: what only a user's own op has, for which ports are tried automatically; None for an op of the catalogue.
     """
 
@@ -119,8 +116,6 @@ class Op:
     numpy: Body
     sizes: tuple[int, ...]
     quick_sizes: tuple[int, ...]
-    bytes_moved: Callable[[int, str], int] | None
-    flops: Callable[[int], int] | None
     size_unit: str = "elements"
     dtypes: tuple[str, ...] = DTYPES
     outputs: tuple[str, ...] = (CASE_DTYPE,)

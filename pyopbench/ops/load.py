@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -160,13 +160,7 @@ def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
         "outputs": list(op.outputs),
         "differentiable": bool(op.differentiable),
         **({"own": True, "tried": list(op.own.ported)} if op.own is not None else {}),
-        "bytes_moved": {dtype: _counted(op.bytes_moved, sizes, dtype) for dtype in op.dtypes},
-        "flops": _counted(op.flops, sizes),
     }
-
-
-def _counted(count: Callable[..., int] | None, sizes: tuple[int, ...], *dtype: str) -> dict[str, int]:
-    return {} if count is None else {str(size): int(count(size, *dtype)) for size in sizes}
 
 
 def _describe_variant(variant: Variant) -> dict[str, Any]:

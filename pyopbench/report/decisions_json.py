@@ -15,8 +15,6 @@ Its keys:
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
     splits          fields of `cost_components.Split`, in seconds per call; empty if no parts were measured.
                     `reason`: why there is no prediction, a `kind` with its fields; null where there is one
-    limits          fields of `roofline.Limits`: what the machine can do at most; null if that was not measured
-    bounds          fields of `roofline.Bound`, in seconds per call, and `share`; empty if no limits were measured
     step            fields of `program.Step`: calls and seconds of a step of the user's program; null if none given
     worths          fields of `program.Worth`: the op's share of that step and what each candidate saves
     failures        fields of `case.Failure`
@@ -75,8 +73,6 @@ def decisions_json(judgement: Judgement) -> str:
         "decisions": [{**asdict(decision), "text": _text(decision)} for decision in judgement.decisions],
         "verdicts": [asdict(verdict) for verdict in judgement.verdicts],
         "splits": [asdict(split) for split in judgement.splits],
-        "limits": judgement.limits and asdict(judgement.limits),
-        "bounds": [{**asdict(bound), "share": bound.share} for bound in judgement.bounds],
         "step": judgement.step and asdict(judgement.step),
         "worths": [asdict(worth) for worth in judgement.worths],
         "failures": [asdict(failure) for failure in run.failures],

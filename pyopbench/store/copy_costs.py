@@ -68,16 +68,6 @@ def largest_bytes(document: Mapping[str, Any]) -> int:
     return max(int(row["bytes"]) for row in document["rows"])
 
 
-def copy_rate(document: Mapping[str, Any]) -> float:
-    """Return at how many bytes of an array per second this machine copies one of the largest size.
-
-    A copy reads and writes each byte, and bandwidths count both, as STREAM does.
-    """
-    moved = 2 * largest_bytes(document)
-    nearest = min(document["bandwidths"], key=lambda one: abs(int(one["working_set_bytes"]) - moved))
-    return float(nearest["copy"]) / 2
-
-
 @dataclass(frozen=True)
 class GpuCopyCost:
     """What one way of copying between host and GPU costs.

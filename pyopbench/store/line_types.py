@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case, Failure
@@ -264,26 +264,10 @@ class LookLine(Line, frozen=True, kw_only=True, tag="look"):
             require_case(key, place)
 
 
-class Bandwidth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Bytes per second at one working set."""
-
-    working_set_bytes: Annotated[int, Meta(gt=0)]
-    copy: Positive
-    triad: Positive
-
-
 class ResumedLine(Line, frozen=True, kw_only=True, tag="resumed"):
     """An interrupted run is continued; `lacking` is how many whole launches each group lost to the interruption."""
 
     lacking: dict[str, AtLeastOne]
-
-
-class LimitsLine(Line, frozen=True, kw_only=True, tag="limits"):
-    """What the machine can do at most: bytes per second, and operations per second by dtype; or why it is not known."""
-
-    bandwidths: list[Bandwidth]
-    peaks: dict[str, Positive]
-    reason: str
 
 
 class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
@@ -296,16 +280,7 @@ class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
 
 
 AnyLine: TypeAlias = (
-    LaunchLine
-    | PreparedLine
-    | PortLine
-    | WorkersLine
-    | GroupLine
-    | LostLine
-    | LookLine
-    | ResumedLine
-    | LimitsLine
-    | EndedLine
+    LaunchLine | PreparedLine | PortLine | WorkersLine | GroupLine | LostLine | LookLine | ResumedLine | EndedLine
 )
 FAILING = (PreparedLine, GroupLine, LostLine)
 """Lines that say which cases failed."""

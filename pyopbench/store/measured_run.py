@@ -18,7 +18,6 @@ from pyopbench.store.line_types import (
     Autotuned,
     EndedLine,
     LaunchLine,
-    LimitsLine,
     LookLine,
     PortLine,
     WarmUp,
@@ -122,7 +121,6 @@ class Run:
         noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not
             told.
         certificate: what was known about the machine when the run began.
-        limits: the lines that say what the machine can do at most, in order.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         other_failures: the benchmarks that are no cases, and failed or were skipped.
@@ -158,7 +156,6 @@ class Run:
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
     certificate: Certificate | None = None
-    limits: tuple[LimitsLine, ...] = ()
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     other_failures: tuple[Failure, ...] = ()

@@ -29,7 +29,6 @@ from pyopbench.store.line_types import (
     EndedLine,
     GroupLine,
     LaunchLine,
-    LimitsLine,
     Line,
     LookLine,
     PortLine,
@@ -96,7 +95,6 @@ def run_of(side: OpenSide) -> Run:
         noise=_noise(content.run, groups),
         waits=_waits(content.run, groups),
         certificate=content.certificate,
-        limits=_of_kind(lines, LimitsLine),
         checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
         workers=_of_kind(lines, WorkersLine),
         ended=next(reversed(_of_kind(lines, EndedLine)), None),
@@ -274,7 +272,7 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 
 def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, costs, noises, waits, limits, offset = [], [], [], [], [], [], [], 0
+    frames, launches, failures, costs, noises, waits, offset = [], [], [], [], [], [], 0
     hosts: dict[int, str] = {}
     offsets = []
     for run in runs:
@@ -285,7 +283,6 @@ def _pool(runs: Sequence[Run]) -> Run:
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
         waits.append(run.waits.assign(launch=run.waits["launch"] + offset))
         launches += [structs.replace(line, launch=line.launch + offset) for line in run.launches]
-        limits += [structs.replace(line, launch=line.launch + offset) for line in run.limits]
         failures += _later(run.failures, offset)
         offset += 1 + max((line.launch for line in run.launches), default=-1)
     first = runs[0]
@@ -310,7 +307,6 @@ def _pool(runs: Sequence[Run]) -> Run:
         looks=max((run.looks for run in runs), key=len),
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
-        limits=tuple(limits),
         checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
         counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),

@@ -87,8 +87,6 @@ class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         size_unit: what a size counts.
         dtypes, outputs: of its arrays.
         differentiable: has it a gradient?
-        bytes_moved: dtype -> size -> bytes that a call reads and writes at least.
-        flops: size -> operations of a call.
         own: is it of the user's own?
         tried: bodies of an op of the user's own that ports were derived from, or tried to be.
     """
@@ -101,8 +99,6 @@ class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     dtypes: list[str]
     outputs: list[str]
     differentiable: bool
-    bytes_moved: dict[str, dict[int, int]]
-    flops: dict[int, int]
     own: bool = False
     tried: list[str] = []
 
@@ -150,8 +146,6 @@ UNKNOWN_OP = OpFacts(
     dtypes=[],
     outputs=[],
     differentiable=False,
-    bytes_moved={},
-    flops={},
 )
 UNKNOWN_VARIANT = VariantFacts(summary="", body="", kind="", effort=math.inf, gradients=[], modes=[])
 

@@ -19,7 +19,6 @@ from pyopbench.store.line_types import (
     EndedLine,
     GroupLine,
     LaunchLine,
-    LimitsLine,
     LookLine,
     LostLine,
     PreparedLine,
@@ -43,7 +42,7 @@ LAUNCH = re.compile(rb'\{"kind":"(group|prepared)","launch":([0-9]{1,9}),')
 """How most lines begin, as `run_folder.OpenSide.append` writes them, so that they need not be parsed."""
 
 
-OF_A_LAUNCH = (LaunchLine, GroupLine, PreparedLine, LimitsLine, LostLine)
+OF_A_LAUNCH = (LaunchLine, GroupLine, PreparedLine, LostLine)
 """Lines that are of a launch with their number."""
 
 

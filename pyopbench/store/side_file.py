@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import integrity
-from pyopbench.store.line_types import Bandwidth, Gpu
+from pyopbench.store.line_types import Gpu
 from pyopbench.store.open_file import BESIDE, read_bytes
 from pyopbench.store.run_json import NotNegative, Positive
 from pyopbench.store.strict_json import parse, problem
@@ -165,7 +165,6 @@ class Copies(Struct, frozen=True, kw_only=True):
     """The content of `copies.json`."""
 
     environment: Software
-    bandwidths: Annotated[list[Bandwidth], SOME]
     hazards: list[Hazard]
     refused: list[RefusedWay]
     rows: Annotated[list[CopiedRow], SOME]

@@ -22,7 +22,7 @@ import tensorflow as tf
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import describe_error
 from pyopbench.ops.alignment import aligned, is_aligned, unaligned
-from pyopbench.worker import environment, machine_limits
+from pyopbench.worker import environment
 from pyopbench.worker.sampling import (
     balanced_orders,
     calibrate,
@@ -206,14 +206,13 @@ def hazard(bridge: str, mode: str) -> bool:
 
 
 def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Answer a request for the bridges of this TensorFlow: rows, hazards and the copy bandwidth of the machine."""
+    """Answer a request for the bridges of this TensorFlow: rows and hazards."""
     tf.config.set_visible_devices([], "GPU")
     rows, sizes = [], request.get("sizes", SIZES)
     possible, refused = _tried(max(sizes))
     for size in sizes:
         emit({"event": "timing", "case": f"host_copies/{size}"})
         rows += _rows(possible, size, partial(_tell, emit, size))
-    emit({"event": "timing", "case": "host_copies/limits"})
     hazards = [
         {"bridge": name, "mode": mode, "overwrites": hazard(name, mode)}
         for name in CALLBACKS
@@ -221,7 +220,6 @@ def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None
     ]
     return {
         "environment": {**environment.machine(), **environment.software()},
-        "bandwidths": machine_limits.measure(time.perf_counter)["bandwidths"],
         "hazards": hazards,
         "refused": refused,
         "rows": rows,

@@ -10,7 +10,6 @@ The first request has the own ops of the run with it, under `own`, where there a
 | `values` | what an op of another revision computes otherwise |
 | `prepare`, `sample` | the cases of one group are prepared, and stay so; they are timed |
 | `overhead` | bodies of known cost, timed |
-| `limits` | what the machine can do at most |
 | `build` | kernels, compiled |
 | `examine` | what TensorFlow, compilers, packages and machine have and lack |
 | `device`, `count_copies` | copies between host and device, counted |
@@ -47,7 +46,7 @@ from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import GPU, Axes, Case
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput
-from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.failures import failure_of
 from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import OwnOps, Target, usual_baseline
@@ -75,7 +74,7 @@ from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.worker import environment, gpu_copies, host_copies, machine_limits, noise, probe
+from pyopbench.worker import environment, gpu_copies, host_copies, noise, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
 from pyopbench.worker.pipeline.forms import why_no_grain
@@ -260,14 +259,6 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {"checked": dataclasses.asdict(prepared[-1].checked)}
 
 
-def measure_limits(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request for what the machine can do at most: the limits, or the reason why there are none."""
-    try:
-        return machine_limits.measure(time.perf_counter)
-    except (MemoryError, OSError, RuntimeError) as error:  # too little memory, or too few threads allowed
-        return {"reason": describe_error(error)}
-
-
 SMALL_KERNEL = "determinant.cc"
 """The kernel that compiles fastest."""
 
@@ -318,7 +309,6 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,
     "overhead": overhead,
-    "limits": measure_limits,
     "host_copies": host_copies.measure,
     "gpu_copies": gpu_copies.measure,
     "device": open_device,

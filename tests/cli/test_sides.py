@@ -55,7 +55,7 @@ def test_versions_are_measured_by_turns_and_reported_each(
     folders = [one.folder for one in run_sides.read(tmp_path / "run")]
     for folder in folders:
         kinds = Counter(line["kind"] for line in stored.read_lines(folder))
-        assert (kinds["launch"], kinds["prepared"], kinds["limits"]) == (3, 3, 3)
+        assert (kinds["launch"], kinds["prepared"]) == (3, 3)
         assert {launch for launch, _ in groups(folder)} == {0, 1, 2}
     assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
     lines = [line.rstrip() for line in ended.out.splitlines()]

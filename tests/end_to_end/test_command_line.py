@@ -208,7 +208,7 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
 
-    before = ["launch", "launch", "prepared", "prepared", "workers", "limits", "limits", "group"]
+    before = ["launch", "launch", "prepared", "prepared", "workers", "group"]
     rooms = ["none", *["some" for _ in before]]  # taken from the end
     monkeypatch.setattr(os, "fsync", fail_on_samples)
     ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")

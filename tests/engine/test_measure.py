@@ -17,7 +17,7 @@ import pytest
 
 import stored
 from commands import planned
-from fake_worker import FAILURES, LIMITS
+from fake_worker import FAILURES
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import budget, measure, probe, sweeps, warming, worker_process
 from pyopbench.engine import launch as launches
@@ -366,7 +366,7 @@ def test_while_a_worker_samples_all_others_sleep(folder: Path, tmp_path: Path, m
     plan(folder, "lasting", "late_crashing", "well", sizes=(1, 2, 3, 4))
     measure.measure_run(open_side(folder), settings(launches=4, rounds=6), ignore, never)
     requests = busy(tmp_path / "times")
-    alone = [one for one in requests if one[1] in ("sample", "limits")]
+    alone = [one for one in requests if one[1] == "sample"]
     assert len(alone) > 20
     for process, _, began, ended in alone:
         beside = [one for one in requests if one[0] != process and one[2] < ended and began < one[3]]
@@ -701,16 +701,6 @@ def test_placements_take_turns_so_that_drift_hits_both(folder: Path) -> None:
     assert set(halves) == {PLACES, PLACES[::-1]}
 
 
-def test_only_the_workers_of_the_cpu_are_asked_for_the_limits_of_the_machine(folder: Path) -> None:
-    plan_both(folder, "well")
-    measure.measure_run(open_side(folder), settings(launches=3), ignore, never)
-    assert sorted(line["launch"] for line in lines_of(folder, "limits")) == [0, 1, 2]
-    assert {line["reason"] for line in lines_of(folder, "limits")} == {""}
-    stored.write(folder.parent / "on_gpu", stored.run([stored.case("well", placement="gpu")]), [])
-    measure.measure_run(open_side(folder.parent / "on_gpu"), settings(), ignore, never)
-    assert lines_of(folder.parent / "on_gpu", "limits") == []
-
-
 @pytest.mark.parametrize("step", [0, 3, 8, 14, 21, 24, 27, 33])
 def test_a_run_on_both_that_was_interrupted_is_continued_and_nothing_is_lost(folder: Path, step: int) -> None:
     """Also between the placements of a group, and where one had its first launch and the other had not."""
@@ -764,48 +754,6 @@ def test_an_interim_analysis_may_close_a_placement(folder: Path) -> None:
     rounds = rounds_of(folder)
     assert {case for launch, case in rounds if launch > 2} == set(kept)
     assert {launch for launch, _ in rounds} == set(range(5))
-
-
-# What the machine can do at most
-
-
-def test_the_limits_are_asked_for_once_in_each_launch_before_anything_is_sampled(folder: Path, log: Path) -> None:
-    plan(folder, "well", sizes=(1, 2))
-    measure.measure_run(open_side(folder), settings(), ignore, never)
-    asked = [request["do"] for request in requests_in(log, "limits", "sample")]
-    assert asked == 2 * ["limits"] + 4 * ["sample"]
-    assert lines_of(folder, "limits") == [{"kind": "limits", "launch": launch, **LIMITS} for launch in (0, 1)]
-
-
-def test_limits_that_bound_no_case_are_not_asked_for(folder: Path, log: Path) -> None:
-    """Only a forward call on the CPU has a bound."""
-    cases = [stored.case("well").replace("/call/", "/node/"), stored.case("well", direction="backward")]
-    stored.write(folder, stored.run(cases), [])
-    measure.measure_run(open_side(folder), settings(), ignore, never)
-    assert len(requests_in(log, "sample")) == 4
-    assert requests_in(log, "limits") == []
-    assert lines_of(folder, "limits") == []
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "reason", "workers"),
-    [
-        ("raising", FAILURES["raising"][1], 2),
-        ("crashing", "the worker process ended by signal SIGKILL, from outside or out of memory", 3),
-        ("hanging", "no sign of life for 1 s; the worker was killed", 3),
-    ],
-)
-def test_limits_that_cannot_be_measured_cost_nothing_else_and_are_not_tried_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, reason: str, workers: int
-) -> None:
-    monkeypatch.setenv("FAKE_WORKER_LIMITS", behaviour)
-    plan(folder, "well")
-    ended = measure.measure_run(open_side(folder), settings(case_timeout_seconds=1.0), ignore, never)
-    assert (ended.launches, ended.by) == (2, "launches")
-    assert lines_of(folder, "limits") == [stored.limits_line(0, reason)]
-    assert len(lines_of(folder, "launch")) == workers
-    assert Counter(group for _, group in set(measured(folder))) == {stored.group(size=size): 2 for size in SIZES}
-    assert failures(folder) == []
 
 
 # Looks and the budget

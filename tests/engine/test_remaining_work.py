@@ -46,14 +46,13 @@ def test_of_a_new_run_everything_is_left_by_groups(tmp_path: Path) -> None:
 
 def test_what_is_stored_is_not_left(tmp_path: Path) -> None:
     failed = {"kind": "lost", "launch": 1, "group": stored.group(size=10), "failures": [stored.failure(SECOND)]}
-    lines = [stored.launch_line(0), stored.limits_line(0, "no"), stored.group_line(0, [FIRST, OTHER]), failed]
+    lines = [stored.launch_line(0), stored.group_line(0, [FIRST, OTHER]), failed]
     work = work_of(tmp_path / "run", *lines)
     assert work.sampled[stored.group()] == {0}
     assert (work.launches, work.next_launch) == (1, 1)
     assert work.failed == {SECOND}
     assert work.unfailed() == [FIRST, OTHER]
     assert [work.needs(stored.group()), work.needs(stored.group(size=10))] == [1, 0], "what failed needs nothing"
-    assert work.limits == {0: "no"}
 
 
 def test_a_line_that_was_not_finished_is_dropped(tmp_path: Path) -> None:

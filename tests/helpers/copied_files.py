@@ -29,10 +29,6 @@ def document(*rows: dict[str, Any]) -> dict[str, Any]:
         "schema": 1,
         "refused": [],
         "environment": {"tensorflow": "2.21.0"},
-        "bandwidths": [
-            {"working_set_bytes": 1_000, "copy": 1e12, "triad": 1.0},
-            {"working_set_bytes": 8_000_000, "copy": 2e10, "triad": 1.0},
-        ],
         "hazards": [
             {"bridge": "b", "mode": "call", "overwrites": True},
             {"bridge": "c, .numpy()", "mode": "call", "overwrites": False},

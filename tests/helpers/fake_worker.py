@@ -14,8 +14,7 @@
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
 answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
-`FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for the machine's limits it
-answers with `LIMITS`, or is raising, hanging or crashing as `FAKE_WORKER_LIMITS` says. Asked for a device it has it, or
+`FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for a device it has it, or
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
 unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies. The
 batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it
@@ -59,11 +58,6 @@ NOISE = {
     "load": 0.5,
     "mhz_low": None,
     "mhz_high": None,
-}
-LIMITS = {
-    "bandwidths": [{"working_set_bytes": 1024, "copy": 2e10, "triad": 1e10}],
-    "peaks": {"float32": 1e11},
-    "reason": "",
 }
 FAILURES = {
     "raising": ("raised", "ValueError: no"),
@@ -148,8 +142,6 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return answer_build(request["ops"])
     if request["do"] == "examine":
         return answer_examine(json.loads(os.environ.get("FAKE_WORKER_LACKS", "{}")), spin=request["spin"])
-    if request["do"] == "limits":
-        return answer_limits(os.environ.get("FAKE_WORKER_LIMITS", "well"))
     if request["do"] == "device":
         return answer_device(os.environ.get("FAKE_WORKER_DEVICE", ""))
     if request["do"] == "count_copies":
@@ -223,18 +215,6 @@ def answer_build(ops: Sequence[str]) -> dict[str, Any]:
     none = {"libraries": {}, "reasons": {}, "without": ops, "reason": "there is no nvcc"}
     refused = {"libraries": {}, "reasons": {"square": "nvcc refuses square.cc"}, "without": [], "reason": None}
     return {**on_cpu, "gpu": refused if ops == ["square"] else none}
-
-
-def answer_limits(behaviour: str) -> dict[str, Any]:
-    if any(case.endswith("/gpu") for case in PREPARED):
-        return {"reason": "asked of a worker that sees a GPU"}
-    if behaviour == "raising":
-        return {"reason": FAILURES[behaviour][1]}
-    if behaviour == "hanging":
-        hang()
-    if behaviour == "crashing":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return LIMITS
 
 
 def answer_examine(lacks: Mapping[str, Any], *, spin: bool) -> dict[str, Any]:

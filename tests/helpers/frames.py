@@ -239,7 +239,6 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         looks=(),
         noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
         certificate=None,
-        limits=(),
         tool="pyopbench",
         others=_no_rows(),
         cannot=(),
@@ -287,10 +286,6 @@ def _ops(ids: Sequence[str], failures: Sequence[Failure]) -> dict[str, OpFacts]:
             dtypes=["float32", "float64"],
             outputs=["dtype"],
             differentiable=True,
-            bytes_moved={
-                dtype: {size: 2 * width * size for size in sizes} for dtype, width in (("float32", 4), ("float64", 8))
-            },
-            flops={size: size for size in sizes},
         )
     return ops
 

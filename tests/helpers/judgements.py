@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import structs
 
-import stored
 from frames import Bench, run_of
 from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
 from pyopbench.judge.decision import Crossover, Decision, SizeRange, SizeSeconds
@@ -50,15 +49,7 @@ def plain(launches: int = 4) -> Judgement:
         Bench({"py_function_numpy": 9e-5, "native": 2e-6}, op="identity", launches=launches),
     ]
     run = run_of(*benches, failures=failures(), cases=["sinh/xla/none/forward/call/float32/1000/cpu"])
-    return judge_run(
-        SimpleNamespace(
-            **{
-                **vars(run),
-                "ports": (),
-                "limits": stored.limits_of(launches),
-            }
-        )
-    )
+    return judge_run(SimpleNamespace(**{**vars(run), "ports": ()}))
 
 
 def failures() -> list[Failure]:
@@ -102,7 +93,6 @@ def hostile() -> Judgement:
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
         "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
-        "limits": (*run.limits, stored.typed_line(stored.limits_line(2, LINES))),
         "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
         "ports": (PortLine(launch=0, op="sinh", variant="traced", dtype="float32", text=CLOSING, function=MARKUP),),
     }

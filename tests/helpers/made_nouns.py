@@ -19,8 +19,6 @@ def op_with_outputs(*outputs: str) -> Op:
         numpy=lambda x: x,
         sizes=(1,),
         quick_sizes=(1,),
-        bytes_moved=lambda size, dtype: 0,
-        flops=lambda size: 0,
         outputs=outputs,
     )
 
@@ -34,7 +32,7 @@ OWN_OPS = {
 
 
 def made_op(**fields: Any) -> Op:
-    given = {"sizes": (3, 5), "quick_sizes": (3,), "bytes_moved": None, "flops": None, **fields}
+    given = {"sizes": (3, 5), "quick_sizes": (3,), **fields}
     return Op("made", "", "", lambda size, dtype, rng: (), abs, **given)
 
 

@@ -47,8 +47,6 @@ def square(**changes: Any) -> Op:
         numpy=_square,
         sizes=(SIZE, 5),
         quick_sizes=(SIZE,),
-        bytes_moved=lambda size, dtype: 2 * size * np.dtype(dtype).itemsize,
-        flops=lambda size: size,
         numpy_gradient=_square_gradient,
         tensor=tf.square,
         tensor_gradient=_square_gradient,

@@ -64,8 +64,6 @@ OP: dict[str, Any] = {
     "dtypes": ["float32"],
     "outputs": ["dtype"],
     "differentiable": True,
-    "bytes_moved": {"float32": {"1": 8, "10": 80}},
-    "flops": {"1": 1, "10": 10},
 }
 VARIANT: dict[str, Any] = {
     "summary": "made up",
@@ -86,12 +84,6 @@ NOISE: dict[str, Any] = {
     "mhz_low": None,
     "mhz_high": None,
 }
-
-BANDWIDTHS: list[dict[str, Any]] = [
-    {"working_set_bytes": 2**19, "copy": 4e10, "triad": 3e10},
-    {"working_set_bytes": 2**27, "copy": 1e10, "triad": 1.5e10},
-]
-PEAKS: dict[str, float] = {"float32": 2e11, "float64": 1e11}
 
 
 def case(
@@ -141,17 +133,6 @@ def failure(key: str, status: str = "raised", launch: int | None = 0) -> dict[st
 def launch_line(launch: int) -> dict[str, Any]:
     """Return the line of a worker process that has started."""
     return {"kind": "launch", "launch": launch, "environment": {"pid": 1}}
-
-
-def limits_line(launch: int, reason: str = "", **changes: Any) -> dict[str, Any]:
-    """Return the line of what the machine can do at most, or of why that is not known."""
-    known = {"bandwidths": BANDWIDTHS, "peaks": PEAKS} if not reason else {"bandwidths": [], "peaks": {}}
-    return {"kind": "limits", "launch": launch, **known, "reason": reason, **changes}
-
-
-def limits_of(launches: int) -> tuple[AnyLine, ...]:
-    """Return the lines of so many launches, as they are read back."""
-    return tuple(typed_line(limits_line(launch)) for launch in range(launches))
 
 
 def group_line(

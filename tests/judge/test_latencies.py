@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -18,7 +17,6 @@ from pyopbench.judge.latencies import (
     holes_of,
     label_of,
     latency_table,
-    may_have_bound,
     measured_cases,
     without_number_text,
 )
@@ -189,15 +187,6 @@ def test_the_gravest_reason_comes_first_and_then_the_one_of_most_cases() -> None
 
 def test_what_is_no_case_is_a_hole_of_its_own_name() -> None:
     assert holes_of({Reason("raised", "no"): ["what/ever"]}) == (Hole(Reason("raised", "no"), 1, ("what/ever",)),)
-
-
-def test_a_forward_call_may_have_a_bound() -> None:
-    assert may_have_bound(FORWARD_CALL)
-
-
-@pytest.mark.parametrize("change", [{"direction": "backward"}, {"mode": "node"}, {"placement": "gpu"}])
-def test_no_other_case_has_one(change: dict[str, str]) -> None:
-    assert not may_have_bound(replace(FORWARD_CALL, **change))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,8 @@ def test_inputs_are_the_same_in_every_process() -> None:
 # What the judging half is told
 
 
-def test_an_op_is_described_with_its_traffic_at_the_sizes_that_are_run() -> None:
-    op = power(flops=lambda size: np.int64(7 * size))
+def test_an_op_is_described() -> None:
+    op = power()
     told = load.describe({"made": op, "bare": square(differentiable=())}, {}, {"made": (2, 9)})
     assert told["ops"]["made"] == {
         "summary": "x**2",
@@ -140,10 +140,7 @@ def test_an_op_is_described_with_its_traffic_at_the_sizes_that_are_run() -> None
         "dtypes": list(DTYPES),
         "outputs": [CASE_DTYPE, "int64", CASE_DTYPE],
         "differentiable": True,
-        "bytes_moved": {"float32": {"2": 16, "9": 72}, "float64": {"2": 32, "9": 144}},
-        "flops": {"2": 14, "9": 63},
     }
-    assert told["ops"]["bare"]["flops"] == {"3": 3, "5": 5}
     assert told["ops"]["bare"]["differentiable"] is False
 
 

@@ -112,34 +112,6 @@ def test_limits_only_bodies_that_it_has_and_only_to_its_sizes(name: str) -> None
         assert limit in op.sizes
 
 
-@each_op
-@each_dtype
-def test_counts_the_bytes_of_its_inputs_and_outputs(name: str, dtype: str) -> None:
-    """Within 5%, because how many windows see a sparse image is left to chance."""
-    op = load(name)
-    size = min(1_000, op.sizes[-1])
-    inputs = inputs_of(op, dtype, size)
-    arrays = (*inputs, *map(np.asarray, as_tuple(op.numpy(*inputs))))
-    assert op.bytes_moved(size, dtype) == pytest.approx(sum(array.nbytes for array in arrays), rel=0.05)
-
-
-@each_op
-def test_counts_no_fewer_operations_for_more_elements(name: str) -> None:
-    op = load(name)
-    counts = [op.flops(size) for size in op.sizes]
-    assert counts == sorted(counts)
-    assert counts[0] >= 0
-    assert set(map(type, counts)) == {int}
-
-
-def test_the_determinant_counts_the_operations_of_elimination() -> None:
-    count = 0
-    for k in range(4):
-        for _ in range(k + 1, 4):
-            count += 1 + 2 * (3 - k)  # the factor of a row, then a product and a difference for each entry
-    assert load("determinant").flops(10) == 10 * (count + 3)
-
-
 # Inputs
 
 

@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipelines
-import stored
 import thread_calls
 from certificates import certificate
 from judgements import decision, failures, hostile, hostile_versions, plain
 from pyopbench.judge.decision import Crossover, Decision, SizeTrend
 from pyopbench.judge.findings import FasterBaseline, FasterVariant, MeasuredGain, MoreLaunches, StillOpen, summary_text
 from pyopbench.judge.noise import Disturbance
-from pyopbench.judge.roofline import BRIEF, Bound, beyond_text
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case, Failure
 from pyopbench.report import sections, terminal
@@ -42,7 +40,6 @@ from pyopbench.report.sections import (
 from pyopbench.report.sections import certificate as certificate_section
 from pyopbench.report.sections import crossovers as crossovers_section
 from pyopbench.report.sections import latency as latency_section
-from pyopbench.report.sections import limits as limits_section
 from pyopbench.report.sections import noise as noise_section
 from pyopbench.report.sections import ratios as ratios_section
 from pyopbench.report.write import render
@@ -88,7 +85,7 @@ def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover(hostile_versions())
     assert [section.name for section in found] == [
         "source", "decisions", "machines", "automatic", "versions", "devices", "worth", "probes", "latency",
-        "by_version", "nodes", "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split", "limits",
+        "by_version", "nodes", "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split",
         "copies", "holes", "noise", "certificate", "environment", "method",
     ]  # fmt: skip
     assert [section.order for section in found] == sorted({section.order for section in found})
@@ -352,124 +349,6 @@ def test_a_leader_that_changes_has_the_sizes_at_which_it_may_be(judged):
     made = decision("sinh", crossovers=(Crossover("a", "b", 34_567.0, 21_000.0, None),))
     table = tables(decisions.build(replace(judged, decisions=(made,))))[3]
     assert table.rows[0][-1] == made.crossovers[0].text("elements")
-
-
-# limits
-
-
-def bound(seconds: float, latency: float, variant: str = "native", **fields) -> Bound:
-    case = Case("sinh", variant, "none", "forward", "call", "float32", 1_000)
-    return Bound(replace(case, **fields).id, latency, seconds, "memory")
-
-
-def test_the_machine_and_what_comes_nearest_to_it_are_told(judged):
-    bandwidths, peaks, best, *shares = tables(limits_section.build(judged))
-    assert texts(bandwidths) == [["512 KiB", "37.3 GiB/s", "27.9 GiB/s"], ["128 MiB", "9.31 GiB/s", "14.0 GiB/s"]]
-    assert texts(peaks) == [["float32", "200 Gflop/s"], ["float64", "100 Gflop/s"]]
-    assert [row[:2] for row in texts(best)] == [
-        ["sinh", "float32"], ["sinh", "float64"], ["edit_distance", "float32"], ["identity", "float32"],
-    ]  # fmt: skip
-    cells = [cell for table in shares for row in table.rows for cell in row[table.headings :]]
-    shown = sorted(
-        str(Cell(f"{limits_section.percent(one.share)} {one.limit}", note=BRIEF.get(one.beyond, "")))
-        for one in judged.bounds
-    )
-    assert sorted(str(cell) for cell in cells if str(cell) != formatting.MISSING) == shown
-    assert all(table.folded for table in shares)
-    assert [limits_section.percent(share) for share in (0.00099, 0.001, 0.4567, 1.2)] == [
-        "< 0.1%", "0.1%", "45.7%", "120%",
-    ]  # fmt: skip
-
-
-def test_the_nearest_at_the_largest_size_is_told(judged):
-    made = (
-        bound(1e-4, 1.5e-4, size=10), bound(1e-3, 5e-3), bound(1e-3, 2e-3, "xla"), bound(2e-3, 2e-3, dtype="float64"),
-    )  # fmt: skip
-    best = tables(limits_section.build(replace(judged, bounds=made)))[2]
-    assert [row[:8] for row in texts(best)] == [
-        ["sinh", "float32", "1k elements", "xla", "2.00 ms", "1.00 ms", "memory", "50%"],
-        ["sinh", "float64", "1k elements", "native", "2.00 ms", "2.00 ms", "memory", "100%"],
-    ]
-    assert [row[8] for row in best.rows] == [
-        Cell("up to 2.00× faster is possible", "warn"),
-        Cell("no variant can be much faster here", "good"),
-    ]
-
-
-BELOW_A_CALL = (
-    "nothing: the call itself costs more than this bound; --mode node measures the op without it",
-    "muted",
-)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "latency", "meaning"),
-    [
-        (19e-6, 24.9e-6, BELOW_A_CALL),
-        (1e-9, 2.2e-3, BELOW_A_CALL),
-        (20e-6, 24.9e-6, ("no variant can be much faster here", "good")),
-        (20e-6, 25.1e-6, ("up to 1.25× faster is possible", "warn")),
-        (24.9e-6, 20e-6, ("no variant can be much faster here", "good")),
-        (25.1e-6, 20e-6, (beyond_text("fewer_bytes"), "muted")),
-    ],
-)
-def test_a_share_is_said_to_mean_what_it_does(seconds, latency, meaning):
-    assert limits_section.meaning_of(bound(seconds, latency)) == meaning
-
-
-def page_of(blocks):
-    """Return the blocks after the only heading of an op."""
-    (place,) = (place for place, block in enumerate(blocks) if block.kind == "heading" and block.of_op)
-    return blocks[place + 1 :]
-
-
-def test_the_chart_of_shares_is_told_in_words_and_has_its_numbers_in_a_table(judged):
-    large = {name: bound(2e-4, seconds, name, size=10**6) for name, seconds in (("native", 1e-3), ("xla", 4e-4))}
-    made = (bound(1e-9, 1e-4), *large.values())
-    chart, table = page_of(limits_section.build(replace(judged, bounds=made)))
-    assert chart.alt == (
-        "Share of the bound that sinh reaches; 100% is as fast as the machine can be. Forward · float32 at 1M "
-        "elements: xla is closest with 50%, native farthest with 20%. Sizes up to 1k elements are shaded "
-        "or left out: the call itself costs more than the bound there; --mode node measures the op without it."
-    )
-    assert {row["share"] for row in chart.spec["datasets"]["rows"] if "share" in row} == {0.2, 0.5}
-    assert table.folded
-    assert [list(map(str, row)) for row in table.rows] == [
-        ["forward", "float32", "native", "< 0.1% memory", "20% memory"],
-        ["forward", "float32", "xla", formatting.MISSING, "50% memory"],
-    ]
-
-
-def test_an_op_of_which_no_share_tells_anything_has_no_chart_and_says_why(judged):
-    page = page_of(limits_section.build(replace(judged, bounds=(bound(1.9e-5, 1e-4),))))
-    assert [block.kind for block in page] == ["paragraph", "table"]
-    assert page[0].text == (
-        "No chart, because every measured size is too small: the call itself costs more than the bound there; "
-        "--mode node measures the op without it."
-    )
-
-
-def test_a_run_without_limits_says_so_and_why(judged):
-    (none,) = limits_section.build(replace(with_run(judged, limits=()), limits=None, bounds=()))
-    assert none == Paragraph("The limits of the machine could not be measured: the run ended before that", "warn")
-    lines = (stored.typed_line(stored.limits_line(0, "OSError: no memory")),)
-    (failed,) = limits_section.build(replace(with_run(judged, limits=lines), limits=None, bounds=()))
-    assert failed == Paragraph("The limits of the machine could not be measured: OSError: no memory", "warn")
-
-
-def test_a_run_of_which_no_case_has_a_bound_has_no_limits_and_says_nothing(judged):
-    inside = tuple(key.replace("/call/", "/node/") for key in judged.run.cases)
-    assert limits_section.build(replace(with_run(judged, limits=(), cases=inside), limits=None, bounds=())) == ()
-
-
-def test_launches_without_limits_and_cases_without_bounds_are_told(judged):
-    lines = (*judged.run.limits, stored.typed_line(stored.limits_line(4, "OSError: no memory")))
-    blocks = limits_section.build(replace(with_run(judged, limits=lines), bounds=judged.bounds[2:]))
-    assert [block.text for block in blocks if isinstance(block, Paragraph) and block.tone == "warn"] == [
-        "In 1 launch this could not be measured: OSError: no memory",
-        "For 2 cases the bytes and operations of a perfect pass are unknown.",
-    ]
-    assert not [block for block in limits_section.build(judged) if getattr(block, "tone", "") == "warn"]
 
 
 # holes

@@ -162,18 +162,6 @@ def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) ->
     assert read_one([make(tmp_path, "older", without)]).noise.empty
 
 
-def test_limits_are_read_and_pooled_by_launch(tmp_path: Path) -> None:
-    limits = [stored.limits_line(0), stored.limits_line(1, "OSError: no memory")]
-    first, second = make(tmp_path, "first", [*LINES, *limits]), make(tmp_path, "second", [*LINES, *limits])
-    assert read_one([first]).limits == tuple(map(stored.typed_line, limits))
-    pooled = read_one([first, second]).limits
-    assert [(line.launch, line.reason) for line in pooled] == [
-        *((launch, line["reason"]) for launch, line in enumerate(limits)),
-        *((launch, line["reason"]) for launch, line in enumerate(limits, start=2)),
-    ]
-    assert read_one([make(tmp_path, "older")]).limits == ()
-
-
 def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
     def checked(name: str, **errors: dict[str, float]) -> Path:
         told = {stored.case(variant): found for variant, found in errors.items()}

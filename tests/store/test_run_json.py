@@ -40,5 +40,4 @@ def test_errors_name_the_file_and_the_place(content: Any, told: str) -> None:
 
 def test_what_is_not_known_of_an_op_or_a_variant_can_be_asked_for() -> None:
     catalogue = stored.typed(RUN).catalogue
-    assert catalogue.op("double").bytes_moved["float32"] == {1: 8, 10: 80}
     assert (catalogue.op("other").size_unit, catalogue.variant("other").kind) == ("elements", "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +18,6 @@ import pytest
 import tensorflow as tf
 
 from extra_cases import SIZE, case, ignore
-from fake_worker import LIMITS
 from places import EXTRAS
 from pyopbench.model.case import EMPTY, Axes, Case
 from pyopbench.model.discover import PATH_VARIABLE
@@ -188,23 +186,6 @@ def test_timing_is_told_now_and_then_and_marked_each_time(monkeypatch: pytest.Mo
     assert marked == ["one", "two", "three"]
     assert [json.loads(told)["case"] for told in pipe.answers.getvalue().splitlines()] == ["one", "three"]
     assert pipe.log.getvalue() == "one\nthree\n"
-
-
-def test_limits_are_answered_as_they_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests.machine_limits, "measure", lambda clock: {**LIMITS, "clock": clock})
-    assert requests.HANDLERS["limits"]({"do": "limits"}, ignore) == {**LIMITS, "clock": time.perf_counter}
-
-
-@pytest.mark.parametrize("error", [MemoryError("no"), OSError(12, "no"), RuntimeError("can't start new thread")])
-def test_limits_that_this_system_does_not_allow_for_are_a_reason(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    def refuse(clock: object) -> None:
-        raise error
-
-    monkeypatch.setattr(requests.machine_limits, "measure", refuse)
-    (told,) = requests.HANDLERS["limits"]({"do": "limits"}, ignore).items()
-    assert told == ("reason", f"{type(error).__name__}: {error}")
 
 
 def plan_of(**axes: Any) -> dict[str, Any]:

@@ -25,9 +25,6 @@ TOLERANCE = {"float32": 3e-5, "float64": 1e-12}
 float32 (Higham, Accuracy and Stability of Numerical Algorithms, section 14.6); its gradient has that of the inverse
 on top."""
 
-LU_FLOPS = 34 + 3
-"""Sum over k < n = 4 of (n - k) + 2 (n - k)**2 (Golub and Van Loan, section 3.2), then the product of the pivots."""
-
 
 def make_inputs(size: int, dtype: str, rng: np.random.Generator) -> tuple[npt.NDArray[Any], ...]:
     """Draw one `(size, 4, 4)` array of well-conditioned matrices, rows shuffled so that both signs occur."""
@@ -67,8 +64,6 @@ OP = Op(
     sizes=(1, 10, 100, 1_000, 10_000, 100_000),
     quick_sizes=(1_000, 10_000),
     size_unit="matrices",
-    bytes_moved=lambda size, dtype: size * (ORDER * ORDER + 1) * np.dtype(dtype).itemsize,
-    flops=lambda size: size * LU_FLOPS,
     numpy_gradient=numpy_gradient,
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,

@@ -43,18 +43,11 @@ def signed(low: float, high: float) -> MakeInputs:
     return make_inputs
 
 
-def bytes_moved(size: int, dtype: str) -> int:
-    """Return the bytes of one array read and one written, `size` elements each."""
-    return 2 * size * np.dtype(dtype).itemsize
-
-
 elementwise_op = partial(
     Op,
     make_inputs=uniform(-2.0, 2.0),
     sizes=SIZES,
     quick_sizes=QUICK_SIZES,
-    bytes_moved=bytes_moved,
-    flops=lambda size: size,
     kernel=KERNEL,
 )
 """`Op` with what the built-in elementwise ops share, unless one says otherwise."""
@@ -126,7 +119,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * 3 * np.square(x)),
         tensor=lambda x: tf.pow(x, 3),
         tensor_gradient=gradient_of(lambda x, dy: dy * 3 * tf.square(x)),
-        flops=lambda size: 2 * size,
         numba=numba_bodies.elementwise_bodies("cube"),
     ),
     "double": elementwise_op(
@@ -148,7 +140,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy),
         tensor=tf.identity,
         tensor_gradient=gradient_of(lambda x, dy: tf.identity(dy)),
-        flops=lambda size: 0,
         numba=numba_bodies.elementwise_bodies("identity"),
     ),
     "log": elementwise_op(
@@ -182,7 +173,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * np.cos(x) * 2),
         tensor=lambda x: tf.sin(x) * 2,
         tensor_gradient=gradient_of(lambda x, dy: dy * tf.cos(x) * 2),
-        flops=lambda size: 2 * size,
         numba=numba_bodies.elementwise_bodies("sin_double"),
     ),
     "sinh": elementwise_op(

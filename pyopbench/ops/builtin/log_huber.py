@@ -16,8 +16,6 @@ from pyopbench.ops.builtin import elementwise
 
 KERNEL = KERNELS / "log_huber.cc"
 
-FLOPS = 8
-"""Of one number outside of m: two squares, two logarithms, 2 * and 1 - and +, and the last product."""
 
 MARGIN = 0.1
 """How far every |x| keeps from the kink at m = 1, and from the pole of log x**2 at 0."""
@@ -162,8 +160,6 @@ OPS = {
         numpy=numpy_body,
         sizes=(1,),
         quick_sizes=(1,),
-        bytes_moved=lambda size, dtype: 3 * np.dtype(dtype).itemsize,
-        flops=lambda size: FLOPS,
         differentiable=(0, 1),
         numpy_gradient=numpy_gradient,
         tensor=tensor_body,
@@ -180,9 +176,7 @@ OPS = {
         numpy=elementwise_numpy_body,
         sizes=elementwise.SIZES,
         quick_sizes=elementwise.QUICK_SIZES,
-        bytes_moved=lambda size, dtype: (2 * size + 1) * np.dtype(dtype).itemsize,
         # Outside of m each element takes a square, a logarithm, a sum and a product, inside only the square; m takes 4.
-        flops=lambda size: (4 + 1) * size // 2 + 4,
         differentiable=(0, 1),
         numpy_gradient=elementwise_numpy_gradient,
         tensor=elementwise_tensor_body,

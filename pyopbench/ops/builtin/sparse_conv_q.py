@@ -205,23 +205,6 @@ def python_body(sites: Any, values: Any, dense_shape: Any, ground_state: Any) ->
     return corners.stack(), tf.reshape(cells.stack(), [count, CELLS * tf.shape(values)[1]])
 
 
-def expected_windows(size: int) -> int:
-    """Return the mean number of windows that see one of `size` sites scattered over the image.
-
-    A window stays empty with probability C(N - f*f, size) / C(N, size), for N pixels.
-    """
-    pixels = side(size) ** 2
-    empty = math.prod((pixels - size - i) / (pixels - i) for i in range(CELLS))
-    return round((side(size) - FILTER + 1) ** 2 * (1 - empty))
-
-
-def bytes_moved(size: int, dtype: str) -> int:
-    """Return the bytes of the inputs read and of the outputs written, with the mean number of windows."""
-    item, site = np.dtype(dtype).itemsize, 2 * np.dtype(np.int64).itemsize
-    read = size * (site + CHANNELS * item) + 3 * np.dtype(np.int64).itemsize + CHANNELS * item
-    return read + expected_windows(size) * (site + CELLS * CHANNELS * item)
-
-
 OP = Op(
     name="sparse_conv_q",
     summary="the windows of a sparse 2 x 2 convolution, gathered into the rows of a matrix",
@@ -234,8 +217,6 @@ OP = Op(
     size_unit="active sites",
     outputs=("int64", CASE_DTYPE),
     differentiable=(1, 3),
-    bytes_moved=bytes_moved,
-    flops=lambda size: 0,  # it only moves values; the arithmetic is in the product Q W that follows
     numpy_gradient=numpy_gradient,
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,

@@ -117,8 +117,6 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         numpy=body,
         sizes=sizes,
         quick_sizes=_quick(sizes),
-        bytes_moved=None,
-        flops=None,
         size_unit="example number" if is_numbered else own.size_unit,
         dtypes=(dtype,),
         outputs=tuple(map(dtype_of, outputs)),

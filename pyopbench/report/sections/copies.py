@@ -21,8 +21,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
         return ()
     intro = (
         "Memory is shared if both ends have the same address. MB/s are for an array of "
-        f"{formatting.byte_count(copy_costs.largest_bytes(document))} in one process, without the cost of one element; "
-        f"this machine copies such an array at {copy_costs.copy_rate(document) / 1e6:,.0f} MB/s."
+        f"{formatting.byte_count(copy_costs.largest_bytes(document))} in one process, without the cost of one element."
     )
     tables = [
         Table(wording.COLUMNS, tuple(wording.table(document, direction)), direction, headings=3)

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from pyopbench.report.charts import cost_split, gains, latency, roofline
+from pyopbench.report.charts import cost_split, gains, latency
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def _valid(monkeypatch: pytest.MonkeyPatch) -> None:
         alt.FacetChart.validate(spec)
         return spec
 
-    for module in (cost_split, gains, latency, roofline):
+    for module in (cost_split, gains, latency):
         monkeypatch.setattr(module, "as_spec", as_valid_spec)
 
 
