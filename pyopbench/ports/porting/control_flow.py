@@ -293,8 +293,7 @@ def write_while(code: Any, node: ast.While) -> str | None:
 
 def _loop_text(code: Any, node: ast.For | ast.While, before: Sequence[str], first: Sequence[str]) -> str:
     code.ahead[id(node.body[0])] = list(first)
-    lines, behind = code.around_loop(node)
-    return with_lines(node, [*before, *lines], code.loop_body(node), [*behind, *_behind_loop(code, node)])
+    return with_lines(node, before, code.as_it_stands(node), _behind_loop(code, node))
 
 
 def _refuse_else(code: TypedCode, node: ast.For | ast.While) -> None:
@@ -412,8 +411,6 @@ def _number(code: Any, node: ast.expr, *, is_output: bool) -> str:
 
     A list is one output, or each of its items is one.
     """
-    if found := code.output(node):
-        return str(found)
     seen = code.seen(node)
     kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
     if len(kinds) != 1 or len(weak) != 1 or not weak <= {int, float, complex} or code.holds_tensors(node):
@@ -447,18 +444,16 @@ def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
     name = name_of(code.value_of(iterable.func)) if isinstance(iterable, ast.Call) else ""
     if name == "range":
         if isinstance(node.target, ast.Name):
-            # The `range` of AutoGraph and of Python may begin after its end, but TensorFlow's may not.
-            is_as_it_stands = code.lists_are_tensors and any(map(code.holds_tensors, iterable.args))  # type: ignore[attr-defined]
-            return code.write(iterable) if is_as_it_stands else _range(code, iterable), "", []
+            return _range(code, iterable), "", []
         raise code.refusal(node, "the target of a loop over `range` is not a name")
     if name in ("enumerate", "zip"):
         return _together(code, node, name)
     if name == "reversed" and isinstance(iterable, ast.Call):
         (of,) = iterable.args
         inner = name_of(code.value_of(of.func)) if isinstance(of, ast.Call) else ""
-        text = _range(code, of) if inner == "range" else code.elements(of)
+        text = _range(code, of) if inner == "range" else elements(code, of)
         return f"tf.reverse({text}, [0])", "", []
-    text = code.elements(iterable)
+    text = elements(code, iterable)
     if isinstance(node.target, ast.Name):
         return text, "", []
     row = code.fresh("row")
@@ -514,7 +509,7 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
     parts = list(call.args[:1] if name == "enumerate" else call.args)
     ranges = [isinstance(one, ast.Call) and name_of(code.value_of(one.func)) == "range" for one in parts]
     texts = [
-        _range(code, one) if is_range else code.named_before("items", code.elements(one))
+        _range(code, one) if is_range else _named_before(code, "items", elements(code, one))
         for one, is_range in zip(parts, ranges, strict=True)
     ]
     sizes = [f"tf.shape({one}, tf.int64)[0]" for one in texts]
@@ -542,6 +537,15 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
         name = code.source.text(*code.source.span(target))
         first.append(f"{name} = {picked if isinstance(target, ast.Name) else f'tf.unstack({picked})'}")
     return f"tf.range({size}, dtype=tf.int64)", place, first
+
+
+def _named_before(code: Any, name: str, text: str) -> str:
+    """Return the name that a text is, or a new one that a line before the statement binds to it."""
+    if text.isidentifier():
+        return text
+    name = code.fresh(name)
+    code.hoisted.append(f"{name} = {text}")
+    return name
 
 
 def with_lines(node: ast.stmt, before: Sequence[str], text: str, behind: Sequence[str] = ()) -> str:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyopbench.model.op import Op
-from pyopbench.ports.arrays import STRING, as_array, body_outputs, dtype_of
+from pyopbench.ports.arrays import as_array, body_outputs, dtype_of
 
 WIDTH = 88
 SEEDS = 3
@@ -261,7 +261,5 @@ def docstring(summary: str, facts: Facts, how: str, notes: Sequence[str]) -> str
 
 
 def _described(dtype: str, rank: int) -> str:
-    axes = {0: "one text" if dtype == STRING else "a number", 1: "a vector", 2: "a matrix"}.get(
-        rank, f"with {rank} axes"
-    )
+    axes = {0: "a number", 1: "a vector", 2: "a matrix"}.get(rank, f"with {rank} axes")
     return f"{dtype} tensor, {axes}."

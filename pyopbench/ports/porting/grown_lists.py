@@ -35,24 +35,8 @@ def grown_names(code: TypedCode) -> set[str]:
     if id(function) not in known:
         known[id(function)] = set()  # which is asked for while it is made
         names = {name for name in _appended(function, {}) if _grows(code, function, name)}
-        if code.lists_are_tensors:
-            known[id(function)] = {name for name in names if not _is_rebound(function, name)}
-        else:
-            known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
+        known[id(function)] = names | {name for name, _ in _comprehended(code, function)}
     return known[id(function)]
-
-
-def _is_rebound(function: ast.AST, name: str) -> bool:
-    """Is anything but a list display assigned to a name, or does anything but `append` change it?"""
-    for one in ast.walk(function):
-        changed = one.func if isinstance(one, ast.Call) else None
-        if isinstance(changed, ast.Attribute) and changed.attr in CHANGING and every_name(changed.value) == {name}:
-            return True
-        targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
-        is_list = isinstance(one, ast.Assign) and isinstance(one.value, ast.List)
-        if not is_list and any(isinstance(each, ast.expr) and name in every_name(each) for each in targets):
-            return True
-    return False
 
 
 def _comprehended(code: TypedCode, function: ast.AST) -> list[tuple[str, ast.ListComp]]:

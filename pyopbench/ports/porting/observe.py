@@ -12,18 +12,16 @@ import copy
 import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from pyopbench.model import definitions
 from pyopbench.model.source_text import Function, Source, number_of
-from pyopbench.ports.arrays import STRING
-from pyopbench.ports.porting.kinds import Kind, dtype_of_kind, kind_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.steps import Step
-from pyopbench.ports.porting.watched_calls import call, call_with_text
+from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     GROWN,
@@ -31,7 +29,6 @@ from pyopbench.ports.porting.watched_values import (
     WatchedArray,
     WatchedBool,
     WatchedNumber,
-    WatchedText,
     attribute,
     depending,
     depends,
@@ -43,7 +40,7 @@ from pyopbench.ports.porting.watched_values import (
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
-from pyopbench.ports.rebinding import around, arrange, copy_functions, written
+from pyopbench.ports.rebinding import arrange, copy_functions, written
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
@@ -82,7 +79,6 @@ class Seen:
         grows: do values decide how many items a sequence has?
         common: of a sequence, the dtype of an array of its items; empty if it is not known.
         is_point: is it a tuple of integers or arrays of integers, which as a key is one index for each axis?
-        kind_in_python: in a body with text, its kind in Python.
     """
 
     kind: str
@@ -95,7 +91,6 @@ class Seen:
     grows: bool = False
     common: str = ""
     is_point: bool = False
-    kind_in_python: Kind | None = None
 
 
 Place = tuple[str, int]
@@ -170,8 +165,6 @@ def observe(
     examples: Sequence[Sequence[Any]],
     most_unrolled: int = MOST_UNROLLED,
     steps: Iterable[Place] = (),
-    *,
-    has_text: bool = False,
 ) -> Observed:
     """Run a body on examples and return what its expressions were.
 
@@ -180,14 +173,13 @@ def observe(
         examples: arrays for its arguments.
         most_unrolled: operations on tensors in a loop that is unrolled.
         steps: calls that stay in NumPy.
-        has_text: does it take or return text? No size of an input then counts as known.
 
     Raises:
         CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
     observed = Observed(steps={place: Step() for place in steps})
-    runs = _Runs(body, examples, observed, most_unrolled, has_text=has_text)
+    runs = _Runs(body, examples, observed, most_unrolled)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.
     for _ in range(MOST_RUNS):
         observed.seen.clear()
@@ -212,12 +204,9 @@ class _Runs:
         examples: Sequence[Sequence[Any]],
         observed: Observed,
         most_unrolled: int,
-        *,
-        has_text: bool,
     ) -> None:
         self.body = body
         self.examples = examples
-        self.has_text = has_text
         self.observed = observed
         self.most_unrolled = most_unrolled
         self.answers: dict[Place, set[bool]] = {}
@@ -232,9 +221,7 @@ class _Runs:
         self.forced: dict[Place, bool] = {}
         self.is_off_course = False
         self.names: dict[Place, dict[str, str]] = {}
-        watch = copy_functions(body, lambda one: _watched(one, self))
-        # The code around a body with text decodes it.
-        self.copy = around(body, entered(watch)) if has_text else arrange(body, watch)
+        self.copy = arrange(body, copy_functions(body, lambda one: _watched(one, self)))
 
     def knowledge(self) -> tuple[Any, ...]:
         """Return what has been found out, to see whether more is."""
@@ -302,9 +289,7 @@ class _Runs:
         self.is_off_course = False
         self.occurrences: dict[Any, int] = {}
         GROWN.clear()
-        CONTROL.has_text = self.has_text
-        given = [np.array(one)[()] for one in example]
-        inputs = given if self.has_text else [depending(one) for one in given]
+        inputs = [depending(np.array(one)[()]) for one in example]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -312,26 +297,8 @@ class _Runs:
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything
             return error
         finally:
-            CONTROL.depth, CONTROL.has_text = 0, False
+            CONTROL.depth = 0
         return None
-
-
-def entered(body: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a body with text as a function that takes and returns values that are not watched."""
-
-    def on_plain(*values: Any, **named: Any) -> Any:
-        return plain(body(*map(_as_input, values), **{name: _as_input(value) for name, value in named.items()}))
-
-    return on_plain
-
-
-def _as_input(value: Any) -> Any:
-    found = depending(value)
-    if isinstance(found, list):
-        GROWN.add(found)
-    if isinstance(found, WatchedArray):
-        found.unknown = frozenset(range(found.ndim))
-    return found
 
 
 def _place_of(error: Exception) -> Place | None:
@@ -364,7 +331,7 @@ def _watched(function: Any, runs: _Runs) -> Any:
     source, node = definition_of(function)
     runs.observed.functions[source.path, number_of(node)] = source, node
     assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
-    tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node), has_text=runs.has_text)], []))
+    tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node))], []))
     scope, name = function.__globals__, f"{SEE}_{len(runs.observed.functions)}"
     for inner in ast.walk(tree):
         if isinstance(inner, ast.Name) and inner.id == SEE:
@@ -408,14 +375,8 @@ class _Watcher:
         seen = seen_as(value)
         if seen.kind == TENSOR:
             runs.operations += 1
-        if not (isinstance(value, WatchedArray) and self._is_of_any_dtype(value)):
-            runs.observed.seen.setdefault((self.path, number), set()).add(seen)
+        runs.observed.seen.setdefault((self.path, number), set()).add(seen)
         return value
-
-    def _is_of_any_dtype(self, value: Any) -> bool:
-        """Is it empty, so that it does not show whether it is text, or its dtype? NumPy makes no items float64."""
-        is_array = isinstance(value, WatchedArray) and value.dtype == float and not plain(value).size
-        return self.runs.has_text and (is_array or (isinstance(value, list) and not value and value in GROWN))
 
     def _from_outside(self, array: Any) -> Any:
         root = array
@@ -433,7 +394,7 @@ class _Watcher:
         if step is not None:
             found = step.run(function, arguments, options, seen_as)
         else:
-            found = (call_with_text if self.runs.has_text else call)(function, arguments, options)
+            found = call(function, arguments, options)
         CONTROL.depth = depth
         return self.see(number, found)
 
@@ -442,8 +403,7 @@ class _Watcher:
         found = value[
             key if isinstance(value, WatchedArray | dict) else plain(key) if type(value) in (list, tuple) else key
         ]
-        is_of_python = not isinstance(value, WatchedArray) and isinstance(value, list | tuple | dict | str | bytes)
-        if is_of_python and (depends(key) or isinstance(value, WatchedText)):
+        if isinstance(value, list | tuple | dict) and depends(key):
             found = depending(found)
         if isinstance(value, list) and isinstance(key, slice) and (value in GROWN or depends(key)):
             GROWN.add(found)
@@ -472,8 +432,7 @@ class _Watcher:
 
     def negate(self, number: int, value: Any) -> Any:
         """Return `not value`."""
-        is_dependent = depends(value) or (self.runs.has_text and length_depends(value))
-        return self.see(number, WatchedBool(not value) if is_dependent else not value)
+        return self.see(number, WatchedBool(not value) if depends(value) else not value)
 
     def contains(self, number: int, value: Any, several: Any, *, is_not: bool) -> Any:
         """Return `value in several`."""
@@ -537,28 +496,11 @@ class _Watcher:
                 GROWN.add(value)
         return self.see(number, value)
 
-    def generated(self, token: int, value: list[Any]) -> list[Any]:
-        """Return the items of a generator expression."""
-        if self._end(token):
-            GROWN.add(settled(value))
-        return value
-
-    def part(self, value: Any) -> Any:
-        """Return a value that an f-string formats."""
-        self.frames[-1] = self.frames[-1] or depends(value)
-        return plain(value)
-
-    def formatted(self, number: int, token: int, value: str) -> Any:
-        """Return the value of an f-string."""
-        return self.see(number, depending(value) if self._end(token) else value)
-
     def choice(self, number: int, level: int, value: Any) -> Any:
         """Return the value of `a if x else b`."""
         CONTROL.depth = level
         if (self.path, number) in self.runs.observed.decided:
             value = self._joined((self.path, number), "value", value)
-            if self.runs.has_text and isinstance(value, list):
-                GROWN.add(value)
         return self.see(number, value)
 
     # Statements that decide.
@@ -671,10 +613,9 @@ class _Watcher:
     def _joined(self, place: Place, name: str, value: Any, loop: _Loop | None = None) -> Any:
         """Return the value of a name where ways meet, as what it is in all rounds and on all ways."""
         observed = self.runs.observed
-        value = depending(value) if isinstance(value, str | bytes) else watched(value)
+        value = watched(value)
         found = observed.left.setdefault(place, {}).setdefault(name, set())
-        if not self._is_of_any_dtype(value):
-            found.add(seen_as(value))
+        found.add(seen_as(value))
         strong = {one.dtype for one in found if one.weak is None and one.kind in (TENSOR, ARRAY)}
         weak = {one.weak for one in found if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
         like = next(iter(strong)) if len(strong) == 1 else None
@@ -746,29 +687,6 @@ def dtype_of(seen: set[Seen]) -> str:
 
 def seen_as(value: Any) -> Seen:
     """Return the kind of a value."""
-    if CONTROL.has_text:
-        kind = kind_of(value)
-        return replace(_with_text(value, kind) or _seen_as(value), kind_in_python=kind)
-    return _seen_as(value)
-
-
-def _with_text(value: Any, kind: Kind) -> Seen | None:
-    """Return text, or a sequence whose length depends on values, as observed: a tensor. None for any other value."""
-    dtype = dtype_of_kind(kind.leaf)
-    if kind.is_sequence and value in GROWN and dtype:
-        return Seen(TENSOR, dtype, kind.depth, None, (None,) * kind.depth, grows=True)
-    if isinstance(value, WatchedText) or (dtype == STRING and not kind.is_sequence):
-        shape = value.static_shape if isinstance(value, WatchedArray) else ()
-        return Seen(TENSOR, STRING, kind.rank, None, shape) if depends(value) else Seen(OTHER)
-    if kind.is_sequence and dtype == STRING:
-        return Seen(SEQUENCE, "", kind.depth, holds_tensors=depends(value))
-    is_grown = isinstance(value, list | tuple | set | frozenset) and value in GROWN
-    if is_grown or kind.name in ("set", "counter", "dict", "other"):
-        return Seen(OTHER, holds_tensors=is_grown or depends(value), grows=is_grown)
-    return None
-
-
-def _seen_as(value: Any) -> Seen:
     if isinstance(value, WatchedArray):
         if value.depends:
             return Seen(TENSOR, value.dtype.name, value.ndim, None, value.static_shape)
@@ -799,7 +717,7 @@ def _sequence(value: Any) -> Seen:
     weak = {one.weak for one in items}
     # Not only a number of NumPy's, but also one of Python's has a dtype of its own in a list: int64 or float64.
     several = {one.common if one.kind == SEQUENCE else one.dtype or _dtype_of_number(one.weak) for one in items}
-    common = "" if several & {"", STRING} or not several else np.result_type(*several).name
+    common = "" if "" in several or not several else np.result_type(*several).name
     is_of_one = len(dtypes) == 1 and not dtypes - several and len(several) == 1
     return Seen(
         SEQUENCE,

@@ -130,8 +130,6 @@ def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
         return f"{code.use('np_not')}({code.write(node.operand)})"
     if not isinstance(node.op, ast.Not):
         return None
-    if found := code.truth_of(node.operand):
-        return f"tf.logical_not({found})"
     if code.is_tensor(node.operand) or is_empty_test(code, node.operand):
         text = write_truth(code, node.operand)
         return f"not ({text})" if is_empty_test(code, node.operand) else f"not {text}"
@@ -155,7 +153,7 @@ def is_order_of_floats(code: TypedCode, node: ast.expr, asked: frozenset[str] = 
 
 def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
     """Return `a and b` on tensors, each side as the truth that Python asks for."""
-    if not any(code.is_tensor(one) or code.truth_of(one) for one in node.values):
+    if not any(map(code.is_tensor, node.values)):
         return None
     for one in node.values[:-1]:
         if _is_returned(code, node) and code.is_tensor(one) and code.dtype(one) != "bool":
@@ -182,7 +180,7 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     sides = (node.body, node.orelse)
-    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test) or code.truth_of(asked))
+    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test))
     if is_decided and all(isinstance(one, ast.Tuple | ast.List) for one in sides):
         parts = [(*code.source.span(one), write_items(code, one)) for one in sides]  # type: ignore[arg-type]
         parts.append((*code.source.span(node.test), write_truth(code, node.test)))
@@ -211,8 +209,7 @@ def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
-    found = is_empty_test(code, node) or code.truth_of(node)
-    if found:
+    if found := is_empty_test(code, node):
         return found
     if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):
         return code.write(node)

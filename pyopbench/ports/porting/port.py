@@ -22,11 +22,10 @@ from pyopbench.model.own_target import Target
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import BATCHED, BatchedPort, format_text
 from pyopbench.model.source_text import Source, read_source
-from pyopbench.ports.arrays import as_given, as_outputs, is_same
+from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
 from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
-from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
@@ -34,9 +33,6 @@ from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
 from pyopbench.ports.rebinding import around, with_body, written
 
 OBSERVED_SIZES = 2
-OF_TEXT = ("traced",)
-"""Variants that are written of a body on text."""
-
 
 Frozen: TypeAlias = frozenset[tuple[str, str]]
 
@@ -75,7 +71,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         CannotPort: it cannot be written as source.
     """
     with refusals_of_user():
-        _check(op, variant)
+        _check(op)
         yours, frozen = extracted_op(op)
         require_same(op, yours)
         form = BATCHED.get(variant, BatchedPort(variant, ""))
@@ -224,9 +220,7 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tupl
 def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     """Return what a port takes and returns, and its text."""
     one, write = body.facts, WRITERS[form.writer]
-    # A body on text goes no way but those of its examples while it is watched.
-    draws = SEEDS if has_text(op, examples_of(op, 1, 1)) else 1
-    examples = examples_of(op, OBSERVED_SIZES, draws)
+    examples = examples_of(op, OBSERVED_SIZES, 1)
     if form.how in ("whole", "loop"):
         facts = batches.of_batch(one, one.function)
         return facts, write(op, replace(body, facts=facts), batches.stacked(examples))
@@ -238,7 +232,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     return facts, replace(made, text=compiled(text, facts.function) if form.is_compiled else text)
 
 
-def _check(op: Op, variant: str) -> None:
+def _check(op: Op) -> None:
     if op.is_on_tensors:
         refused = op.own.refused if op.own is not None else None
         if refused is not None:
@@ -249,11 +243,10 @@ def _check(op: Op, variant: str) -> None:
         )
     if op.own is not None and op.own.is_random:
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
-    if has_text(op, examples_of(op, 1, 1)) and variant not in OF_TEXT:
-        raise CannotPort(
-            "an input or an output is text, which only the port to traced for single elements supports",
-            fix="port it to traced",
-        )
+    if STRING in op.outputs or STRING in map(dtype_of, examples_of(op, 1, 1)[0]):
+        code = getattr(written(op.numpy), "__code__", None)
+        place = None if code is None else (code.co_filename, code.co_firstlineno)
+        raise CannotPort("it works on text, so the callback stays", fix="keep the callback", place=place)
 
 
 def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tuple[str, ...], count: int) -> list[str]:

@@ -13,7 +13,6 @@ from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
-    elements,
     is_elif,
     over,
     write_for,
@@ -115,30 +114,6 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.Call) and can_be_step(self, node):
             refusal.step = self.source.path, number_of(node)
         return refusal
-
-    def elements(self, node: ast.expr) -> str:
-        """Return what a loop of the graph iterates over."""
-        return elements(self, node)
-
-    def around_loop(self, loop: ast.For | ast.While) -> tuple[list[str], list[str]]:
-        """Return further lines before and after a loop of the graph."""
-        return [], []
-
-    def loop_body(self, loop: ast.For | ast.While) -> str:
-        """Return a loop of the graph; some of its parts may be replaced."""
-        return self.as_it_stands(loop)
-
-    def output(self, node: ast.expr) -> str:
-        """Return what the body returns if that is neither an array nor a number; empty if it is."""
-        return ""
-
-    def named_before(self, name: str, text: str) -> str:
-        """Return the name that a text is, or a new one that a line before the statement binds to it."""
-        if text.isidentifier():
-            return text
-        name = self.fresh(name)
-        self.hoisted.append(f"{name} = {text}")
-        return name
 
     def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
         """Return what a loop of the graph goes over, its target, and what binds the user's."""

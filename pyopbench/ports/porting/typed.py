@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyopbench.ports.arrays import STRING
 from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.porting.observe import (
     ARRAY,
@@ -57,9 +56,6 @@ class TypedCode(Code):
         spelled: the calls that are written as those of a function on tensors, by its name.
         bound: the names that the user binds.
     """
-
-    lists_are_tensors = False
-    """Is a list whose length depends on an input a tensor, whatever is done to it?"""
 
     def __init__(self, units: Units, observed: Observed) -> None:
         super().__init__(units)
@@ -193,10 +189,6 @@ class TypedCode(Code):
         found = f"{self.use('np_of_items')}({text}, tf.{own})"
         return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
 
-    def truth_of(self, node: ast.expr) -> str | None:
-        """Return the truth of a value that is true unless it is empty; None for numbers and arrays."""
-        return None
-
     def is_grown(self, node: ast.AST) -> bool:
         """Is it a list that is no list in the port?"""
         return False
@@ -232,8 +224,6 @@ class TypedCode(Code):
         if one.kind == OTHER:
             raise self.refusal(node, f"`{ast.unparse(node)}` is neither an array nor a number")
         dtype = one.dtype or one.common
-        if dtype == STRING:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is text, for which TensorFlow has no equivalent of this")
         weak = None if one.kind == SEQUENCE else one.weak
         return WEAK[weak] if weak in WEAK else np.ones((1,) * one.rank, dtype or "bool")
 

@@ -143,11 +143,9 @@ class Control:
 
     Attributes:
         depth: how many conditions that depend on an input are around it.
-        has_text: is text watched too?
     """
 
     depth = 0
-    has_text = False
 
 
 CONTROL = Control()
@@ -224,41 +222,6 @@ def _enter_operators(kind: type, number: type) -> None:
     kind.__hash__ = number.__hash__  # type: ignore[method-assign]
 
 
-class WatchedText:
-    """Text that depends on an input; its subclasses are texts. The results of its methods are watched by the caller."""
-
-    def numpy(self) -> Any:
-        """Return itself, as an eager tensor does."""
-        return self
-
-
-class WatchedStr(WatchedText, str):
-    """Text of characters."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(WatchedStr, str.__iter__(self))
-
-
-class WatchedBytes(WatchedText, bytes):
-    """Text of bytes."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(WatchedInt, bytes.__iter__(self))
-
-
-class WatchedObject:
-    """The result of a search in text that may find nothing: a match of a pattern, or None."""
-
-    def __init__(self, found: Any) -> None:
-        self.found = found
-
-    def __bool__(self) -> bool:
-        return bool(self.found)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.found, name)
-
-
 NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
 for _number, _kind in NUMBERS.items():
     _enter_operators(_kind, _number)
@@ -305,7 +268,7 @@ class Several:
 
 
 class Grown:
-    """Lists, tuples and sets whose length depends on values."""
+    """Lists and tuples whose length depends on values."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, Any] = {}
@@ -333,7 +296,7 @@ def length_depends(value: Any) -> bool:
         return True
     if isinstance(value, Several):
         return any(map(length_depends, value.parts))
-    return isinstance(value, WatchedText) or (isinstance(value, list | tuple | set | frozenset) and value in GROWN)
+    return isinstance(value, list | tuple) and value in GROWN
 
 
 def elements_of(value: Any) -> int | None:
@@ -385,9 +348,6 @@ class WatchedFunction:
 
 # What depends on an input.
 
-MOST_LOOKED_AT = 100
-"""Items of a set that are looked at; constants of a body with text may have many more."""
-
 
 def depends(value: Any) -> bool:
     """Does a value, or one in a nest of lists and tuples, depend on an input?"""
@@ -395,11 +355,9 @@ def depends(value: Any) -> bool:
         return value.depends
     if isinstance(value, list | tuple):
         return any(map(depends, value))
-    if CONTROL.has_text and isinstance(value, set | frozenset):
-        return value in GROWN or any(map(depends, itertools.islice(value, MOST_LOOKED_AT)))
     if isinstance(value, slice):
         return depends((value.start, value.stop, value.step))
-    return isinstance(value, WatchedNumber | WatchedText | WatchedRange | WatchedObject)
+    return isinstance(value, WatchedNumber | WatchedRange)
 
 
 def depending(value: Any) -> Any:
@@ -410,8 +368,6 @@ def depending(value: Any) -> Any:
         found = value.view(WatchedArray)
         found.origin, found.unknown, found.is_scalar = Origin(depends=True), value.unknown, value.is_scalar
         return found
-    if CONTROL.has_text and isinstance(value, str | bytes):
-        return WatchedStr(value) if isinstance(value, str) else WatchedBytes(value)
     if isinstance(value, np.ndarray | np.generic):
         return _watched(value, depends=True) if _is_watchable(value) else value
     if type(value) in NUMBERS:
@@ -433,9 +389,7 @@ def watched(value: Any) -> Any:
 
 
 def _is_watchable(value: Any) -> bool:
-    kind = value.dtype.kind
-    is_text = kind in "SU" or (kind == "O" and all(one is None or isinstance(one, str | bytes) for one in value.flat))
-    return kind in "biufc" or (CONTROL.has_text and is_text)
+    return value.dtype.kind in "biufc"
 
 
 def _watched(value: Any, *, depends: bool) -> WatchedArray:
@@ -452,14 +406,8 @@ def plain(value: Any) -> Any:
         return found[()] if value.is_scalar else found
     if isinstance(value, WatchedNumber):
         return bool(value) if value.weak is bool else value.weak.__new__(value.weak, _of_number(value))
-    if isinstance(value, WatchedStr):
-        return str.__str__(value)
-    if isinstance(value, WatchedBytes):
-        return bytes(value)
     if isinstance(value, WatchedRange):
         return value.numbers
-    if isinstance(value, WatchedObject):
-        return value.found
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return named_like(value, map(plain, value))
     if type(value) in (list, tuple):
@@ -591,7 +539,7 @@ def _unknown_of_result(
     """
     if is_dependent and (name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)) and found.ndim:
         return frozenset({0})
-    if found.ndim and any(isinstance(one, list | WatchedText) and length_depends(one) for one in given):
+    if found.ndim and any(isinstance(one, list) and length_depends(one) for one in given):
         return frozenset({0})
     if name in SPLITTING and depends(options.get("indices_or_sections", given[1:2])):
         axis = options.get("axis", given[2] if len(given) > 2 else SPLITTING[name])
@@ -719,14 +667,7 @@ def attribute(value: Any, name: str) -> Any:
 
 def derived(found: Any, *given: Any) -> Any:
     """Return what an operator made of values: Python's floats take what is watched for an integer of Python's."""
-    is_dependent = any(map(depends, given))
-    if is_dependent and (type(found) in NUMBERS or isinstance(found, str | bytes)):
-        return depending(found)
-    if isinstance(found, list | tuple) and CONTROL.has_text:
-        counts = [one for one in given if not isinstance(one, list | tuple)]
-        if any(map(length_depends, given)) or any(map(depends, counts)):
-            GROWN.add(found)
-    return found
+    return depending(found) if type(found) in NUMBERS and any(map(depends, given)) else found
 
 
 def settled(value: Any, like: Any = None) -> Any:

@@ -38,9 +38,9 @@ LEVEL, LOOP = "level", "loop"
 COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
-def watching(node: ast.FunctionDef, *, has_text: bool = False) -> ast.FunctionDef:
+def watching(node: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition, which is changed, as one that has each expression shown and each decision asked for."""
-    found: ast.FunctionDef = (_WatchingText if has_text else _Watching)().visit(node)
+    found: ast.FunctionDef = _Watching().visit(node)
     return found
 
 
@@ -289,21 +289,6 @@ class _Watching(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> Any:
         return self._shown(node)
-
-
-class _WatchingText(_Watching):
-    """Also records the values made from text."""
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        for one in node.values:
-            if isinstance(one, ast.FormattedValue):
-                one.value = _call("part", self.visit(one.value))
-        return ast.copy_location(_call("formatted", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        self.generic_visit(node)
-        items = ast.copy_location(ast.ListComp(node.elt, node.generators), node)
-        return ast.copy_location(_call("generated", _call("begin"), items), node)
 
 
 def _key(node: ast.expr) -> ast.expr:

@@ -33,7 +33,6 @@ from pyopbench.ports.porting.facts import (
     smaller_examples,
 )
 from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
-from pyopbench.ports.porting.kinds import has_text
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
@@ -47,7 +46,6 @@ from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.tensor_functions.sources import source_of
-from pyopbench.ports.text.code import TextCode
 
 PORT = "<port>"
 """The name of the file of a port that is run as soon as it is written."""
@@ -101,16 +99,11 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
-    is_text = has_text(op, examples)
-    function = written(op.numpy) if is_text and op.is_written_for_tensors else op.numpy
-    writer = TextCode if is_text else TensorCode
-
     def write(given: Examples) -> tuple[Made, TensorCode]:
-        observed = observe(function, given, has_text=is_text)
-        return _of_tensors(body, observed, writer, is_compiled=is_compiled)
+        return _of_tensors(body, observe(op.numpy, given), is_compiled=is_compiled)
 
     made, code = write(examples)
-    if made.not_run and not is_text:
+    if made.not_run:
         made, code = _with_more_run(write, (made, code), examples, smaller_examples(op, examples))
     _require_options(op, made.text, body, code, examples)
     return made
@@ -134,13 +127,11 @@ def _with_more_run(
     return (replace(made, not_run=known), code) if set(made.not_run) < set(known) else usual
 
 
-def _of_tensors(
-    body: Body, observed: Observed, writer: type[TensorCode] = TensorCode, *, is_compiled: bool = False
-) -> tuple[Made, TensorCode]:
+def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> tuple[Made, TensorCode]:
     """Return the body in TensorFlow ops, and its writer."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
-    code = writer(units, observed)
+    code = TensorCode(units, observed)
     code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
     statements = code.write_units(units)
     notes = ["fixed shapes"] if code.fixed_shapes else []

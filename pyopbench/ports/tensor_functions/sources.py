@@ -23,13 +23,12 @@ from pyopbench.ports.tensor_functions import (
     shapes,
     signals,
     statistics,
-    text,
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
     basics, elementwise, order, statistics, linear, signals, shapes, indices, images, ranks, resampling,
-    filters, text,
+    filters,
 )  # fmt: skip
 """In the order of their definitions in the file of a port."""
 

@@ -72,6 +72,14 @@ def test_a_test_is_a_program_that_needs_no_pytest(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (code, said), done.stderr
 
 
+@pytest.mark.parametrize("to", WRITABLE)
+def test_a_body_on_text_keeps_its_callback(to: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, "def body(x):\n    return np.array([len(one) for one in x])\n", "np.array(['a'])", to=to)
+    assert caught.value.why == "it works on text, so the callback stays"
+    assert line_of(caught.value) == "def body(x):"
+
+
 def test_promotion_is_written_as_casts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_source(tmp_path, "def body(x, n):\n    return 0.5 * n + x / 2 + n // 2\n", VECTOR, WHOLE)
     assert body_of(made) == "return 0.5 * tf.cast(n, tf.float64) + x / 2 + tf.cast(n // 2, tf.float64)"

@@ -1,1 +1,0 @@
-"""Bodies that handle text, written in TensorFlow's string ops."""
