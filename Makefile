@@ -1,8 +1,8 @@
 # make decide    measure the built-in ops and write the decision report, with
 #                more options of pyopbench run: make decide ARGS='--mode call'
 # make test      run the tests; make test ARGS='-k sinh' some of them
-# make test-all  run the slow tests too: whole runs, and
-#                every kernel and documented command
+# make test-slow run the slow tests: whole runs, every kernel, scripts that
+#                pages name
 # make lint      check style and types, and workflows where actionlint is installed
 # make docs      build the pages of docs/ into .site/, strictly
 # make lock      recompile requirements/*.txt and pyopbench/engine/locks/*.txt
@@ -24,7 +24,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test test-all lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test test-slow lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -46,18 +46,17 @@ decide: .venv/.run
 
 # The parts of the suite are those of tests/conftest.py. What measures runs alone. Exit code 5 of pytest means that ARGS
 # chose nothing of a part; without ARGS, that the part has lost its tests.
-PARTS = status=0; chosen=no; run() { part=$$1; shift; echo "== tests: $$part"; \
+RUN = chosen=no; run() { part=$$1; shift; echo "== tests: $$part"; \
 	$(VENV_PYTHON) -m pytest --part=$$part "$$@" $(ARGS); \
-	case $$?$(if $(ARGS),,-all) in 0*) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }; \
-	run quick $(TEST_PROCESSES); run quick-alone
+	case $$?$(if $(ARGS),,-all) in 0*) chosen=yes ;; 5) ;; *) chosen=yes; status=1 ;; esac; }
 SUMMARY = [ $$chosen = yes ] || { echo "== no test is chosen"; exit 1; }; \
 	[ $$status = 0 ] && echo "== all tests passed" || { echo "== tests failed"; exit 1; }
 
 test: .venv/.dev
-	@$(PARTS); $(SUMMARY)
+	@status=0; $(RUN); run quick $(TEST_PROCESSES); run quick-alone; $(SUMMARY)
 
-test-all: .venv/.dev
-	@$(PARTS); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
+test-slow: .venv/.dev
+	@status=0; $(RUN); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
 
 lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .

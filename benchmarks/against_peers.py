@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     for tool in options.tools:
         task = Task(tuple(case.id for case in chosen), (folder / tool).resolve(), environment_of(chosen))
         try:
-            rows += _timed(tool, task, _tools(options.pyperf_processes)[tool])
+            rows += _timed(tool, task, _tools(options)[tool])
         except (PeerFailed, PyopbenchError, OSError) as error:
             failures[tool] = str(error)
             _tell(f"{tool} failed: {error}")
@@ -56,12 +56,12 @@ def main(arguments: Sequence[str]) -> int:
     return 1 if failures else 0
 
 
-def _tools(pyperf_processes: int) -> dict[str, Callable[[Task], list[Row]]]:
+def _tools(options: argparse.Namespace) -> dict[str, Callable[[Task], list[Row]]]:
     return {
-        "pyopbench": own.compare,
+        "pyopbench": partial(own.compare, settings=own.TRIAL if options.trial else own.SETTINGS),
         "pytest-benchmark": pytest_benchmark.compare,
         "asv": asv.compare,
-        "pyperf": partial(pyperf.compare, processes=pyperf_processes),
+        "pyperf": partial(pyperf.compare, processes=options.pyperf_processes),
     }
 
 
@@ -94,6 +94,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--tools", type=_names, default=TOOLS, help=f"comma-separated; all: {','.join(TOOLS)}")
     parser.add_argument("--cases", type=_positive, default=None, help=f"how many of the {len(cases())} cases")
     parser.add_argument("--pyperf-processes", type=_positive, default=PYPERF_PROCESSES, help="for each case")
+    parser.add_argument("--trial", action="store_true", help="pyopbench in seconds: shows that it runs, not how well")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and every pair")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder that keeps all raw files")
     options = parser.parse_args(arguments)

@@ -26,6 +26,8 @@ SETTINGS: Settings = replace(usual.QUICK, launches=8, rounds=450, until="resolve
 """How a session measures, in one place. Fewer launches or rounds take less time and resolve fewer pairs: four launches
 of at most 150 rounds resolved 88% in a quarter of the time of one asv run, and six of 120 rounds 88% in a third."""
 
+TRIAL: Settings = replace(SETTINGS, launches=2, rounds=10, until="end")
+
 SEEDS = (1, 2)
 """One session for each."""
 
@@ -64,7 +66,7 @@ class Session:
     latencies: dict[str, Stated]
 
 
-def compare(task: Task) -> list[Row]:
+def compare(task: Task, settings: Settings = SETTINGS) -> list[Row]:
     """Hold one session for each of `SEEDS`.
 
     Raises:
@@ -73,7 +75,7 @@ def compare(task: Task) -> list[Row]:
     """
     cases = [Case.from_id(key) for key in task.cases]
     with _path_of_twins(task.folder, sorted({case.variant for case in cases})):
-        sessions = [hold(task.folder / f"seed-{seed}", cases, replace(SETTINGS, seed=seed)) for seed in SEEDS]
+        sessions = [hold(task.folder / f"seed-{seed}", cases, replace(settings, seed=seed)) for seed in SEEDS]
     for session in sessions:
         if lacking := missing(task.cases, session.verdicts, session.latencies):
             raise PeerFailed(f"pyopbench has no verdict for {', '.join(lacking)}")
