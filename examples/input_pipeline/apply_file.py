@@ -1,10 +1,9 @@
 """How a written arrangement goes into a pipeline.
 
-`arranged.py`, `arranged_batch.py` and `for_fit.py` are written by
+`arranged.py` and `arranged_batch.py` are written by
 
 pyopbench port examples/input_pipeline/augment.py --to processes --out arranged.py
 pyopbench port examples/input_pipeline/augment.py --to "batch_loop batch=32" --out arranged_batch.py
-pyopbench port examples/input_pipeline/augment.py --to "pydataset batch=32" --out for_fit.py
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import Any
 
 import arranged
 import arranged_batch
-import for_fit
 import tensorflow as tf
 
 
@@ -47,11 +45,6 @@ def with_its_own_processes(dataset: tf.data.Dataset) -> list[Any]:
     """Choose the number of processes, their threads, and the seed."""
     with arranged.Pool(processes=2, threads=1, seed=7) as pool:
         return list(arranged.arrange(dataset, pool=pool))
-
-
-def for_keras(images: Any, labels: Any) -> Any:
-    """Return a dataset for `model.fit`; the labels follow the outputs of the body."""
-    return for_fit.batches(lambda number: (images[number], labels[number]), elements=len(images))
 
 
 def repeatable(dataset: tf.data.Dataset, seed: int) -> tf.data.Dataset:

@@ -35,13 +35,13 @@ MOST_ARRANGEMENTS = 3
 """At most so many arrangements with batches, and as many without, are tried in the program: a `batch` cannot always be
 moved."""
 
-BATCH_FORMS = ("batch_body", "batch_loop", "batch_njit", "port_batch", "processes")
+BATCH_FORMS = ("batch_body", "batch_loop", "port_batch", "processes")
 """Forms of arrangements for batches that a patch can make."""
 
 PLACEABLE_FORMS = ("map", "switch", "port", *BATCH_FORMS)
 """Forms of arrangements that a patch can make."""
 
-PORT_FORMS = ("port", "port_batch", "batch_njit")
+PORT_FORMS = ("port", "port_batch")
 """Forms of arrangements that replace the body."""
 
 Action: TypeAlias = Literal["leave", "port", "arrange"]
@@ -81,7 +81,6 @@ def variant_text(variant: str) -> str:
         return {
             "processes": "call it in a process pool, once for each batch",
             "port_batch": f"{_change_to(key.variant)}, for batches",
-            "batch_njit": f"{_change_to('njit')}, for batches",
         }.get(key.form, f"call it once for each batch{calls}")
     if key.form == "processes":
         return "call it in a process pool"

@@ -116,7 +116,7 @@ ARRANGEMENTS = _columns(
     (
         "action",
         "text",
-        "what you do to get there: `keep`, `parallel`, `switch`, `batch`, `processes`, `port`, `outside`",
+        "what you do to get there: `keep`, `parallel`, `switch`, `batch`, `processes`, `port`",
     ),
     ("code", "text", "the change in one line"),
     ("seconds", "s", "per element, geometric mean over launches"),
@@ -124,7 +124,6 @@ ARRANGEMENTS = _columns(
     ("high", "s", "upper end of its 95% interval; missing for one launch"),
     ("elements_per_second", "1/s", "the inverse of `seconds`"),
     ("launches", "count", "worker processes"),
-    ("is_steady", "bool", "whether it was steady in every launch before it was measured"),
     ("pool_start_seconds", "s", "to start its processes; missing where it has none"),
     ("is_chosen", "bool", "whether it is the answer"),
 )

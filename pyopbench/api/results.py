@@ -176,10 +176,8 @@ class PipelineResult:
         return frames.arrangements(self.judgement)
 
     def report(self, folder: str | Path) -> Path:
-        """Write what was measured and its report into a folder, and return the path of `pipeline.html`."""
-        from pyopbench.report.write_pipeline import HTML
-
-        return self.save(folder) / HTML
+        """Write what was measured and its report into a folder, and return the path of `report.html`."""
+        return self.save(folder) / "report.html"
 
     def save(self, folder: str | Path) -> Path:
         """Write the run, which `pyopbench report` reads again, and its report into a new folder; return the folder.

@@ -18,7 +18,6 @@ from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.find import draft, usage
 from pyopbench.find.call_sites import CallSite
 from pyopbench.find.draft import BASELINES, run_words
-from pyopbench.find.record import function_of
 from pyopbench.find.record import record as run_and_record
 from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.sarif import document, new_results, read_baseline
@@ -266,13 +265,3 @@ def _print_next(number: int, used: usage.Usage, mix: Path, file: Path) -> None:
     err.print(f"  {escape(scan)}", soft_wrap=True)
     run = shlex.join(run_words("my_op.py", BASELINES.get(site.kind), mix, used.step_of(site)))
     err.print(f"  {escape(run)}", soft_wrap=True)
-    body = function_of(Path(site.file), site.body) if site.in_input else ""
-    if body:
-        words = ["pyopbench", "pipeline", os.path.relpath(body), "--recording", str(file)]
-        ready, without_waits = used.ready_step_seconds, ""
-        if ready is not None:
-            words += ["--step-ms", f"{1000 * ready:.6g}"]
-            without_waits = "; --step-ms is here the time of a step without its waits for input"
-        own = "add --program FILE:FUNCTION to use your own dataset, else --step-elements with your batch size"
-        say(f"or measure it in its pipeline ({own}{without_waits}):", err)
-        err.print(f"  {escape(shlex.join(words))}", soft_wrap=True)

@@ -142,7 +142,7 @@ def write_report(
         ended: how the measuring ended that this report follows; None where nothing was measured now.
     """
     with err.status("judging"):
-        from pyopbench.report import write_pipeline
+        from pyopbench.report.pipeline import DECISION
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
         judgement = report_results(sources, folder, options)
@@ -150,7 +150,7 @@ def write_report(
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     in_pipeline = judgement.pipeline
     if as_json:
-        name = "decisions.json" if in_pipeline is None else write_pipeline.DECISION
+        name = "decisions.json" if in_pipeline is None else DECISION
         out.print_json(read_bytes(folder / name, REPORT).decode())
     elif in_pipeline is not None:
         _print_pipeline(in_pipeline, folder)
@@ -161,7 +161,6 @@ def write_report(
 
 def _print_pipeline(judgement: PipelineJudgement, folder: Path) -> None:
     from pyopbench.report.pipeline import report_of
-    from pyopbench.report.write_pipeline import HTML
 
     report = report_of(judgement)
     print_table(report.title, report.columns, report.rows)
@@ -173,7 +172,7 @@ def _print_pipeline(judgement: PipelineJudgement, folder: Path) -> None:
     for keys, reason in report.left_out:
         say(escape(keys))
         say(escape(reason), mark="  ")
-    out.print(f"report: {escape(str(folder / HTML))}", soft_wrap=True)
+    out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
 
 
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:

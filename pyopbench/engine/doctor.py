@@ -152,7 +152,6 @@ def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
         ("GPU", "--device gpu", *_gpu(of_worker, facts)),
         ("Numba", "numba, njit", found("numba"), reason("numba")),
         ("keras.ops", "keras_ops", found("keras"), reason("keras")),
-        ("Grain", "pipeline: grain", found("grain"), reason("grain")),
     )
     first = _check("TensorFlow", "measuring, verifying", "" if why else starts, why)
     if why:

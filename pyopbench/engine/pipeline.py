@@ -11,11 +11,10 @@ from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
-from pyopbench.model.case import BASELINE, DEVICES, DTYPES, GPU, MINIMUM_EFFECT, Axes
+from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
@@ -50,17 +49,14 @@ class PipelineRequest:
         dtype: None for the first dtype of the op.
         parallel: values of `num_parallel_calls`; 1 is always among them.
         batch: elements that one callback gets; empty to leave out all arrangements of batches.
-        deterministic: do elements keep their order?
         baseline: variant that is the current callback.
         launches: worker processes at the most; None for as many as there is time for, up to `MOST_LAUNCHES`.
         budget_seconds: that all of them may take together.
         timeout_seconds: longest silence of one arrangement.
         seed: makes the order of everything repeatable.
-        private_threads: of a thread pool that is the pipeline's own; 0 for TensorFlow's.
         step_seconds: that a training step takes for each of its elements; 0 where that is not known. An arrangement
             that keeps up with it is of interest, however much quicker others are.
         step_elements: of a training step.
-        device: `cpu` to measure the pipelines alone, or `gpu` to measure them in front of such a step on the GPU.
         minimum_effect: the smallest share of the current time that is worth acting on.
         forms: of the arrangements to measure; None for all.
         variants: the ports and other callbacks to measure; None for all, empty for none.
@@ -73,16 +69,13 @@ class PipelineRequest:
     dtype: str | None = None
     parallel: tuple[int, ...] = field(default_factory=usual_parallel)
     batch: tuple[int, ...] = BATCH
-    deterministic: bool = True
     baseline: str = BASELINE
     launches: int | None = None
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = TIMEOUT_SECONDS
     seed: int = 0
-    private_threads: int = 0
     step_seconds: float = 0.0
     step_elements: int = STEP_ELEMENTS
-    device: str = "cpu"
     minimum_effect: float = MINIMUM_EFFECT
     forms: tuple[str, ...] | None = None
     variants: tuple[str, ...] | None = None
@@ -116,14 +109,6 @@ class PipelineRequest:
         callbacks = [name for name, one in declared("variants").items() if one.get("kind") == "callback"]
         require_known("callback", [self.baseline], callbacks)
         require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
-        require_known("device", [self.device], DEVICES)
-        if self.device == GPU and not self.step_seconds:
-            raise BadInput(
-                "on a GPU, a pipeline is measured in front of a training step, and nothing says how long that takes",
-                received=option_text("device", GPU),
-                hint=f"say how long a step takes when its input is ready, and its batch size: "
-                f"pyopbench pipeline {self.op} --device {GPU} --step-ms 40 --step-elements 32",
-            )
         wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
         if wrong or (self.size is not None and self.size < 1):
             raise BadInput(
@@ -139,18 +124,15 @@ class PipelineRequest:
         return {
             "parallel": sorted({1, *self.parallel}, key=lambda one: (one == AUTOTUNE, one)),
             "batch": list(self.batch),
-            "deterministic": self.deterministic,
             "processes": max(len(usable_cores()), 2),
-            "private_threads": self.private_threads,
         }
 
     @property
     def asked(self) -> dict[str, Any]:
         """The request to a worker, as `worker.pipeline.measure.describe_pipelines` takes it."""
         what = {"op": self.op, "variant": self.baseline, "size": self.size, "dtype": self.dtype, "elements": None}
-        step = {"step_seconds": self.step_seconds, "step_elements": self.step_elements, "placement": self.device}
         chosen = {"forms": self.forms, "variants": self.variants}
-        return {"do": "pipeline", **what, **self.planned, **step, **chosen}
+        return {"do": "pipeline", **what, **self.planned, **chosen}
 
 
 def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
@@ -213,8 +195,6 @@ def _ask_for_plan(request: PipelineRequest) -> dict[str, Any]:
     except CaseLost as lost:
         raise _body_fails(lost.reason) from lost
     plan.require_loaded(answer)
-    if "devices" in answer:
-        raise plan.no_gpu(answer["devices"])
     if "failure" in answer:
         raise _body_fails(answer["failure"])
     return answer

@@ -124,9 +124,8 @@ def _check(variant: str, out: Path, test: Path) -> None:
         raise BadInput(
             "not an arrangement of a pipeline",
             received=variant,
-            legal="map, processes, switch NAME, port NAME, batch_body batch=N, batch_loop batch=N, batch_njit batch=N, "
-            "port_batch NAME batch=N; also map parallel=N or parallel=AUTOTUNE, and processes batch=N; "
-            "pydataset batch=N for Keras; device NAME batch=N for a training step",
+            legal="map, processes, switch NAME, port NAME, batch_body batch=N, batch_loop batch=N, "
+            "port_batch NAME batch=N; also map parallel=N or parallel=AUTOTUNE, and processes batch=N",
             hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
         )
     if variant not in WRITABLE and read_key(variant) is None:

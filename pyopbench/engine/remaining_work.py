@@ -13,7 +13,7 @@ from msgspec import structs, to_builtins
 
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
-from pyopbench.model.arrangement import CURRENT, read_body_key
+from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import (
     BRIDGE_BASELINE_OPS,
     BRIDGE_BASELINE_SUFFIX,
@@ -37,7 +37,6 @@ from pyopbench.store.line_types import (
     PortLine,
     PreparedLine,
     ResumedLine,
-    WarmUp,
     WorkersLine,
 )
 from pyopbench.store.run_folder import OpenSide
@@ -169,8 +168,7 @@ class RemainingWork:
         longer blocks make predictions more accurate.
         """
         usual = self.settings.block_seconds
-        keys = [Case.from_id(case).arrangement for case in self.cases(group)]
-        many = sum(read_body_key(key) is None for key in keys)
+        many = len(self.cases(group))
         if not self.is_in_pipeline or not self.launches or not many:
             return usual
         return min(max(PIPELINE_ROUND_SECONDS / many, usual), LONGEST_BLOCK_SECONDS)
@@ -231,30 +229,19 @@ class RemainingWork:
             "variant": current.variant,
             "size": current.size,
             "dtype": current.dtype,
-            "placement": current.placement,
             "budget_seconds": self.settings.budget_seconds,
             **{name: getattr(plan, name) for name in PLANNED},
         }
         return {"pipeline": {"plan_request": asked, "known": self._known_pipelines()}}
 
-    def _known_pipelines(self) -> dict[str, tuple[int | None, float | None]]:
-        """Return by arrangement after how many elements it was steady, where it always was, and what one takes."""
-        warm_ups: dict[str, list[WarmUp]] = {}
+    def _known_pipelines(self) -> dict[str, float]:
+        """Return what an element takes, by arrangement."""
         seconds: dict[str, list[float]] = {}
         for line in self.side.lines:
-            if isinstance(line, PreparedLine):
-                for key, found in line.warm_ups.items():
-                    warm_ups.setdefault(key, []).append(found)
             if isinstance(line, GroupLine):
                 for key, rows in line.samples.items():
-                    seconds.setdefault(key, []).extend(row[3] / row[2] for row in rows)
-        return {
-            Case.from_id(key).arrangement: (
-                max(one.elements for one in found) if all(one.is_steady for one in found) else None,
-                statistics.median(seconds[key]) if seconds.get(key) else None,
-            )
-            for key, found in warm_ups.items()
-        }
+                    seconds.setdefault(Case.from_id(key).arrangement, []).extend(row[3] / row[2] for row in rows)
+        return {key: statistics.median(found) for key, found in seconds.items() if found}
 
     def narrow(self, look: Analyse) -> None:
         """Run an interim analysis, store it, and keep only what it leaves open."""
@@ -372,10 +359,7 @@ def _lacking(lines: Sequence[AnyLine], rounds: int) -> dict[str, int]:
     return {group: int(share) for group, share in shares.items() if share >= 1}
 
 
-PLANNED = (
-    *("parallel", "batch", "deterministic", "processes", "private_threads"),
-    *("elements", "step_seconds", "step_elements", "minimum_effect"),
-)
+PLANNED = ("parallel", "batch", "processes", "elements", "step_seconds", "minimum_effect")
 """What of the plan of a pipeline a worker is told."""
 PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5
 """Seconds of a round of all remaining arrangements, and most seconds of a block of one."""

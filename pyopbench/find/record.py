@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import shutil
@@ -35,7 +34,6 @@ from pyopbench.find.usage import (
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.model.source_text import read_source
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.integrity import require_whole, sealed
 from pyopbench.store.open_file import RECORDING, read_bytes, read_lines
@@ -282,59 +280,6 @@ def look_up(recording: Path, file: Path, first: int, last: int | None) -> Record
     usual = max(here, key=lambda site: site["forward"]["calls"])
     mix = mix_file(recording, 1 + sites.index(usual))
     return Recorded(examples, mix if mix.exists() else None, _step_of(found, usual))
-
-
-def inputs_of(recording: Path, body: str) -> tuple[list[str], str]:
-    """Return the inputs of a callback, with the shapes of most of its calls and written as for `--input`, and its kind.
-
-    Args:
-        recording: the file of a recording.
-        body: the name of the function that the callback calls.
-
-    Raises:
-        BadInput: the recording cannot be read, or has no inputs of known shape of such a callback.
-    """
-    sites: list[dict[str, Any]] = _read(recording)["sites"]
-    here = [one for one in sites if f".{one['body']}".endswith(f".{body}")]
-    shapes = [(Shape(one["inputs"], one["calls"], one["seconds"]), site) for site in here for one in site["shapes"]]
-    known = [(shape, site) for shape, site in shapes if shape.size is not None]
-    if not known:
-        lambdas = [f"{one['file']}:{one['line']}" for one in sites if one["body"].endswith("<lambda>")]
-        raise BadInput(
-            "the recording has no inputs of this function",
-            received=f"{body} in {recording}",
-            legal=", ".join(dict.fromkeys(one["body"] for one in sites)) or "a recording of a run that called it",
-            hint="name the function that the callback calls, or give its inputs with --input"
-            + (
-                f"; for a lambda, pyopbench scan --draft {lambdas[0]} --recording {recording} --out my_op.py"
-                if lambdas
-                else ""
-            ),
-        )
-    usual, site = max(known, key=lambda one: one[0].calls)
-    return [_expression(one["shape"], one["dtype"]) for one in usual.inputs or ()], site["kind"]
-
-
-def function_of(file: Path, body: str) -> str:
-    """Return `FILE.py:FUNCTION` of a body that a file calls: defined in it or imported from a file next to it.
-
-    Empty if it is neither, such as a lambda.
-    """
-    if not body.isidentifier():
-        return ""
-    try:
-        tree = read_source(str(file)).tree
-    except (OSError, SyntaxError, ValueError):
-        return ""
-    if any(isinstance(one, ast.FunctionDef) and one.name == body for one in tree.body):
-        return f"{file}:{body}"
-    for one in tree.body:
-        if isinstance(one, ast.ImportFrom) and one.module and not one.level:
-            names = {(name.asname or name.name): name.name for name in one.names}
-            home = file.parent.joinpath(*one.module.split(".")).with_suffix(".py")
-            if body in names and home.is_file():
-                return f"{home}:{names[body]}"
-    return ""
 
 
 def _expression(shape: Sequence[int], dtype: str) -> str:

@@ -44,7 +44,7 @@ from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
-from pyopbench.model.case import BASELINE, GPU, MINIMUM_EFFECT, THREADS
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store import counted_copies
@@ -117,24 +117,10 @@ class Judgement(Compared):
 
 
 def _pipeline_step(judgement: Judgement, rows: PipelineRows) -> TrainingStep:
-    """Return the step that takes the elements: the one given now, or else the one that the run was planned for.
-
-    Raises:
-        BadInput: the run was measured in front of another step.
-    """
+    """Return the step that takes the elements: the one given now, or else the one that the run was planned for."""
     from pyopbench.judge import pipeline
 
-    plan, given = rows.plan, judgement.step
-    if rows.current.placement == GPU:
-        known = plan.step_seconds * plan.step_elements
-        if given is not None and not math.isclose(given.seconds, known, rel_tol=1e-6):
-            raise BadInput(
-                "this pipeline was measured in front of another training step on the GPU",
-                received=f"--step-ms {1000 * given.seconds:g}",
-                legal=f"--step-ms {1000 * known:g}, or none",
-                hint="for another step, measure the pipeline again",
-            )
-        return pipeline.step_of(plan)
+    plan = rows.plan
     if judgement.step is None or judgement.step.calls < 1:
         return pipeline.step_of(plan)
     if plan.program is not None:

@@ -2,19 +2,17 @@
 
 What is compared is the time of an element, in shares of the current callback's in a plain `map`. A training step that
 overlaps with its input takes the longer of the two, so with a step the time of an element is `max(input, step)`: what
-hides behind the step costs nothing. A step that runs on a GPU needs no such rule: it is measured together with its
-input, and alone for comparison.
+hides behind the step costs nothing.
 """
 
 from __future__ import annotations
 
 import math
 import shlex
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,8 +24,8 @@ from pyopbench.judge.findings import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP, Action, Arrangement, read_body_key, read_key
-from pyopbench.model.case import GPU, PIPELINE, Case
+from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
+from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
@@ -35,7 +33,6 @@ from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
 from pyopbench.stats.launch_model import RUN_EFFECT, fit
 
 if TYPE_CHECKING:
-    from pyopbench.store.line_types import Autotuned
     from pyopbench.store.measured_run import PipelineRows
     from pyopbench.store.run_json import PipelinePlan, ProgramFacts
 
@@ -45,20 +42,10 @@ ACTIONS = {
     "switch": "switch to another callback",
     "batch": "batch first",
     "processes": "move the body to processes",
-    "outside": "move the work out of tf.data",
     "port": "port the body",
     "undecided": "undecided",
 }
 THROUGHPUT_ALT = "elements a second of each arrangement, with intervals, on a logarithmic axis"
-SCALING_ALT = "how many times the calls of one thread several threads and processes give, with the line of Amdahl's law"
-HOLDS, RELEASES = 0.8, 0.2
-"""At or above the first share, a body is said to hold the lock; up to the second, to release it."""
-
-LEAST_SPEEDUP = 1.25
-"""Of processes: if they bring less, nothing can be said of the lock, because nothing would scale."""
-
-THREADS: Action = "parallel"
-"""What is done to have a callback called by several threads."""
 FEWEST_DECIDING, MOST_NAMED = 4, 200
 """The fewest and the most launches that are suggested if an answer needs more: nobody would wait for even more."""
 FEWEST_LAUNCHES = 2
@@ -128,35 +115,16 @@ def _predicted(judgement: PipelineJudgement) -> str:
     return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
 
 
-def _measured_step_text(judgement: PipelineJudgement) -> str:
-    step = judgement.step
-    if step.seconds is None:
-        return "The step alone could not be measured, so it is not known whether it hides its input."
-    taken = formatting.ratio_interval(*step.share)
-    batch, alone = formatting.count(step.elements, "element"), formatting.seconds(step.seconds)
-    words = f"On the GPU, a step of {batch} takes {alone} alone and {taken} as long with the current callback before it"
-    if judgement.is_hidden:
-        return f"{words}: the input is hidden behind the step."
-    if not judgement.is_not_hidden:
-        return f"{words}: too close to say whether the input is hidden behind the step."
-    return f"{words}: the step waits for its input. {_predicted(judgement)}"
-
-
 def measured_text(judgement: PipelineJudgement) -> str:
     """Return in words what the measured pipeline contained."""
     program = judgement.program
-    step = (
-        " Every rate includes the copies to the GPU and a simulated step there that takes --step-ms."
-        if judgement.step.is_measured
-        else ""
-    )
     if program is None:
         return (
             "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
-            f"program.{step}"
+            "program."
         )
     values = "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
-    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}{step}"
+    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
 
 
 def _rate_text(rate: tuple[float, float, float]) -> str:
@@ -166,141 +134,6 @@ def _rate_text(rate: tuple[float, float, float]) -> str:
     return f"{formatting.number(value)}{interval}"
 
 
-def lock_text(lock: LockShare | None, bound: float | None) -> str:
-    """Return how much of the body holds the lock.
-
-    Args:
-        lock: what is known of it.
-        bound: `PipelineJudgement.threads_bound`.
-    """
-    if lock is None:
-        return "How much of the body holds the GIL was not measured."
-    scaled = (
-        f"{lock.many} threads give {formatting.ratio(lock.thread_speedup)} the calls of one, "
-        f"{lock.many} processes {formatting.ratio(lock.process_speedup)} those of one"
-    )
-    if not lock.is_known:
-        return f"GIL: {scaled}. Nothing scales here, so other limits hide the effect of the GIL."
-    share = formatting.percent(lock.share)
-    if math.isfinite(lock.low):
-        share += f" ({formatting.percent(lock.low)} to {formatting.percent(lock.high)})"
-    return f"GIL: held for {share} of the body ({scaled}). {_advice(lock, bound)}"
-
-
-def _advice(lock: LockShare, bound: float | None) -> str:
-    if bound is None:
-        return (
-            "A map with parallel calls gains more than this share allows, because more than the body runs in parallel."
-        )
-    if lock.share >= HOLDS:
-        return "Threads do not help: parallel calls wait for one another."
-    if lock.share <= RELEASES:
-        return "Threads help: parallel calls run at the same time."
-    return f"With any number of threads, the body is at most {formatting.ratio(bound)} as fast."
-
-
-def unsteady_text(throughputs: Sequence[Throughput]) -> str:
-    """Return what had not become steady before it was measured; empty where everything had."""
-    keys = [one.arrangement.key for one in throughputs if not one.is_steady]
-    return (
-        f"Not steady while measured, perhaps because the machine was busy: {formatting.listing(keys)}." if keys else ""
-    )
-
-
-def autotune_text(throughputs: Sequence[Throughput]) -> str:
-    """Return how many parallel calls AUTOTUNE chose, and its budget; empty if no map was asked to use it."""
-    asked = [one for one in throughputs if one.arrangement.form == "map" and one.arrangement.parallel == AUTOTUNE]
-    known = [one for one in throughputs if one.arrangement.form == "map" and one.autotuned]
-    if not known:
-        return "This version of TensorFlow does not report what AUTOTUNE chose." if asked else ""
-    texts = []
-    for one in known:
-        stages = dict.fromkeys(name for each in one.autotuned for name in each.parallel)
-        chosen = {name: sorted({each.parallel.get(name, 0) for each in one.autotuned}) for name in stages}
-        numbers = (f"{formatting.listing(list(map(str, found)))} in {name}" for name, found in chosen.items())
-        texts.append(f"{one.arrangement.key}: {', '.join(numbers)}")
-    budgets = sorted({each.cpu_budget for one in known for each in one.autotuned})
-    return (
-        f"Parallel calls that AUTOTUNE had chosen by the end of a launch, for each stage that it tunes: "
-        f"{'; '.join(texts)}. TensorFlow's CPU budget is {formatting.listing(list(map(str, budgets)))} for all of them "
-        "together; options.autotune.cpu_budget changes it."
-    )
-
-
-@dataclass(frozen=True)
-class LockShare:
-    """How much of the body holds the lock.
-
-    Attributes:
-        share: 0 for a body that lets go of it, 1 for one that holds it from end to end; nan where it cannot be told.
-        low, high: the interval of 95% over launches; nan for one launch.
-        many: threads, and processes.
-        thread_speedup: calls of many threads over those of one.
-        process_speedup: the same for processes.
-        scaling: for every number of threads that was tried, ascending: it, and the speedups of threads and processes.
-    """
-
-    share: float
-    low: float
-    high: float
-    many: int
-    thread_speedup: float
-    process_speedup: float
-    scaling: tuple[tuple[int, float, float], ...]
-
-    @property
-    def is_known(self) -> bool:
-        """Can it be told at all?"""
-        return math.isfinite(self.share)
-
-    def speedup(self, threads: float) -> float:
-        """Return the line of Amdahl's law: how many times the calls of one so many threads give."""
-        return 1 / (self.share + (1 - self.share) / threads)
-
-
-def lock_share(rates: Sequence[Mapping[str, Any]]) -> LockShare | None:
-    """Return how much of a body holds the lock, by the most threads that were tried; None where no process was asked.
-
-    Args:
-        rates: as from `rates_of`.
-    """
-    usable = [one for one in rates if one["processes"] is not None]
-    if not usable:
-        return None
-    many = max(int(one["many"]) for one in usable)
-    scaling = tuple(_speedups(usable, count) for count in sorted({int(one["many"]) for one in usable}))
-    launches: dict[Any, list[Mapping[str, Any]]] = {}
-    for one in (one for one in usable if one["many"] == many):
-        launches.setdefault(one["launch"], []).append(one)
-    threads = {launch: _median_log(rows, "threads", "one_thread") for launch, rows in launches.items()}
-    processes = {launch: _median_log(rows, "processes", "one_process") for launch, rows in launches.items()}
-    by_threads, by_processes = (exp(statistics.mean(one.values())) for one in (threads, processes))
-    if by_processes < LEAST_SPEEDUP:
-        return LockShare(math.nan, math.nan, math.nan, many, by_threads, by_processes, scaling)
-    found = Estimate.of([_share(exp(threads[one]), by_processes) for one in launches]).alone()
-    low, high = found.interval()
-    return LockShare(_clipped(found.mean), _clipped(low), _clipped(high), many, by_threads, by_processes, scaling)
-
-
-def _speedups(rates: Sequence[Mapping[str, Any]], count: int) -> tuple[int, float, float]:
-    rows = [one for one in rates if one["many"] == count]
-    threads, processes = _median_log(rows, "threads", "one_thread"), _median_log(rows, "processes", "one_process")
-    return count, exp(threads), exp(processes)
-
-
-def _median_log(rows: Sequence[Mapping[str, Any]], several: str, one: str) -> float:
-    return statistics.median(math.log(row[several] / row[one]) for row in rows)
-
-
-def _share(speedup: float, possible: float) -> float:
-    return (possible / speedup - 1) / (possible - 1)
-
-
-def _clipped(share: float) -> float:
-    """Return a share that noise, or threads that slow one another down, took out of the range; nan stays."""
-    return share if math.isnan(share) else min(max(share, 0.0), 1.0)
-
-
 @dataclass(frozen=True)
 class TrainingStep:
     """A step that takes its elements from the pipeline and overlaps with it.
@@ -308,15 +141,10 @@ class TrainingStep:
     Attributes:
         elements: that one step takes.
         seconds: that it takes with its input at hand; None where it is not known.
-        is_measured: does it run on a GPU, so that the times of arrangements include it?
-        share: if so, the time of a step with the current callback before it, divided by that of the step alone: the
-            mean over launches and the ends of its interval; nan if there is none.
     """
 
     elements: int
     seconds: float | None = None
-    is_measured: bool = False
-    share: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
     @property
     def seconds_per_element(self) -> float:
@@ -335,8 +163,6 @@ class Throughput:
         next_low, next_high: the same for a single run of a program, at another time.
         launches: in which it was measured.
         pool_start_seconds: what starting its processes took, the median; None where it has none.
-        autotuned: what AUTOTUNE had chosen at the end of each launch; empty if it tunes nothing, or does not report it.
-        is_steady: had it become steady in every launch, before it was measured?
     """
 
     arrangement: Arrangement
@@ -347,8 +173,6 @@ class Throughput:
     next_high: float
     launches: int
     pool_start_seconds: float | None
-    is_steady: bool
-    autotuned: tuple[Autotuned, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -371,14 +195,12 @@ class PipelineJudgement:
         step: what takes the elements.
         throughputs: of every arrangement with a number, the quickest first.
         choice: among them.
-        lock: how much of the body holds the lock; None where it was not measured.
     """
 
     rows: PipelineRows
     step: TrainingStep
     throughputs: tuple[Throughput, ...]
     choice: Choice
-    lock: LockShare | None
 
     @cached_property
     def by_key(self) -> dict[str, Throughput]:
@@ -398,19 +220,6 @@ class PipelineJudgement:
         return self.current if self.choice.label is None else self.by_key[self.choice.label]
 
     @property
-    def threads_bound(self) -> float | None:
-        """How many times as fast any number of threads can make the body, by Amdahl's law.
-
-        None where that is not known, or where a `map` with parallel calls was measured to gain more, because more than
-        the body runs at the same time there.
-        """
-        if self.lock is None or not self.lock.is_known:
-            return None
-        bound = 1 / self.lock.share if self.lock.share else math.inf
-        gained = (self.current.seconds / one.seconds for one in self.throughputs if one.arrangement.action == THREADS)
-        return bound if all(one <= max(bound, 1 + self.choice.minimum_effect) for one in gained) else None
-
-    @property
     def action(self) -> str:
         """What to do: an action of `Arrangement`, or `undecided`."""
         return "undecided" if self.chosen is None else self.chosen.arrangement.action
@@ -422,22 +231,14 @@ class PipelineJudgement:
     @property
     def is_hidden(self) -> bool:
         """Does the current input hide behind the step, as far as the data tell?"""
-        if self.step.is_measured:
-            return self._share_of_step(2) <= 1 + self.choice.minimum_effect
         high = self.current.high if math.isfinite(self.current.high) else self.current.seconds
         return self.step.seconds is not None and high <= self.step.seconds_per_element
 
     @property
     def is_not_hidden(self) -> bool:
         """Does the step wait for the current input, as far as the data tell?"""
-        if self.step.is_measured:
-            return self._share_of_step(1) > 1 + self.choice.minimum_effect
         low = self.current.low if math.isfinite(self.current.low) else self.current.seconds
         return self.step.seconds is not None and low > self.step.seconds_per_element
-
-    def _share_of_step(self, end: int) -> float:
-        """Return an end of the interval of `TrainingStep.share`, or the share itself if it has no interval."""
-        return self.step.share[end] if math.isfinite(self.step.share[end]) else self.step.share[0]
 
     def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
         """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known.
@@ -449,20 +250,13 @@ class PipelineJudgement:
         step = self.step.seconds or 0.0
         elements = self.step.elements
         taken, quickest, slowest = (one * elements for one in (of.seconds, of.next_low, of.next_high))
-        slowest += self._waits_for_loop(of.arrangement)
+        slowest += 0.0 if of.arrangement.is_port else LOOP_SECONDS
         return 1 / max(taken, step), 1 / max(slowest, step), 1 / max(quickest, step)
 
     @property
     def program(self) -> ProgramFacts | None:
         """The user's own pipeline in which the op was measured; None if only the op was in the pipeline."""
         return self.rows.plan.program
-
-    def _waits_for_loop(self, arrangement: Arrangement) -> float:
-        """Return the seconds of a step for which a pipeline may wait for the training loop: 0 without Python in it."""
-        if arrangement.is_port or self.step.is_measured:
-            return 0.0
-        share = self.lock.high if self.lock is not None and math.isfinite(self.lock.high) else 1.0
-        return LOOP_SECONDS * share
 
     def answer_text(self) -> str:
         """Return what to do, with the change in one line where there is one."""
@@ -528,8 +322,6 @@ class PipelineJudgement:
         step, current = self.step, self.current
         if self.program is not None and step.seconds is None:
             return _predicted(self)
-        if step.is_measured:
-            return _measured_step_text(self)
         seconds, low, high = self.input_seconds(current)
         taken = formatting.seconds_interval(seconds, low, high)
         batch = formatting.count(step.elements, "element")
@@ -567,26 +359,9 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
             received=rows.current.id,
             hint="`pyopbench resume` measures what is left",
         )
-    if rows.current.placement == GPU:
-        step = _step_alone(frame, step)
     choice = _choose(frame, rows.current.size, arrangements, minimum_effect, step)
     throughputs = _throughputs(frame, rows, arrangements)
-    return PipelineJudgement(rows, step, throughputs, choice, lock_share(rates_of(rows.frame)))
-
-
-def _step_alone(frame: pd.DataFrame, step: TrainingStep) -> TrainingStep:
-    """Return a step with the time that it took alone on the GPU, which is near what it was calibrated for."""
-    medians = costs.launch_medians(frame, "seconds", UNIT).set_index(list(UNIT))
-    alone, current = (np.log(medians[medians["case"] == key]["value"]) for key in (STEP, CURRENT))
-    if alone.empty:
-        return TrainingStep(step.elements, is_measured=True)
-    seconds = exp(float(alone.mean())) * step.elements
-    both = (current - alone).dropna().to_numpy()
-    if not len(both):
-        return TrainingStep(step.elements, seconds, is_measured=True)
-    shares = Estimate.of(both).alone()
-    low, high = (math.nan if math.isnan(end) else exp(end) for end in shares.interval())
-    return TrainingStep(step.elements, seconds, is_measured=True, share=(exp(shares.mean), low, high))
+    return PipelineJudgement(rows, step, throughputs, choice)
 
 
 def step_of(plan: PipelinePlan) -> TrainingStep:
@@ -646,50 +421,17 @@ def _frame(rows: PipelineRows) -> pd.DataFrame:
     return frame[frame["case"].isin(known)][["case", *UNIT, "round", "seconds"]].reset_index(drop=True)
 
 
-def rates_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return calls of the body a second, by one and by `many` threads, and by as many processes where there were any.
-
-    Args:
-        frame: of the run in a pipeline.
-
-    Returns:
-        An entry for each round and number of threads.
-    """
-    found: dict[tuple[str, int, int], dict[tuple[str, int], float]] = {}
-    columns = ["mode", "run", "launch", "round", "calls", "seconds"]
-    for mode, run, launch, turn, calls, seconds in frame[columns].itertuples(index=False, name=None):
-        called = read_body_key(str(mode).removeprefix(f"{PIPELINE}:"))
-        if called is not None and seconds > 0:
-            found.setdefault((str(run), int(launch), int(turn)), {})[called] = calls / seconds
-    return [
-        {
-            "launch": (run, launch),
-            "many": many,
-            "one_thread": rates["threads", 1],
-            "threads": rate,
-            "one_process": rates.get(("processes", 1)) if ("processes", many) in rates else None,
-            "processes": rates.get(("processes", many)) if ("processes", 1) in rates else None,
-        }
-        for (run, launch, _), rates in found.items()
-        for (what, many), rate in rates.items()
-        if what == "threads" and many > 1 and ("threads", 1) in rates
-    ]
-
-
 def _throughputs(
     frame: pd.DataFrame, rows: PipelineRows, arrangements: Mapping[str, Arrangement]
 ) -> tuple[Throughput, ...]:
     medians = np.log(frame.groupby(["case", *UNIT])["seconds"].median()).rename("value").reset_index()
     keys = [str(key) for key in medians["case"].unique()]
     values = [medians[medians["case"] == key]["value"].to_numpy() for key in keys]
-    warm_ups = {Case.from_id(key).arrangement: found for key, found in rows.warm_ups.items()}
-    chosen = {Case.from_id(key).arrangement: found for key, found in rows.autotuned.items()}
+    pools = {Case.from_id(key).arrangement: found for key, found in rows.pool_seconds.items()}
     found = []
     for key, estimate in zip(keys, moderated([Estimate.of(one) for one in values]), strict=True):
         ends = (*estimate.interval(), *estimate.next_interval(RUN_EFFECT))
         low, high, next_low, next_high = (end if math.isnan(end) else exp(end) for end in ends)
-        seen = warm_ups.get(key, ())
-        started = [one.pool_seconds for one in seen if one.pool_seconds is not None]
         found.append(
             Throughput(
                 arrangements[key],
@@ -699,9 +441,7 @@ def _throughputs(
                 next_low,
                 next_high,
                 estimate.n,
-                float(np.median(started)) if started else None,
-                is_steady=all(one.is_steady for one in seen),
-                autotuned=chosen.get(key, ()),
+                float(np.median(pools[key])) if key in pools else None,
             )
         )
     return tuple(sorted(found, key=lambda one: (one.seconds, one.arrangement.key)))
@@ -717,7 +457,7 @@ def _choose(
     baseline = CURRENT
     rules = Rules(minimum_effect, alike=ALIKE)
     launches = frame.drop_duplicates(["case", *UNIT]).groupby("case").size()
-    there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key not in (baseline, STEP)]
+    there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != baseline]
     felt = frame.assign(seconds=frame["seconds"].clip(lower=step.seconds_per_element))
     ratios = costs.ratios(felt, dict.fromkeys(there, baseline), UNIT)
     if ratios.empty:

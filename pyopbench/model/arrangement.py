@@ -12,7 +12,7 @@ AUTOTUNE = -1
 STEP_ELEMENTS = 32
 """Elements that a training step takes if nothing is said of it: the batch that Keras makes by default."""
 
-Action: TypeAlias = Literal["keep", "parallel", "switch", "batch", "processes", "port", "outside"]
+Action: TypeAlias = Literal["keep", "parallel", "switch", "batch", "processes", "port"]
 
 EFFORTS: dict[str, float] = {
     "keep": -1.0,
@@ -20,7 +20,6 @@ EFFORTS: dict[str, float] = {
     "switch": 1.0,
     "batch": 2.0,
     "processes": 10.0,
-    "outside": 12.0,
     "port": 20.0,
 }
 """Rank of the work to get there, least first: an argument of `map`; another bridge; one line before the map, and a body
@@ -30,35 +29,12 @@ effort of a variant is added to it, so that of two ports the one that takes less
 
 CURRENT = "map"
 """Key of the current callback in a plain `map`."""
-STEP = "step"
-"""Key of the training step alone, with its input ready; only if pipelines are measured in front of a step."""
-BODY = "body"
-"""Form of calls of the body without any pipeline, from several threads and from several processes."""
-
-
-def body_key(what: Literal["threads", "processes"], many: int) -> str:
-    """Return what stands for an arrangement where the body is called alone, by so many threads or processes."""
-    return f"{BODY} {what}={many}"
-
-
-def read_body_key(key: str) -> tuple[str, int] | None:
-    """Return what calls the body alone, `threads` or `processes`, and how many; None for an arrangement."""
-    found = re.fullmatch(rf"{BODY} (threads|processes)=([1-9][0-9]{{0,3}})", key)
-    return None if found is None else (found[1], int(found[2]))
-
 
 KEY = re.compile(
     r"(\w+)(?: (?!batch=|parallel=)(\w+))?(?: batch=([1-9][0-9]{0,6}))?(?: parallel=([1-9][0-9]{0,4}|AUTOTUNE))?"
 )
-WRITTEN_FORMS = (
-    *("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "batch_njit"),
-    *("processes", "pydataset", "device"),
-)
+WRITTEN_FORMS = ("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "processes")
 """Forms whose arrangements are written as files, of the bodies for which that is possible."""
-BATCH_PORT_FORMS = ("port_batch", "device")
-"""Forms whose files have a port for a batch."""
-POOLED_FORMS = ("processes", "pydataset")
-"""Forms whose files have a pool of processes."""
 
 
 @dataclass(frozen=True)
@@ -76,18 +52,12 @@ def read_key(key: str) -> ArrangementKey | None:
     found = KEY.fullmatch(key)
     if found is None or found[1] not in WRITTEN_FORMS:
         return None
-    needs_variant = found[1] in ("switch", "port", *BATCH_PORT_FORMS)
-    needs_batch = found[1] in (*BATCH_PORT_FORMS, "batch_njit", "batch_body", "batch_loop", "pydataset")
+    needs_variant = found[1] in ("switch", "port", "port_batch")
+    needs_batch = found[1] in ("port_batch", "batch_body", "batch_loop")
     if needs_variant != bool(found[2]) or (needs_batch and not found[3]):
         return None
     parallel = AUTOTUNE if found[4] == "AUTOTUNE" else int(found[4] or 1)
     return ArrangementKey(found[1], found[2] or "", int(found[3] or 0), parallel)
-
-
-def thread_counts(cores: int) -> tuple[int, ...]:
-    """Return how many threads are held against one: powers of two, and as many as there are cores."""
-    powers = (2**power for power in range(1, cores.bit_length()))
-    return tuple(sorted({cores, *powers}))
 
 
 @dataclass(frozen=True)
@@ -102,7 +72,6 @@ class Arrangement:
         batch: elements that one call of the body gets; 0 for an element as it is, without a batch axis.
         variant: of the op; empty where it is none, but the body in a callback that the form makes.
         extra_effort: beside that of the action.
-        ahead: elements that it makes ahead, beside what tf.data does.
         is_attempt: is it a port that nobody wrote for the op, and that is only tried?
     """
 
@@ -113,7 +82,6 @@ class Arrangement:
     batch: int = 0
     variant: str = ""
     extra_effort: float = 0.0
-    ahead: int = 0
     is_attempt: bool = False
 
     @property
@@ -121,7 +89,7 @@ class Arrangement:
         """What names it everywhere, such as `map parallel=AUTOTUNE` or `port_batch native batch=32`."""
         parts = [self.form, self.variant]
         parts += [f"batch={self.batch}"] if self.batch else []
-        is_own = bool(self.variant) or self.form in POOLED_FORMS  # as many calls as it needs, on any machine
+        is_own = bool(self.variant) or self.form == "processes"  # as many calls as it needs, on any machine
         parts += [f"parallel={parallel_text(self.parallel)}"] if self.parallel != 1 and not is_own else []
         return " ".join(filter(None, parts))
 

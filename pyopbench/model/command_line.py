@@ -682,13 +682,6 @@ VERIFY = (
 PIPELINE = (
     ONE_OP,
     INPUTS,
-    Option(
-        "recording",
-        "Take the inputs, and the kind of the callback, from a recording of pyopbench record.",
-        "FILE",
-        WHAT,
-        read=Path,
-    ),
     SEED_WITH,
     PROGRAM,
     Option(
@@ -724,25 +717,6 @@ PIPELINE = (
         read=partial(read_numbers, "--batch"),
         python="batch sizes to try where the callback gets a batch.",
     ),
-    Option(
-        "deterministic",
-        "Keep the order of elements in a parallel map?",
-        panel=WHAT,
-        type=bool,
-        default=True,
-        flags=("--deterministic/--any-order",),
-        python="keep the order of elements in a parallel map.",
-    ),
-    Option(
-        "private_threads",
-        "Threads of a private pool of the pipeline; 0 uses TensorFlow's pool.",
-        "N",
-        WHAT,
-        int,
-        0,
-        least=0,
-        python="threads of a pool of the pipeline's own; 0 for TensorFlow's.",
-    ),
     replace(BASELINE, python="the variant that is the current callback; None as for `run`."),
     replace(
         STEP_SECONDS,
@@ -759,14 +733,6 @@ PIPELINE = (
         least=1,
         python="elements of a training step.",
     ),
-    Option(
-        "device",
-        "gpu to measure the pipeline in front of a step on the GPU that takes --step-ms.",
-        "NAME",
-        WHAT,
-        default="cpu",
-        python="`cpu` to measure the pipeline alone, or `gpu` to measure it in front of such a step on the GPU.",
-    ),
     MINIMUM_EFFECT_OPTION,
     replace(
         LAUNCHES,
@@ -780,7 +746,6 @@ PIPELINE = (
         python="stop measuring after so many seconds; None for 75.",
     ),
     settings_option("case_timeout", "seed"),
-    Option("results", "Write the report of this folder again, without measuring.", "DIR", read=Path),
     out_option("DIR", "New folder for the results. Default: results/DATE."),
     AS_JSON,
     QUIET,

@@ -1,6 +1,6 @@
 """Python files as modules, and the modules of own ops.
 
-Processes of Grain import this, so nothing here may import TensorFlow.
+Nothing here may import TensorFlow: the command line reads targets without it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.arrangement import BATCH_PORT_FORMS, read_key
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
@@ -115,7 +115,7 @@ class PortFiles:
         key = read_key(variant)
         if key is None:
             return write_port(replace(op, dtypes=(dtype,)), variant)
-        form = self._right_form(op, key.variant, dtype) if key.form in BATCH_PORT_FORMS else ""
+        form = self._right_form(op, key.variant, dtype) if key.form == "port_batch" else ""
         return write_arrangement(replace(op, dtypes=(dtype,)), variant, callback, form)
 
     def _right_form(self, op: Op, variant: str, dtype: str) -> str:

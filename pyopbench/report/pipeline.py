@@ -1,9 +1,8 @@
-"""The report of an op in an input pipeline: as tables and sentences, as Markdown, and as JSON."""
+"""The report of an op in an input pipeline: as a table and sentences, and as JSON."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,9 @@ from pyopbench.judge.findings import finite
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
-from pyopbench.report.markdown import escape
 
+DECISION = "pipeline-decision.json"
+"""The file with what `as_data` returns."""
 OF_FAILURE = ("status", "reason", "launch")
 COLUMNS = ("arrangement", "elements/s", "interval", "times current")
 
@@ -55,9 +55,6 @@ def report_of(judgement: PipelineJudgement) -> PipelineReport:
         judgement.loss_text(),
         judgement.as_good_text(),
         judgement.step_text(),
-        wording.lock_text(judgement.lock, judgement.threads_bound),
-        wording.autotune_text(judgement.throughputs),
-        wording.unsteady_text(judgement.throughputs),
         chosen.pool_text() if chosen is not None and chosen.pool_start_seconds is not None else "",
     ]
     return PipelineReport(
@@ -90,25 +87,9 @@ def _left_out(judgement: PipelineJudgement) -> tuple[tuple[str, str], ...]:
     return tuple((", ".join(dict.fromkeys(names)), reason) for reason, names in keys.items())
 
 
-def as_markdown(report: PipelineReport) -> str:
-    """Return a report as Markdown."""
-    lines = [f"# {escape(report.title)}", "", f"**{escape(report.answer)}**", ""]
-    for sentence in report.sentences:
-        lines += [escape(sentence), ""]
-    lines += _table(report.columns, report.rows)
-    if report.left_out:
-        lines += ["", "## Not measured", "", *_table(("arrangement", "why"), report.left_out)]
-    return "\n".join(lines) + "\n"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [f"| {' | '.join(map(escape, columns))} |", f"|{'---|' * len(columns)}"]
-    return lines + [f"| {' | '.join(map(escape, row))} |" for row in rows]
-
-
 def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
     """Return what was decided and what it rests on, as plain data; a number that does not exist is null."""
-    choice, step, lock = judgement.choice, judgement.step, judgement.lock
+    choice, step = judgement.choice, judgement.step
     gain, chosen = choice.gain, judgement.chosen
     after = None if chosen is None else judgement.steps_per_second(chosen)
     return {
@@ -124,21 +105,10 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "step": {
             "elements": step.elements,
             "seconds": step.seconds,
-            "is_measured": step.is_measured,
-            "share": _numbers(*step.share) if step.is_measured else None,
             "input_seconds": _numbers(*judgement.input_seconds(judgement.current)),
             "is_hidden": judgement.is_hidden,
             "steps_per_second": _numbers(*(judgement.steps_per_second(judgement.current) or ())),
             "steps_per_second_after": _numbers(*(after or ())),
-        },
-        "lock": None
-        if lock is None
-        else {
-            "share": _numbers(lock.share, lock.low, lock.high),
-            "many": lock.many,
-            "thread_speedup": lock.thread_speedup,
-            "process_speedup": lock.process_speedup,
-            "scaling": [list(one) for one in lock.scaling],
         },
         "arrangements": [_as_data(one) for one in judgement.throughputs],
         "left_out": [
@@ -154,9 +124,7 @@ def _as_data(one: Throughput) -> dict[str, Any]:
         **{name: getattr(one.arrangement, name) for name in ("form", "action", "variant", "batch", "parallel")},
         "seconds_per_element": _numbers(one.seconds, one.low, one.high),
         "launches": one.launches,
-        "is_steady": one.is_steady,
         "pool_start_seconds": one.pool_start_seconds,
-        "autotuned": [to_builtins(chosen) for chosen in one.autotuned],
     }
 
 

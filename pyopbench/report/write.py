@@ -6,6 +6,7 @@ programs: `report/decisions_json.py`.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +22,12 @@ from pyopbench.judge.ports import attempts_of, port_path
 from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
-from pyopbench.report import comparison, page, write_pipeline
+from pyopbench.report import comparison, page
 from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import OpPage, Part, arrange, choices_of
+from pyopbench.report.pipeline import DECISION, as_data
 from pyopbench.report.sections import Cell, Table, discover
-from pyopbench.store import run_sides
+from pyopbench.store import integrity, run_sides
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
@@ -130,7 +132,8 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
         write_atomically(path, port.text.encode())
     contents = render(judgement, across)
     if judgement.pipeline is not None:
-        contents |= write_pipeline.render(judgement.pipeline)
+        found = as_data(judgement.pipeline)
+        contents[DECISION] = integrity.sealed(json.dumps(found, indent=1)).decode()
     for name, content in contents.items():
         write_atomically(directory / name, content.encode())
     return tuple(directory / name for name in contents)

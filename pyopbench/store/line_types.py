@@ -87,24 +87,6 @@ class LeftBehind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cores: float
 
 
-class WarmUp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a pipeline became steady.
-
-    Attributes:
-        is_steady: was an end of the warm-up found?
-        elements: drawn until then.
-        seconds: that took.
-        seconds_per_element: afterwards.
-        pool_seconds: what starting its processes took, which is in no block; None where it has none.
-    """
-
-    is_steady: bool
-    elements: NotNegative
-    seconds: float
-    seconds_per_element: Positive
-    pool_seconds: float | None
-
-
 class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     """A worker has prepared the cases of a group, which stay so.
 
@@ -116,13 +98,13 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
         aligned: likewise, the share of its arrays that TensorFlow can take over without a copy.
         checked: case -> by how much its values and gradients are off; None where another launch checks the group.
         left_behind: what bodies left running; None for nothing.
-        warm_ups: case in a pipeline -> how that became steady.
+        pool_seconds: case in a pipeline -> what starting its processes took, which is in no block.
     """
 
     group: str
     failures: list[Failure]
     seconds: float
-    warm_ups: dict[str, WarmUp] = {}
+    pool_seconds: dict[str, float] = {}
     bytes: dict[str, Crossing] = {}
     aligned: dict[str, Share] = {}
     checked: dict[str, dict[str, float]] | None = None
@@ -131,9 +113,9 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     def check(self, place: str) -> None:
         """Check ids and bytes, as `Line.check`."""
         check_failures(self.failures, place)
-        for key in self.warm_ups:
+        for key in self.pool_seconds:
             if not require_case(key, place).arrangement:
-                raise corrupt(place, f"{key} is not a case in a pipeline, and has a warm-up")
+                raise corrupt(place, f"{key} is not a case in a pipeline, and has a pool of processes")
         for key, crossing in self.bytes.items():
             if len(crossing) != 2 or min(crossing) < 0:
                 raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
@@ -190,20 +172,6 @@ class CallerWaits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     p99: Positive | None
 
 
-class Autotuned(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The choices of `tf.data.AUTOTUNE` in a pipeline at the end of a launch.
-
-    Attributes:
-        parallel: number of parallel calls of each stage that it tunes, by its name; the last stage first.
-        cpu_budget: how many calls all stages together may make at the same time, as TensorFlow reports it.
-        ram_budget_bytes: memory that their buffers may use.
-    """
-
-    parallel: dict[str, NotNegative]
-    cpu_budget: NotNegative
-    ram_budget_bytes: NotNegative
-
-
 class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     """Cases that were measured interleaved, in the same process.
 
@@ -213,7 +181,6 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
         samples: case -> its rows.
         failures: of its cases.
         waits: case -> how long callers waited; of cases that several threads call.
-        autotuned: case in a pipeline -> what `tf.data.AUTOTUNE` had chosen, if TensorFlow reports it.
         timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
         noise: what else went on; None where nothing was timed.
     """
@@ -223,7 +190,6 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
     samples: dict[str, list[Sample]]
     failures: list[Failure]
     waits: dict[str, CallerWaits] = {}
-    autotuned: dict[str, Autotuned] = {}
     timer_seconds: float
     timer_error_seconds: float
     noise: Noise | None = None
@@ -238,8 +204,6 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
             _check_samples(case, samples, place)
         for key in self.waits.keys() - self.samples.keys():
             raise corrupt(place, f"there are waits of {key}, and no samples")
-        for key in self.autotuned.keys() - self.samples.keys():
-            raise corrupt(place, f"there is a choice of AUTOTUNE for {key}, and no samples")
 
 
 class LostLine(Line, frozen=True, kw_only=True, tag="lost"):

@@ -15,12 +15,10 @@ from pyopbench.model.case import Case, Failure
 from pyopbench.store.certificate import Certificate
 from pyopbench.store.limitations import ForeignTool, Limitation, SamplesNotKept
 from pyopbench.store.line_types import (
-    Autotuned,
     EndedLine,
     LaunchLine,
     LookLine,
     PortLine,
-    WarmUp,
     WorkersLine,
 )
 from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
@@ -74,10 +72,9 @@ class PipelineRows:
         cases: ids of the planned cases, at least that of the current callback.
         failures: of these cases, skips of the plan among them.
         frame: one row for each timed block of these cases, as `Run.frame`; calls are elements.
-        warm_ups: id of a case -> how it became steady, in each launch.
+        pool_seconds: id of a case -> what starting its processes took, in each launch.
         size_unit: of an element.
         words: what names the op on a command line; none for a built-in one.
-        autotuned: id of a case -> what AUTOTUNE had chosen at the end of each launch, if TensorFlow reports it.
         launch_seconds: what a launch takes: preparing its pipelines, and its blocks; 0 where that is not known.
     """
 
@@ -85,11 +82,10 @@ class PipelineRows:
     cases: tuple[str, ...]
     failures: tuple[Failure, ...]
     frame: pd.DataFrame
-    warm_ups: Mapping[str, tuple[WarmUp, ...]]
+    pool_seconds: Mapping[str, tuple[float, ...]]
     size_unit: str
     launch_seconds: float = 0.0
     words: tuple[str, ...] = ()
-    autotuned: Mapping[str, tuple[Autotuned, ...]] = field(default_factory=dict)
 
     @property
     def current(self) -> Case:

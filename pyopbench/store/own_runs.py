@@ -25,7 +25,6 @@ from pyopbench.store import (
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
-    Autotuned,
     EndedLine,
     GroupLine,
     LaunchLine,
@@ -33,7 +32,6 @@ from pyopbench.store.line_types import (
     LookLine,
     PortLine,
     PreparedLine,
-    WarmUp,
     WorkersLine,
 )
 from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
@@ -174,25 +172,20 @@ def _without_pipeline(
         return run
     cases = {key: Case.from_id(key) for key in run.cases}
     inside = run.frame["mode"].str.startswith(f"{PIPELINE}:") if len(run.frame) else run.frame["mode"].astype(bool)
-    warm_ups: dict[str, list[WarmUp]] = {}
+    pool_seconds: dict[str, list[float]] = {}
     for line in prepared:
-        for key, found in line.warm_ups.items():
-            warm_ups.setdefault(key, []).append(found)
-    autotuned: dict[str, dict[int, Autotuned]] = {}
-    for group in groups:
-        for key, chosen in group.autotuned.items():
-            autotuned.setdefault(key, {})[group.launch] = chosen  # the last one of a launch
+        for key, seconds in line.pool_seconds.items():
+            pool_seconds.setdefault(key, []).append(seconds)
     of_pipeline = [one for one in run.failures if Case.from_id(one.case).arrangement]
     rows = PipelineRows(
         plan,
         tuple(key for key, case in cases.items() if case.arrangement),
         tuple(of_pipeline),
         run.frame[inside].reset_index(drop=True),
-        {key: tuple(found) for key, found in warm_ups.items()},
+        {key: tuple(found) for key, found in pool_seconds.items()},
         run.catalogue.op(next(case.op for case in cases.values() if case.arrangement)).size_unit,
         _launch_seconds(run.frame[inside], prepared),
         tuple(next(iter(run.own.values()), ())),
-        {key: tuple(found.values()) for key, found in autotuned.items()},
     )
     return replace(
         run,
@@ -329,9 +322,10 @@ def _pool_pipelines(runs: Sequence[Run], offsets: Sequence[int]) -> PipelineRows
         found[0][0],
         cases=tuple(dict.fromkeys(case for one, _ in found for case in one.cases)),
         failures=tuple(dict.fromkeys(late for one, offset in found for late in _later(one.failures, offset))),
-        frame=pd.concat([one.frame.assign(launch=one.frame["launch"] + offset) for one, offset in found]),
-        warm_ups=_joined([one.warm_ups for one, _ in found]),
-        autotuned=_joined([one.autotuned for one, _ in found]),
+        frame=pd.concat(
+            [one.frame.assign(launch=one.frame["launch"] + offset) for one, offset in found], ignore_index=True
+        ),
+        pool_seconds=_joined([one.pool_seconds for one, _ in found]),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta, Struct, field, structs
 
 from pyopbench.model import side
-from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_body_key
+from pyopbench.model.arrangement import CURRENT, Action, Arrangement
 from pyopbench.model.case import CHANGES, Case, Failure, Until
 from pyopbench.model.errors import BadInput
 from pyopbench.store.certificate import Certificate, Environment, check_certificate
@@ -222,7 +222,6 @@ class StoredArrangement(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     batch: NotNegative
     variant: str
     extra_effort: float
-    ahead: NotNegative
     is_attempt: bool
 
     @property
@@ -251,16 +250,13 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
 
     Attributes:
-        parallel, batch, deterministic, processes, private_threads: as in `worker.pipeline.form.PipelineSettings`.
+        parallel, batch, processes: as in `worker.pipeline.form.PipelineSettings`.
         step_seconds: what a training step takes for each of its elements; 0 where that is not known.
         step_elements: of a training step.
         minimum_effect: the smallest share of the current time that is worth acting on.
         arrangements: all that there are, those too that cannot be measured.
         elements: that go through each pipeline, over and over.
-        delivered: how many come at a time.
-        told_apart: do any two of them differ in what comes out, so that a wrong order is seen?
         body_seconds: what the body takes for an element, called alone.
-        output_shapes: of an element; None for a dimension in which elements differ.
         program: the user's pipeline in which it was measured; None if only the op was in the pipeline.
         in_program: the key of the arrangement that the program has. It is measured in every launch, however slow it is,
             because others are compared with it.
@@ -268,18 +264,13 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     parallel: list[Annotated[int, Meta(ge=-1)]]
     batch: list[AtLeastOne]
-    deterministic: bool
     processes: AtLeastOne
-    private_threads: NotNegative
     step_seconds: Annotated[float, Meta(ge=0)]
     step_elements: AtLeastOne
     minimum_effect: Annotated[float, Meta(ge=0, lt=1)]
     arrangements: list[StoredArrangement]
     elements: AtLeastOne
-    delivered: AtLeastOne
-    told_apart: bool
     body_seconds: float
-    output_shapes: list[list[int | None]]
     program: ProgramFacts | None = None
     in_program: str = CURRENT
 
@@ -295,7 +286,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             BadInput: otherwise; names `place`.
         """
         known, keys = self.by_key, [case.arrangement for case in cases]
-        unknown = [key for key in keys if key not in known and read_body_key(key) is None]
+        unknown = [key for key in keys if key not in known]
         if unknown:
             raise corrupt(place, f"pipeline.arrangements has no {unknown[0]!r}")
         if CURRENT not in keys:

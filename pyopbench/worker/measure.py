@@ -293,7 +293,7 @@ class WarmGroups:
             **({"ports": list(map(dataclasses.asdict, news))} if (news := PORTS.news()) else {}),
             **({"checked": _errors(runners.values())} if differences else {}),
             **_crossings(one for several in runners.values() for one in several),
-            **(_warm_ups(runners.values()) if is_pipeline else {}),
+            **(_pool_seconds(runners.values()) if is_pipeline else {}),
             # Pipelines have threads, and pools processes, that are at rest and stay.
             **({"left_behind": found} if not is_pipeline and (found := leftovers.found()) else {}),
         }
@@ -331,7 +331,6 @@ class WarmGroups:
                 if case.runner in blocks
             },
             **_waits_of(group, [case for case in cases if case.runner in blocks]),
-            **_autotuned_of(group, [case for case in cases if case.runner in blocks]),
             "failures": [dataclasses.asdict(failure) for failure in failures],
             "timer_seconds": timer.seconds,
             "timer_error_seconds": timer.error_seconds,
@@ -357,27 +356,16 @@ def _errors(prepared: Iterable[Sequence[Prepared]]) -> dict[str, dict[str, float
     }
 
 
-def _warm_ups(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
-    """Return how pipelines became steady and what starting their processes took, by the ids of their cases."""
+def _pool_seconds(prepared: Iterable[Sequence[Prepared]]) -> dict[str, Any]:
+    """Return what starting the processes of pipelines took, by the ids of their cases."""
     found = {several[0].case.id: several[0].source for several in prepared}
-    pipelines = {key: source for key, source in found.items() if isinstance(source, ElementsOfPipeline)}
     return {
-        "warm_ups": {
-            key: {
-                **{name: value for name, value in dataclasses.asdict(source.warm_up).items() if name != "spread"},
-                "pool_seconds": source.pool_seconds,
-            }
-            for key, source in pipelines.items()
+        "pool_seconds": {
+            key: source.pool_seconds
+            for key, source in found.items()
+            if isinstance(source, ElementsOfPipeline) and source.pool_seconds is not None
         }
     }
-
-
-def _autotuned_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
-    """Return what `tf.data.AUTOTUNE` has chosen, by ids of cases in pipelines, if TensorFlow reports it."""
-    sources = {case.id: group.runners[case.runner][0].source for case in cases}
-    found = {key: source.autotuned() for key, source in sources.items() if isinstance(source, ElementsOfPipeline)}
-    known = {key: one for key, one in found.items() if one is not None}
-    return {"autotuned": known} if known else {}
 
 
 def _waits_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:

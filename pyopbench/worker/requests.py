@@ -77,7 +77,6 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, host_copies, noise, probe
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
-from pyopbench.worker.pipeline.forms import why_no_grain
 from pyopbench.worker.pipeline.measure import describe_pipelines
 from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepare.batched_forms import batched_form
@@ -275,9 +274,8 @@ def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "cuda": cuda.why_not(),
         "numba": why_no_numba(),
         "keras": why_no_keras_ops(),
-        "grain": why_no_grain(),
     }
-    versions = {name: _version_of(name) for name in ("numba", "keras", "grain")}
+    versions = {name: _version_of(name) for name in ("numba", "keras")}
     if why_not["kernels"] is None:
         versions["kernels"] = compiler()[1]
     if why_not["cuda"] is None:

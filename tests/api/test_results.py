@@ -148,7 +148,7 @@ def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, t
     assert chosen["arrangement"] == pipelines.BATCH.key
     assert chosen["elements_per_second"] == pytest.approx(1 / chosen["seconds"])
     assert pipelines.BATCH.code in repr(pipeline)
-    assert pipeline.report(tmp_path) == tmp_path / "pipeline.html"
+    assert pipeline.report(tmp_path) == tmp_path / "report.html"
     again = pyopbench.read(tmp_path).judgement.pipeline
     assert again is not None
     assert again.answer_text() == pipeline.judgement.answer_text()

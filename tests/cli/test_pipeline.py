@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-import pairs
 import pipelines
-from commands import Call, told
+from commands import Call
 from fake_worker import FAILURES
 from pipelines import ALL, BATCH, CURRENT
 from places import FAKE_WORKER_COMMAND
@@ -42,7 +41,7 @@ def stored(tmp_path: Path) -> Path:
 
 
 def test_it_prints_every_arrangement_and_the_answer_in_80_columns(call: Call, stored: Path) -> None:
-    done = call("pipeline", "double", "--results", stored)
+    done = call("report", stored)
     assert done.code == 0, done.err
     report = report_of(judge(pipelines.rows(SECONDS), 0.03, TrainingStep(32)))
     table = [line for line in done.out.splitlines() if line.startswith(tuple(row[0] for row in report.rows))]
@@ -60,12 +59,10 @@ def test_what_is_measured_is_a_run_in_a_folder_with_its_reports(call: Call, tmp_
     assert BATCH.code in done.out
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {
-        *("run.json", "samples.jsonl", "report.html", "report.md", "decisions.json"),
-        *("pipeline.html", "pipeline.md", "pipeline-decision.json"),
+        *("run.json", "samples.jsonl", "report.html", "report.md", "decisions.json", "pipeline-decision.json"),
     }
     assert BATCH.key in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    for again in (["report", tmp_path / "run"], ["pipeline", "sinh", "--results", tmp_path / "run"]):
-        assert BATCH.code in call(*again).out
+    assert BATCH.code in call("report", tmp_path / "run").out
 
 
 @pytest.mark.usefixtures("log")
@@ -83,13 +80,13 @@ def test_what_was_interrupted_is_resumed(call: Call, tmp_path: Path) -> None:
 
 def test_options_reach_what_is_measured(call: Call, log: Path, tmp_path: Path) -> None:
     words = (
-        *("--parallel", "1,4,autotune", "--batch", "8", "--size", "7", "--any-order", "--budget", "5s"),
+        *("--parallel", "1,4,autotune", "--batch", "8", "--size", "7", "--budget", "5s"),
         *("--settings", "seed=3", "--launches", 2, "--step-ms", "64", "--step-elements", "32"),
     )
     assert call("pipeline", "sinh", *words, "--out", tmp_path / "run").code == 0
     asked = json.loads(log.read_text(encoding="utf-8").splitlines()[0])
     assert asked["do"] == "pipeline"
-    assert (asked["parallel"], asked["batch"], asked["size"], asked["deterministic"]) == ([1, 4, -1], [8], 7, False)
+    assert (asked["parallel"], asked["batch"], asked["size"]) == ([1, 4, -1], [8], 7)
     run = run_folder.read_run(tmp_path / "run")
     assert (run.settings.budget_seconds, run.settings.seed, run.settings.launches) == (5.0, 3, 2)
     assert run.pipeline is not None
@@ -97,24 +94,8 @@ def test_options_reach_what_is_measured(call: Call, log: Path, tmp_path: Path) -
 
 
 def test_a_run_is_judged_again_for_another_step(call: Call, stored: Path) -> None:
-    found = json.loads(call("pipeline", "double", "--results", stored, "--step-ms", "10", "--json").out)
-    assert (found["action"], found["arrangement"], found["step"]["is_hidden"]) == ("keep", CURRENT.key, True)
     found = json.loads(call("report", stored, "--calls-per-step", "32", "--step-ms", "10", "--json").out)
-    assert found["step"]["is_hidden"] is True
-
-
-def test_a_run_in_front_of_a_step_on_a_gpu_is_judged_for_no_other_step(call: Call, log: Path, tmp_path: Path) -> None:
-    answer = tmp_path / "plan"
-    answer.write_text(answer.read_text(encoding="utf-8").replace("/cpu", "/gpu"), encoding="utf-8")
-    folder = tmp_path / "run"
-    done = call("pipeline", "sinh", *QUICK, "--device", "gpu", "--step-ms", "10", "--out", folder)
-    assert done.code == 0, done.err
-    asked = json.loads(log.read_text(encoding="utf-8").splitlines()[0])
-    assert (asked["placement"], asked["step_seconds"], asked["step_elements"]) == ("gpu", 0.01 / 32, 32)
-    found = json.loads(call("pipeline", "sinh", "--results", folder, "--step-ms", "10", "--json").out)
-    assert found["step"]["is_measured"] is True
-    done = call("pipeline", "sinh", "--results", folder, "--step-ms", "20")
-    assert (done.code, "received: --step-ms 20\n" in done.err) == (2, True)
+    assert (found["action"], found["arrangement"], found["step"]["is_hidden"]) == ("keep", CURRENT.key, True)
 
 
 def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Path, tmp_path: Path) -> None:
@@ -132,28 +113,10 @@ def test_a_run_is_judged_by_the_minimum_effect_that_it_was_planned_for(call: Cal
 
 
 def test_json_holds_the_decision_and_what_was_left_out(call: Call, stored: Path) -> None:
-    found: dict[str, Any] = json.loads(call("pipeline", "double", "--results", stored, "--json").out)
+    found: dict[str, Any] = json.loads(call("report", stored, "--json").out)
     assert (found["action"], found["arrangement"], found["code"]) == ("batch", BATCH.key, BATCH.code)
     assert {one["key"] for one in found["arrangements"]} == {*SECONDS}
     assert [one["key"] for one in found["left_out"]] == [pipelines.LEFT_OUT.key]
-
-
-def test_results_that_are_of_no_pipeline_are_refused_and_keep_their_report(call: Call, tmp_path: Path) -> None:
-    folder = pairs.write_run(tmp_path / "other", pairs.cases())
-    before = sorted(folder.iterdir())
-    for place in (folder, tmp_path / "nowhere"):
-        done = call("pipeline", "double", "--results", place)
-        assert (done.code, done.out) == (2, "")
-        assert f"  received: --results {place}\n" in done.err
-    assert sorted(folder.iterdir()) == before
-
-
-def test_a_run_that_was_changed_is_refused(call: Call, stored: Path) -> None:
-    samples = stored / run_folder.SAMPLES_FILE
-    content = samples.read_bytes()
-    samples.write_bytes(content.replace(b'"elements":64', b'"elements":65', 1))
-    assert samples.read_bytes() != content
-    assert call("pipeline", "double", "--results", stored).code == 2
 
 
 def test_without_the_current_callback_the_exit_code_says_so(
@@ -168,24 +131,3 @@ def test_without_the_current_callback_the_exit_code_says_so(
 @pytest.mark.parametrize("words", [("--parallel", "some"), ("--batch", "AUTOTUNE"), ("--step-ms", "0")])
 def test_bad_numbers_are_refused(call: Call, words: tuple[str, ...]) -> None:
     assert call("pipeline", "sinh", *words).code == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "received", "next_op"),
-    [
-        (("sinh",), "sinh", "FILE.py:FUNCTION"),
-        (("losses.py",), "losses.py", "losses.py:FUNCTION"),
-        (("losses.py:loss", "--input", "rng.random(3)"), "losses.py:loss with --input", "losses.py:loss"),
-    ],
-)
-def test_a_recording_needs_a_function_in_a_file(
-    call: Call, words: tuple[str, ...], received: str, next_op: str
-) -> None:
-    ended = call("pipeline", *words, "--recording", "recording.json")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == told(
-        "--recording gives the inputs of a function",
-        received=received,
-        legal="FILE.py:FUNCTION, without --input",
-        hint=f"pyopbench pipeline {next_op} --recording recording.json",
-    )

@@ -18,7 +18,7 @@ from pyopbench.engine.doctor import FOR_REPORTS, spread_of
 
 __all__ = ["call"]
 
-OF_WORKER = {"C++ kernels", "CUDA kernels", "GPU", "Numba", "keras.ops", "Grain"}
+OF_WORKER = {"C++ kernels", "CUDA kernels", "GPU", "Numba", "keras.ops"}
 PROGRAMS = {"git": "git version 2.39.5", "uv": "uv 0.13.8", "ruff": "ruff 0.17.5"}
 
 
@@ -82,7 +82,6 @@ def test_a_git_that_is_too_old_is_missing_what_is_asked_of_it(programs: Path) ->
         ("cuda", "CUDA kernels"),
         ("numba", "Numba"),
         ("keras", "keras.ops"),
-        ("grain", "Grain"),
     ],
 )
 def test_what_a_worker_lacks_is_missing_with_its_reason(
@@ -196,14 +195,14 @@ def test_spread_is_the_median_distance_from_the_median_and_far_is_beyond_five_de
 
 
 def test_the_command_ends_with_0_whatever_is_missing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker_lacks(monkeypatch, why_not={"kernels": "planted:kernels", "grain": "planted:grain"})
+    worker_lacks(monkeypatch, why_not={"kernels": "planted:kernels", "keras": "planted:keras"})
     ended = call("doctor")
     assert ended.code == 0
-    assert all(reason in ended.out for reason in ("planted:kernels", "planted:grain"))
+    assert all(reason in ended.out for reason in ("planted:kernels", "planted:keras"))
     table = [line for line in ended.out.splitlines()[2:] if line[:1] != "-"]
     assert max(map(len, table)) <= 80
     answer = json.loads(call("doctor", "--json").out)
-    assert {one["name"] for one in answer["checks"] if one["state"] == "missing"} == {"C++ kernels", "Grain"}
+    assert {one["name"] for one in answer["checks"] if one["state"] == "missing"} == {"C++ kernels", "keras.ops"}
     assert answer["machine"]["cores"] == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import pipelines
 import stored
-from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, case_of, id_of
+from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, id_of
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import measure, pipeline, worker_process
 from pyopbench.engine.pipeline import (
@@ -25,11 +25,9 @@ from pyopbench.engine.pipeline import (
 )
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
-from pyopbench.model.arrangement import body_key
-from pyopbench.model.case import BASELINE, GPU, Case
+from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store import run_folder
-from pyopbench.store.line_types import WorkersLine
 from pyopbench.store.run_sides import OpenRun, open_run
 
 SECONDS = {one.key: 1e-4 for one in ALL}
@@ -86,47 +84,21 @@ def failures_of(run: OpenRun) -> dict[str, str]:
     return {Case.from_id(one.case).arrangement: one.status for line in lines for one in getattr(line, "failures", ())}
 
 
-def test_every_arrangement_is_measured_in_every_launch_and_the_calls_of_the_body_too(measured: Measure) -> None:
+def test_every_arrangement_is_measured_in_every_launch(measured: Measure) -> None:
     run = measured()
-    bodies = [case_of(body_key(what, many)) for what in ("threads", "processes") for many in (1, 2)]  # type: ignore[arg-type]
-    for key in (*map(id_of, ALL), *bodies):
+    for key in map(id_of, ALL):
         assert launches_of(run, key) == {0, 1, 2}
     assert len(rows_of(run, id_of(PORT))) == 3 * REQUEST.settings.rounds
     require_current(run)
     assert judge([run], JUDGING).pipeline is not None
 
 
-def test_the_first_worker_is_alone_to_see_when_a_pipeline_is_steady_and_the_others_start_together(
+def test_the_first_worker_is_alone_and_the_others_start_together(
     measured: Measure,
 ) -> None:
     run = measured(request=replace(REQUEST, launches=4))
     workers = [line.launches for line in run.measured[0].lines if hasattr(line, "launches")]
     assert workers == [[0], [1, 2, 3]]
-
-
-def test_workers_in_front_of_a_step_on_a_gpu_prepare_one_after_another(measured: Measure, tmp_path: Path) -> None:
-    """Each calibrates the step while no other uses the GPU."""
-
-    def on_gpu(planned: Any) -> Any:
-        cases = [replace(Case.from_id(case), placement=GPU).id for case in planned["cases"]]
-        return {**planned, "cases": cases, "skips": []}
-
-    run = measured(request=replace(REQUEST, launches=4, device=GPU, step_seconds=1e-4), answer=on_gpu)
-    assert [line.at_once for line in run.measured[0].lines if isinstance(line, WorkersLine)] == [1, 1]
-    told = asked(tmp_path, "prepare")[0]["pipeline"]["plan_request"]
-    assert (told["placement"], told["step_seconds"], told["step_elements"]) == (GPU, 1e-4, 32)
-
-
-def test_no_step_and_no_gpu_are_refused(measured: Measure) -> None:
-    with pytest.raises(BadInput) as error:
-        measured(request=replace(REQUEST, device=GPU))
-    assert error.value.received == "--device gpu"
-    request = replace(REQUEST, device=GPU, step_seconds=1e-4)
-    with pytest.raises(BadInput) as error:
-        measured(request=request, answer=lambda planned: {"devices": ["CPU:0"]})
-    assert error.value.received == "--device gpu, with CPU:0"
-    with pytest.raises(BadInput):
-        measured(request=replace(REQUEST, device="no such"))
 
 
 def test_blocks_are_longer_when_few_arrangements_are_left(measured: Measure, tmp_path: Path) -> None:
@@ -165,20 +137,18 @@ def test_what_keeps_up_with_the_training_step_is_measured_on(measured: Measure) 
     assert launches_of(run, id_of(POOL)) == {0, 1, 2}
 
 
-def test_what_was_steady_in_a_launch_is_warmed_by_as_many_elements_in_later_ones(
-    measured: Measure, tmp_path: Path
-) -> None:
+def test_later_workers_are_told_how_long_an_element_takes(measured: Measure, tmp_path: Path) -> None:
     measured()
     known = [one["pipeline"]["known"] for one in asked(tmp_path, "prepare")]
     assert known[0] == {}
-    assert known[1][PORT.key] == known[2][PORT.key] == [64, pytest.approx(SECONDS[PORT.key])]
+    assert known[1][PORT.key] == known[2][PORT.key] == pytest.approx(SECONDS[PORT.key])
 
 
 def test_what_a_worker_prepares_by_is_what_the_first_one_has_planned(measured: Measure, tmp_path: Path) -> None:
-    request = replace(REQUEST, parallel=(4,), batch=(8,), deterministic=False, private_threads=3, step_seconds=1e-3)
+    request = replace(REQUEST, parallel=(4,), batch=(8,), step_seconds=1e-3)
     run = measured(request=request)
     plan = asked(tmp_path, "pipeline")[0]
-    assert (plan["parallel"], plan["batch"], plan["deterministic"], plan["private_threads"]) == ([1, 4], [8], False, 3)
+    assert (plan["parallel"], plan["batch"]) == ([1, 4], [8])
     for one in asked(tmp_path, "prepare"):
         told = one["pipeline"]["plan_request"]
         assert {name: told[name] for name in request.planned} == {name: plan[name] for name in request.planned}

@@ -220,7 +220,7 @@ def answer_build(ops: Sequence[str]) -> dict[str, Any]:
 def answer_examine(lacks: Mapping[str, Any], *, spin: bool) -> dict[str, Any]:
     blocks = lacks.get("blocks", [0.001, 0.00101] * 50) if spin else []
     noise = {**NOISE, **lacks.get("noise", {})} if spin else None
-    why_not = {"kernels": None, "cuda": None, "numba": None, "keras": None, "grain": None, **lacks.get("why_not", {})}
+    why_not = {"kernels": None, "cuda": None, "numba": None, "keras": None, **lacks.get("why_not", {})}
     return {"why_not": why_not, "versions": dict.fromkeys(why_not, "1.2.3"), "blocks": blocks, "noise": noise}
 
 
@@ -298,14 +298,8 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
     failures, well = tried(request["cases"], request["launch"])
     checked = {"checked": {case: {"values": 0.0} for case in well}} if request["finite_differences"] else {}
     PREPARED.update(well)
-    warm_ups = {case: warm_up(case) for case in well if arrangement_of(case)}
-    return {"failures": failures, **checked, **({"warm_ups": warm_ups} if warm_ups else left_by(request["cases"]))}
-
-
-def warm_up(case: str) -> dict[str, Any]:
-    seconds = seconds_of(case)
-    found = {"is_steady": True, "elements": ELEMENTS, "seconds": 0.1, "seconds_per_element": seconds}
-    return {**found, "pool_seconds": None}
+    in_pipeline = any(map(arrangement_of, well))
+    return {"failures": failures, **checked, **({} if in_pipeline else left_by(request["cases"]))}
 
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 import stored
 from pyopbench.judge.judge import Judgement, Judging, judge
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement, body_key
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE, NATIVE, PIPELINE
 from pyopbench.store.integrity import Seal
 from pyopbench.store.measured_run import PipelineRows
@@ -28,10 +28,6 @@ PORT = Arrangement("port", "port", "ds.map(native, num_parallel_calls=tf.data.AU
 LEFT_OUT = Arrangement("port", "port", "ds.map(autograph)", AUTOTUNE, 0, "autograph", 3.0)
 ALL = (CURRENT, PARALLEL, BATCH, POOL, PORT)
 LAUNCHES, ROUNDS, ELEMENTS = 3, 6, 320
-CALLS: dict[str, Any] = {
-    "many": 2, "one_thread": 1000.0, "threads": 1000.0, "one_process": 1000.0, "processes": 2000.0,
-}  # fmt: skip
-"""Calls a second of a body that holds the lock from end to end."""
 OP = "double"
 NOWHERE = Path("/no/such/folder")
 
@@ -56,29 +52,21 @@ def plan(arrangements: Sequence[Arrangement] = ALL, **changes: Any) -> dict[str,
     return {
         "parallel": [1, AUTOTUNE],
         "batch": [32],
-        "deterministic": True,
         "processes": 2,
-        "private_threads": 0,
         "step_seconds": 0.0,
         "step_elements": 32,
         "minimum_effect": 0.03,
         "arrangements": [asdict(one) for one in (*arrangements, LEFT_OUT)],
         "elements": 64,
-        "delivered": 32,
-        "told_apart": True,
         "body_seconds": 1e-4,
-        "output_shapes": [[1000]],
         **changes,
     }
 
 
-def content(
-    arrangements: Sequence[Arrangement] = ALL, *, counts: Sequence[int] = (1, 2), op: str = OP, **changes: Any
-) -> dict[str, Any]:
+def content(arrangements: Sequence[Arrangement] = ALL, **changes: Any) -> dict[str, Any]:
     """Return the content of the `run.json` of such a run."""
-    bodies = [body_key(what, many) for what in ("threads", "processes") for many in counts]
     skip = {"case": id_of(LEFT_OUT), "status": "unsupported", "reason": "the op has no python body", "launch": None}
-    cases = [*map(id_of, arrangements), *map(case_of, bodies)]
+    cases = list(map(id_of, arrangements))
     settings = {**stored.SETTINGS, "baseline": BASELINE}
     made = stored.run(cases, skips=[skip], pipeline=plan(arrangements), settings=settings)
     made["catalogue"]["variants"][NATIVE] = {**stored.VARIANT, "kind": "port"}
@@ -87,7 +75,6 @@ def content(
 
 def lines(
     seconds: Mapping[str, float],
-    calls: Mapping[str, Any] = CALLS,
     seed: int = 0,
     noise: float = 0.01,
     arrangements: Sequence[Arrangement] = ALL,
@@ -96,42 +83,25 @@ def lines(
 
     Args:
         seconds: of an element, by key.
-        calls: a second, of threads and processes.
         seed: of the noise.
         noise: standard deviation of its log: between rounds, and half as much between launches.
         arrangements: all that there are.
     """
     rng = np.random.default_rng(seed)
     ids = {one.key: id_of(one) for one in arrangements}
-    rates = {
-        case_of(body_key("threads", 1)): calls["one_thread"],
-        case_of(body_key("threads", calls["many"])): calls["threads"],
-        case_of(body_key("processes", 1)): calls["one_process"],
-        case_of(body_key("processes", calls["many"])): calls["processes"],
-    }
     found: list[dict[str, Any]] = []
     for launch in range(LAUNCHES):
         shift = {key: rng.normal(0, noise / 2) for key in seconds}
         samples: dict[str, list[list[float]]] = {ids[key]: [] for key in seconds}
-        samples |= {key: [[turn, 0, 50, 50 / rate] for turn in range(ROUNDS)] for key, rate in rates.items() if rate}
         for turn in range(ROUNDS):
             drift = rng.normal(0, 5 * noise)  # what all of a round have in common
             for order, key in enumerate(seconds):
                 taken = ELEMENTS * seconds[key] * float(np.exp(shift[key] + drift + rng.normal(0, noise)))
                 samples[ids[key]].append([turn, order, ELEMENTS, taken])
-        warm_ups = {
-            ids[key]: {
-                "is_steady": True,
-                "elements": 64,
-                "seconds": 0.1,
-                "seconds_per_element": 1e-4,
-                "pool_seconds": 4.0 if "processes" in key else None,
-            }
-            for key in seconds
-        }
+        pools = {ids[key]: 4.0 for key in seconds if "processes" in key}
         line = stored.group_line(launch, [ids[key] for key in seconds])
         prepared = {"kind": "prepared", "launch": launch, "group": line["group"], "failures": [], "seconds": 5.0}
-        found += [stored.launch_line(launch), {**prepared, "warm_ups": warm_ups}, {**line, "samples": samples}]
+        found += [stored.launch_line(launch), {**prepared, "pool_seconds": pools}, {**line, "samples": samples}]
     return found
 
 
@@ -147,8 +117,7 @@ def side(
     made = lines(seconds, arrangements=arrangements, **how)
     if failures:
         made[1]["failures"] = list(failures)
-    counts = (1, how.get("calls", CALLS)["many"])
-    planned = content(arrangements, counts=counts, **(changes or {}))
+    planned = content(arrangements, **(changes or {}))
     return OpenSide(NOWHERE, stored.typed(planned), Seal("whole"), [stored.typed_line(one) for one in made])
 
 
@@ -170,7 +139,7 @@ def write(folder: Path, seconds: Mapping[str, float], *, minimum_effect: float =
     return stored.write(folder, content(pipeline=plan(minimum_effect=minimum_effect)), lines(seconds, **how))
 
 
-OF_WORKER = ("arrangements", "elements", "delivered", "told_apart", "body_seconds", "output_shapes")
+OF_WORKER = ("arrangements", "elements", "body_seconds")
 
 
 def write_answer(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What to do about a callback in an input pipeline, and how much of its body holds the lock."""
+"""What to do about a callback in an input pipeline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipelines import ALL, BATCH, CALLS, CURRENT, LAUNCHES, PARALLEL, POOL, PORT, failure, id_of, plan, rows
+from pipelines import ALL, BATCH, CURRENT, LAUNCHES, PARALLEL, POOL, PORT, failure, id_of, plan, rows
 from pyopbench.judge.pipeline import (
     FEWEST_DECIDING,
     LOOP_SECONDS,
@@ -20,18 +20,14 @@ from pyopbench.judge.pipeline import (
     interim_analysis_of,
     judge,
     launches_to_decide,
-    lock_share,
-    rates_of,
     step_of,
 )
-from pyopbench.model.arrangement import AUTOTUNE, STEP, Arrangement
-from pyopbench.model.case import GPU, Case
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats.launch_model import RUN_EFFECT
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
-STEP_ALONE = Arrangement(STEP, "keep", "")
 SWITCH = Arrangement("switch", "switch", "ds.map(with_numpy_function)", AUTOTUNE, 0, "numpy_function", 0.1)
 ALIKE = {one.key: 1e-4 for one in (CURRENT, PARALLEL, BATCH, POOL, PORT)}
 
@@ -106,55 +102,8 @@ def test_steps_may_be_fewer_by_what_the_training_loop_holds_the_lock_for_but_for
     assert batch[2] == pytest.approx(port[2], rel=0.01)
 
 
-def test_a_body_that_lets_go_of_the_lock_is_not_in_the_way_of_the_training_loop() -> None:
-    free = {**CALLS, "threads": 2000.0}
-    found = judged({}, TrainingStep(32, 1e-3), noise=1e-4, calls=free)
-    now = found.steps_per_second(found.current)
-    assert now is not None
-    assert 1 / now[1] == pytest.approx(32 * found.current.next_high)
-
-
 def test_an_input_about_as_long_as_the_step_is_neither_hidden_nor_not() -> None:
     found = judged({}, TrainingStep(32, judged({}).input_seconds(judged({}).current)[0]))
-    assert not found.is_hidden
-    assert not found.is_not_hidden
-
-
-def on_gpu(seconds: dict[str, float], **how: Any) -> PipelineJudgement:
-    """Return the judgement of a run in front of a step on a GPU, which was to take twice what it took alone."""
-    made = rows({**ALIKE, STEP_ALONE.key: 2e-5, **seconds}, arrangements=(*ALL, STEP_ALONE), **how)
-    gpu = {case: replace(Case.from_id(case), placement=GPU).id for case in made.cases}
-    return judge(replace(made, cases=tuple(gpu.values())), EFFECT, TrainingStep(32, 32 * 4e-5))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "hidden", "not_hidden"), [(2.001e-5, True, False), (2.06e-5, False, False), (2.5e-5, False, True)]
-)
-def test_on_a_gpu_the_input_is_hidden_if_the_step_takes_no_longer_with_it_than_alone(
-    seconds: float, hidden: bool, not_hidden: bool
-) -> None:
-    found = on_gpu({CURRENT.key: seconds}, noise=2e-3 if hidden or not_hidden else 2e-2)
-    assert found.step.is_measured
-    assert found.step.share[0] == pytest.approx(seconds / 2e-5, rel=0.05)
-    assert found.step.seconds == pytest.approx(32 * 2e-5, rel=0.05)
-    assert (found.is_hidden, found.is_not_hidden) == (hidden, not_hidden)
-
-
-def test_on_a_gpu_nothing_is_gained_behind_the_step_and_the_step_alone_is_no_answer() -> None:
-    found = on_gpu({one.key: 2e-5 for one in ALL}, noise=1e-3)
-    assert (found.action, found.chosen) == ("keep", found.current)
-    found = on_gpu({CURRENT.key: 8e-5, PORT.key: 3e-5}, noise=1e-3)
-    assert found.chosen is not None
-    assert found.chosen.arrangement.key == PORT.key
-    after = found.steps_per_second(found.chosen)
-    assert after is not None
-    assert after[0] == pytest.approx(1 / (32 * 3e-5), rel=0.02)
-
-
-def test_without_a_number_of_the_step_alone_nothing_is_said_to_be_hidden() -> None:
-    failed = [failure(STEP_ALONE.key)]
-    found = on_gpu({}, failures=failed)
-    assert found.step.seconds is None
     assert not found.is_hidden
     assert not found.is_not_hidden
 
@@ -217,13 +166,6 @@ def test_the_seconds_that_processes_take_to_start_are_reported_apart() -> None:
     assert found.current.pool_start_seconds is None
 
 
-def test_calls_of_a_round_are_held_against_those_of_one_in_the_same_round() -> None:
-    found = rates_of(rows(ALIKE).frame)
-    assert len(found) == LAUNCHES * 6
-    for one in found:
-        assert {name: one[name] for name in CALLS} == pytest.approx(CALLS)
-
-
 def open_keys(seconds: Mapping[str, float], **planned: Any) -> set[str]:
     """Return the keys of what is measured on after an interim analysis."""
     changes = {"pipeline": plan(**planned)}
@@ -250,65 +192,10 @@ def test_what_saves_nearly_as_much_of_the_current_time_is_measured_on_though_it_
     assert POOL.key in open_keys({CURRENT.key: 1e-2, POOL.key: 4e-4})
 
 
-def test_calls_of_the_body_are_measured_on_to_the_end() -> None:
-    stored = rows({**ALIKE, POOL.key: 1e-2})
-    assert {*stored.cases} - interim_analysis_of(stored, 1).open == {id_of(POOL)}
-
-
 def test_the_step_of_a_run_is_the_one_that_it_was_planned_for() -> None:
     assert step_of(rows(ALIKE).plan) == TrainingStep(32)
     planned = rows(ALIKE, changes={"pipeline": plan(step_seconds=1e-3, step_elements=8)}).plan
     assert step_of(planned) == TrainingStep(8, pytest.approx(8e-3))
-
-
-def made_up_rates(share: float, possible: float, many: int = 2, launches: int = 3) -> list[dict[str, Any]]:
-    """Return calls a second of a body of which a share holds the lock, where processes bring a factor."""
-    speedup = 1 / (share + (1 - share) / possible)
-    one = {"many": many, "one_thread": 50.0, "threads": 50.0 * speedup, "one_process": 40.0, "processes": 40 * possible}
-    return [{"launch": launch, "round": turn, **one} for launch in range(launches) for turn in range(3)]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("possible", [1.5, 2.0, 4.0])
-def test_the_share_is_found_whatever_processes_bring(share: float, possible: float) -> None:
-    found = lock_share(made_up_rates(share, possible, many=4))
-    assert found is not None
-    assert found.share == pytest.approx(share, abs=1e-9)
-    assert found.speedup(possible) == pytest.approx(found.thread_speedup)
-    assert found.low <= found.share <= found.high
-
-
-def test_where_nothing_scales_the_lock_is_not_blamed() -> None:
-    found = lock_share(made_up_rates(0.0, 1.1))
-    assert found is not None
-    assert not found.is_known
-
-
-def test_threads_that_slow_one_another_down_hold_all_of_the_lock() -> None:
-    found = lock_share([{**one, "threads": 30.0} for one in made_up_rates(1.0, 2.0)])
-    assert found is not None
-    assert found.share == 1.0
-
-
-def test_every_number_of_threads_is_a_point_and_the_most_decide() -> None:
-    found = lock_share([*made_up_rates(0.3, 4.0, many=4), *made_up_rates(0.9, 2.0, many=2)])
-    assert found is not None
-    assert found.many == 4
-    assert found.share == pytest.approx(0.3)
-    assert [many for many, _, _ in found.scaling] == [2, 4]
-    assert found.scaling[0][2] == pytest.approx(2.0)
-
-
-def test_without_processes_nothing_is_said() -> None:
-    assert lock_share([{**one, "processes": None, "one_process": None} for one in made_up_rates(0.5, 2.0)]) is None
-    assert lock_share([]) is None
-
-
-def test_one_launch_has_no_interval() -> None:
-    found = lock_share(made_up_rates(0.5, 2.0, launches=1))
-    assert found is not None
-    assert math.isnan(found.low)
-    assert found.share == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.1, 2.0])

@@ -233,7 +233,7 @@ def test_an_examination_finds_packages_that_are_missing(monkeypatch: pytest.Monk
     monkeypatch.setattr(forms, "find_spec", lambda name: None)
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     found = why_not_of()
-    assert all(found[name] for name in ("numba", "grain", "keras"))
+    assert all(found[name] for name in ("numba", "keras"))
     assert found["kernels"] is None
 
 

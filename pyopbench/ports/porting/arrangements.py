@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyopbench.model.arrangement import AUTOTUNE, BATCH_PORT_FORMS, POOLED_FORMS, ArrangementKey, read_key
+from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
@@ -53,7 +53,7 @@ CALLBACKS = {
     ),
 }
 """How each supported callback calls `call_body`, which takes arrays and returns a list of them."""
-OF_PORTS = ("port", *BATCH_PORT_FORMS, "batch_body", "batch_njit")
+OF_PORTS = ("port", "port_batch", "batch_body")
 """Forms that call what `write_port` writes."""
 POOLED = "tensorflow.numpy_function(pool.call, inputs, {dtypes})"
 
@@ -112,39 +112,6 @@ def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
         return replaced if len(replaced) > 1 else replaced[0]
 
     return dataset.map(of_element{calls})
-'''
-BATCHES = '''
-def batches(read, elements, batch={batch}, put=None, pool=None, **keywords):
-    """Return batches for `fit` of Keras, each made in a process of the pool, and several at the same time.
-
-    Args:
-        read: returns the components of an element, called with its number; the first are the inputs of the body.
-        elements: how many there are.
-        batch: how many a batch has.
-        put: returns a batch for Keras, called with the list of outputs and the other components; None for the outputs
-            followed by these, such as `(x, y)`.
-        pool: a `Pool` that you close; None for one that ends with the program.
-        keywords: of `keras.utils.PyDataset`, such as `max_queue_size`.
-    """
-
-    import keras  # not at the top: the processes of the pool run this file and do not need it
-
-    pool = pool or usual_pool()
-
-    class Batches(keras.utils.PyDataset):
-        def __len__(self):
-            return -(-elements // batch)
-
-        def __getitem__(self, number):
-            rows = [read(one) for one in range(number * batch, min((number + 1) * batch, elements))]
-            columns = [np.stack(column) for column in zip(*rows)]
-            outputs, others = pool.call(*columns[:{count}]), columns[{count}:]
-            if put is not None:
-                return put(outputs, *others)
-            return (outputs[0] if len(outputs) == 1 else tuple(outputs), *others)
-
-    # Threads of Keras, each of which waits for a process of the pool.
-    return Batches(workers=pool.processes, **keywords)
 '''
 POOL_DOC = """
         pool: a `Pool` that you close; None for one that ends with the program."""
@@ -239,7 +206,7 @@ def _same_shapes(op: Op) -> dict[int, int]:
 def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
     key, facts, units = arranged.key, arranged.facts, arranged.units
-    is_pool, on_tensors = key.form in POOLED_FORMS, arranged.on_tensors
+    is_pool, on_tensors = key.form == "processes", arranged.on_tensors
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
     given = arranged.given("arrays")
@@ -269,11 +236,9 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         writer = Code(copied)
         statements += writer.write_units(copied).values()
         statements += [USUAL_POOL, _arrange(arranged, call, summary)]
-        if key.form == "pydataset":
-            statements.append(BATCHES.format(batch=key.batch, count=len(facts.inputs)))
         statements.append(SERVE)
         also += ["import functools", *(one.statement for one in copied.imports.values() if one.module != "__future__")]
-        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool", "batches"}, also)
+        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"}, also)
     else:
         statements.append(_arrange(arranged, call, summary))
     _require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
@@ -283,7 +248,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
 
 def _around_port(op: Op, key: ArrangementKey, form: str) -> PortModule:
     """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
-    forms = {"batch_body": "numpy_whole", "batch_njit": "njit_loop", **dict.fromkeys(BATCH_PORT_FORMS, form)}
+    forms = {"batch_body": "numpy_whole", "port_batch": form}
     made = write_port(op, forms.get(key.form, key.variant))
     count = len(examples_of(op, 1, 1)[0])
     keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
@@ -319,7 +284,7 @@ def _with_tensorflow(text: str, tree: ast.Module) -> str:
 
 def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> str:
     key, facts = arranged.key, arranged.facts
-    is_pool, count = key.form in POOLED_FORMS, count or len(facts.inputs)
+    is_pool, count = key.form == "processes", count or len(facts.inputs)
     dtypes = f"[{', '.join(f'tf.{dtype}' if dtype != STRING else 'tf.string' for dtype, _ in facts.outputs)}]"
     prefix = "tensorflow" if is_pool else "tf"
     if "outputs = " not in call:
@@ -336,7 +301,7 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     calls = {1: "", AUTOTUNE: ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"}.get(
         key.parallel, f", num_parallel_calls={key.parallel}, deterministic=deterministic"
     )
-    if key.form in ("switch", "port", *BATCH_PORT_FORMS):
+    if key.form in ("switch", "port", "port_batch"):
         calls = ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"
     if is_pool:
         calls = ", num_parallel_calls=pool.processes, deterministic=deterministic"
@@ -364,22 +329,15 @@ def _how(key: ArrangementKey) -> str:
         "switch": "in another callback in `Dataset.map`",
         "port": "in `Dataset.map`",
         "port_batch": "in `Dataset.map` after `batch`",
-        "device": "in the training step, or in `Dataset.map` after `batch`",
         "batch_body": "in `Dataset.map` after `batch`",
-        "batch_njit": "in `Dataset.map` after `batch`",
         "batch_loop": "called in a loop over a batch, in one callback",
         "processes": "in a process pool" + (", a batch for each call" if key.batch else ""),
-        "pydataset": "in a process pool, a batch for each call, also as a `keras.utils.PyDataset`",
     }[key.form]
 
 
 def _says(summary: str, key: ArrangementKey) -> str:
     batch = f".batch({key.batch})" if key.batch else ""
     behind = ".unbatch()" if key.batch else ""
-    if key.form == "pydataset":
-        return f"{summary}.\n\n    model.fit(batches(read, elements))\n"
-    if key.form == "device":
-        return f"{summary}.\n\n    outputs = outputs_of([images])  # first in the training step, on the device\n"
     more = f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
     return f"""{summary}.
 
@@ -427,5 +385,4 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
         is_of_one = key.batch and key.form not in OF_PORTS
         facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
         # Only the values of an arrangement are compared.
-        checks = ["arrange", *(["batches"] if key.form == "pydataset" else [])]
-        return format_text(check_file(module, facts, replace(old, gradient=""), inputs, arranged=checks))
+        return format_text(check_file(module, facts, replace(old, gradient=""), inputs, arranged=True))

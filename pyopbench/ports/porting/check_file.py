@@ -108,7 +108,7 @@ class Old:
 
 
 def check_file(  # noqa: PLR0913 - what a test is made of
-    module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False, arranged: Sequence[str] = ()
+    module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False, arranged: bool = False
 ) -> str:
     """Return the text of a test.
 
@@ -118,8 +118,7 @@ def check_file(  # noqa: PLR0913 - what a test is made of
         old: what it is held against.
         inputs: on which it is checked.
         on_keras: is the port made of `keras.ops`?
-        arranged: functions of an arrangement, which is not a function of tensors: `arrange`, which takes and returns a
-            dataset, and `batches`, which makes a dataset for Keras.
+        arranged: is it of an arrangement, which is not a function of tensors, but takes and returns a dataset?
     """
     units, code = old.units, Code(old.units)
     _require_free(module, units)
@@ -137,7 +136,6 @@ def check_file(  # noqa: PLR0913 - what a test is made of
     given = _given(facts, inputs, "tensors")
     if arranged:
         statements.append(_arranged(module, facts))
-        statements += [BATCHES.format(module=module)] if "batches" in arranged else []
     else:
         statements.append(_backend_values(module, facts.function, given) if on_keras else _values(module, facts, given))
     if old.is_of_one and not arranged:
@@ -297,23 +295,6 @@ def test_elements_of_any_structure():
 '''
 
 
-BATCHES = '''
-def test_batches_for_keras():
-    """A batch for Keras has what the old body returns, followed by the other components."""
-    arguments = examples()[0]
-    many = len(arguments[0])
-    batches = {module}.batches(
-        lambda number: (*(one[number] for one in arguments), number),
-        many,
-        many,
-        put=lambda outputs, numbers: (tuple(outputs), numbers),
-    )
-    assert len(batches) == 1
-    found, numbers = batches[0]
-    assert list(numbers) == list(range(many))
-    for one, other in zip(found, old(arguments)):
-        assert_same(one, other)
-'''
 ARRANGED_ELEMENTS = 5
 """More than one call of each process of a pool."""
 

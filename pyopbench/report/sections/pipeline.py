@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.judge import pipeline as wording
-from pyopbench.report.charts.pipeline import scaling_chart, throughput_chart
+from pyopbench.report.charts.pipeline import throughput_chart
 from pyopbench.report.pipeline import report_of
 from pyopbench.report.sections import Block, Bullets, Chart, Paragraph, Section, Table
 
@@ -20,14 +20,11 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if found is None:
         return ()
     report = report_of(found)
-    charts = [Chart(throughput_chart(found), wording.THROUGHPUT_ALT)]
-    if found.lock is not None and found.lock.is_known:
-        charts.append(Chart(scaling_chart(found.lock), wording.SCALING_ALT))
     left_out = [Table(("arrangement", "why"), report.left_out, "Left out", folded=True, says_why=True)]
     return (
         Paragraph(f"{report.title}: {report.answer}"),
         Bullets(report.sentences),
-        *charts,
+        Chart(throughput_chart(found), wording.THROUGHPUT_ALT),
         Table(report.columns, report.rows, "Elements a second by arrangement"),
         *(left_out if report.left_out else []),
     )

@@ -44,14 +44,12 @@ class Elements:
         inputs: for each element the arrays of its inputs, all elements of the same shapes.
         outputs: for each element the arrays that the body returns.
         body_seconds: what the body takes for an element, called alone from Python: the median.
-        step_elements: elements that are delivered at a time, if a training step or the plan sets that; otherwise 0.
     """
 
     case: Case
     inputs: tuple[tuple[Any, ...], ...]
     outputs: tuple[tuple[Any, ...], ...]
     body_seconds: float
-    step_elements: int = 0
 
     @property
     def op(self) -> Op:
@@ -92,19 +90,11 @@ class Elements:
 
     @property
     def delivered(self) -> int:
-        """How many elements every form delivers at a time: those of a step, or else a power of two from 1 to 32."""
+        """How many elements every form delivers at a time: a power of two from 1 to 32."""
         if not self.stacks:
             return 1
-        if self.step_elements:
-            return self.step_elements
         fitting = min(DELIVERED_SECONDS / max(self.body_seconds, 1e-9), MOST_DELIVERED)
         return 1 << int(np.log2(max(fitting, 1)))
-
-    @property
-    def are_told_apart(self) -> bool:
-        """Do any two elements differ in what comes out, so that a wrong order is seen?"""
-        first = self.outputs[0]
-        return any(not np.array_equal(a, b) for row in self.outputs[1:] for a, b in zip(row, first, strict=True))
 
     def batched_form(self, name: str) -> BatchedForm:
         """Return a batched form of the op, checked against what the body makes of the first elements."""
@@ -203,10 +193,3 @@ def _affordable_count(op: Op, size: int, dtype: str) -> int:
     by_time = MAKING_SECONDS / max(*seconds[1:], 1e-9)
     by_memory = MOST_BYTES / max(sum(map(byte_count, arrays)), 1)
     return int(min(max(min(by_time, by_memory), FEWEST_ELEMENTS), MOST_ELEMENTS))
-
-
-def signature_of(elements: Elements, *leading: int | None) -> tuple[tf.TensorSpec, ...]:
-    """Return what a generator over processes yields: the outputs of an element, and its number."""
-    outputs = zip(elements.shapes, elements.dtypes, strict=True)
-    specs = (tf.TensorSpec((*leading, *shape), dtype) for shape, dtype in outputs)
-    return (*specs, tf.TensorSpec(leading, tf.int64))

@@ -10,14 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
-from pyopbench.model.case import GPU
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body
 from pyopbench.model.portable import PORTABLE
@@ -27,7 +24,6 @@ from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.training_step import SimulatedStep, make_step
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.batched_forms import BatchedForm
 from pyopbench.worker.prepare.segments import wrap
@@ -43,21 +39,12 @@ class PipelineSettings:
     Attributes:
         parallel: values of `num_parallel_calls`; `AUTOTUNE` is one.
         batch: elements of a batch that goes into one callback; none if batches are not wanted.
-        deterministic: do elements keep their order?
         processes: worker processes of a pool.
-        private_threads: of a thread pool that is each pipeline's own; 0 for the one that all of TensorFlow shares.
-        step_seconds: the time of a training step divided by its number of elements; 0 if it is not known.
-        placement: `gpu` if the pipelines are measured in front of such a step on the GPU, `cpu` if they are measured
-            without a step.
     """
 
     parallel: tuple[int, ...]
     batch: tuple[int, ...]
-    deterministic: bool
     processes: int
-    private_threads: int = 0
-    step_seconds: float = 0.0
-    placement: str = "cpu"
 
 
 class PipelineContext:
@@ -114,31 +101,6 @@ class PipelineContext:
             self.start_seconds[key] = time.perf_counter() - start
         return self._pools[key]
 
-    def ready(self) -> tf.data.Dataset:
-        """Return endless deliveries that take no work: outputs that the body or the user's program computed before."""
-        if self.program is not None:
-            steps = [tf.data.Dataset.from_tensors(tuple(one)) for one in self.program.reference]
-            return reduce(tf.data.Dataset.concatenate, steps).repeat()
-        elements = self.elements
-        many, size = len(elements.outputs), elements.delivered
-        deliveries = math.lcm(many, size) // size if elements.stacks else many
-        if not elements.stacks or size == 1:
-            rows = [tf.data.Dataset.from_tensors((*one, np.int64(i))) for i, one in enumerate(elements.outputs)]
-            return reduce(tf.data.Dataset.concatenate, rows).repeat()
-        numbers = np.arange(deliveries * size, dtype=np.int64).reshape(deliveries, size) % many
-        columns = (np.stack(column)[numbers] for column in zip(*elements.outputs, strict=True))
-        return tf.data.Dataset.from_tensor_slices((*columns, numbers)).repeat()
-
-    @cached_property
-    def step(self) -> SimulatedStep | None:
-        """The training step that takes what the pipelines deliver; None if they are measured without one."""
-        if self.settings.placement != GPU:
-            return None
-        (*components,) = tf.nest.flatten(next(iter(self.ready())))
-        is_alone = self.program is None
-        elements = self.elements.delivered if self.program is None else self.program.step_elements
-        return make_step(self.settings.step_seconds * elements, components[:-1] if is_alone else components)
-
     @property
     def is_busy(self) -> bool:
         """Is any process of a pool working?"""
@@ -161,18 +123,14 @@ def calls_of(parallel: int) -> int | None:
     return parallel if parallel > 1 else None
 
 
-def mapped(
-    source: tf.data.Dataset, work: Callable[..., Any], arrangement: Arrangement, settings: PipelineSettings
-) -> tf.data.Dataset:
+def mapped(source: tf.data.Dataset, work: Callable[..., Any], arrangement: Arrangement) -> tf.data.Dataset:
     """Return a dataset mapped as an arrangement says; the number of each element follows what `work` returns."""
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def numbered(*element: Any) -> tuple[Any, ...]:
         return (*work(*element[:-1]), element[-1])
 
-    calls = calls_of(arrangement.parallel)
-    deterministic = None if calls is None else settings.deterministic
-    return source.map(numbered, num_parallel_calls=calls, deterministic=deterministic)
+    return source.map(numbered, num_parallel_calls=calls_of(arrangement.parallel))
 
 
 MOST_BATCH_SECONDS = 0.25
@@ -244,7 +202,7 @@ def in_batches(
 ) -> tf.data.Dataset:
     """Return batches that go through a function of tensors."""
     batches = context.elements.source().batch(arrangement.batch, drop_remainder=True)
-    return mapped(batches, work, arrangement, context.settings)
+    return mapped(batches, work, arrangement)
 
 
 def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]:
@@ -310,8 +268,7 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
     if arrangement.batch:
         source = source.batch(arrangement.batch, drop_remainder=True)
     more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
-    is_in_order = None if context.settings.deterministic else False
-    arranged: tf.data.Dataset = module.arrange(source, deterministic=is_in_order, **more)
+    arranged: tf.data.Dataset = module.arrange(source, **more)
     return arranged
 
 
@@ -337,7 +294,7 @@ def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.
     def work(*inputs: Any) -> tuple[Any, ...]:
         return elements.shaped(function(*inputs))
 
-    return mapped(elements.source(), work, arrangement, context.settings)
+    return mapped(elements.source(), work, arrangement)
 
 
 def is_attempt(elements: Elements, name: str) -> bool:
@@ -345,19 +302,18 @@ def is_attempt(elements: Elements, name: str) -> bool:
     return load_variant(name).is_attempt_for(elements.op)
 
 
-def variants_for(elements: Elements, kind: str, placement: str = "cpu") -> Sequence[tuple[str, float, str | None]]:
+def variants_for(elements: Elements, kind: str) -> Sequence[tuple[str, float, str | None]]:
     """Return the variants of a kind that a run would measure for the op: name, effort, and why not, if not.
 
     Args:
         elements: for their op, size and dtype.
         kind: `callback` or `port`.
-        placement: where it is to run.
     """
     op, current = elements.op, elements.case.variant
     found = []
     for name, variant in load_variants().items():
         wanted = variant.is_port if kind == "port" else variant.is_callback
         if wanted and variant.is_usual_for(op) and name != current:
-            reason = why_not(op, variant, replace(elements.case, variant=name, placement=placement))
+            reason = why_not(op, variant, replace(elements.case, variant=name))
             found.append((name, float(variant.effort), reason))
     return found

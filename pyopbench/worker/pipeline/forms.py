@@ -6,21 +6,11 @@ entry in `FORMS`, by the name that arrangements have too.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
-from itertools import chain
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import numpy as np
-import tensorflow as tf
-
-from pyopbench.model.arrangement import AUTOTUNE, STEP, Arrangement, parallel_text
-from pyopbench.model.case import GPU
-from pyopbench.model.errors import Unsupported
-from pyopbench.ops.load import load_variant
-from pyopbench.worker.pipeline.elements import signature_of
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
 from pyopbench.worker.pipeline.form import (
     Build,
     PipelineContext,
@@ -30,7 +20,6 @@ from pyopbench.worker.pipeline.form import (
     usual_batch,
     variants_for,
     why_no_batch,
-    written_module,
 )
 
 Arrangements: TypeAlias = Iterator[tuple[Arrangement, Build | str]]
@@ -43,12 +32,6 @@ PARALLEL_EFFORT = 0.1
 
 BATCH_PORT_EFFORT = 0.5
 """What the port of a batch takes beyond that of an element."""
-
-KERAS_QUEUE = 10
-"""Batches that Keras keeps ready by default (`max_queue_size`)."""
-
-MOST_BATCHES = 1 << 40
-"""Number of batches of a dataset for Keras, so that it does not end while it is measured."""
 
 
 # The current callback, and other callbacks over the same body.
@@ -122,16 +105,6 @@ def arrange_batch_loop(context: PipelineContext) -> Arrangements:
         yield several, _batch_builder(context, several)
 
 
-def arrange_batch_njit(context: PipelineContext) -> Arrangements:
-    """Yield one callback in which Numba has compiled the body and the loop over the batch."""
-    variant = load_variant("njit")
-    batch = usual_batch(context.settings)
-    if batch and variant.is_usual_for(context.elements.op):
-        code = f"ds.batch({batch}).map(njit_loop_over_batch)"
-        arrangement = Arrangement("batch_njit", "batch", code, batch=batch, extra_effort=float(variant.effort))
-        yield arrangement, _batch_builder(context, arrangement)
-
-
 def _batch_builder(context: PipelineContext, arrangement: Arrangement) -> Build | str:
     """Return what builds a callback over batches; the reason where elements cannot be put into batches."""
     return why_no_batch(context.elements, arrangement.batch) or partial(from_file, arrangement)
@@ -152,116 +125,13 @@ def arrange_processes(context: PipelineContext) -> Arrangements:
     yield several, _batch_builder(context, several)
 
 
-def arrange_grain(context: PipelineContext) -> Arrangements:
-    """Yield the worker processes of Grain's `DataLoader`, outside of tf.data, where `grain` is installed."""
-    workers = context.settings.processes
-    batch = context.elements.delivered if context.elements.delivered > 1 else 0
-    batched = f", grain.Batch({batch})" if batch else ""
-    code = f"grain.DataLoader(data_source=..., operations=[Body(){batched}], worker_count={workers})"
-    # Each worker has a batch ready, one in the making, and one on its way.
-    ahead = 3 * workers * max(batch, 1)
-    arrangement = Arrangement("grain", "outside", code, batch=batch, ahead=ahead)
-    yield arrangement, why_no_grain() or partial(_build_grain, arrangement)
-
-
-def arrange_pydataset(context: PipelineContext) -> Arrangements:
-    """Yield a `keras.utils.PyDataset` whose workers hand batches to a pool of processes, outside of tf.data."""
-    batch, calls = context.elements.delivered, context.settings.processes
-    ahead = (KERAS_QUEUE + 1) * batch
-    code = f"model.fit(batches(read, elements, batch={batch}))"
-    arrangement = Arrangement("pydataset", "outside", code, calls, batch, ahead=ahead)
-    why = None if find_spec("keras") else "Keras is not installed here"
-    yield arrangement, why or why_no_batch(context.elements, batch) or partial(_build_pydataset, arrangement)
-
-
-def _build_pydataset(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
-    """Return the dataset that Keras's `fit` reads from the dataset of the file."""
-    try:
-        from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
-    except ImportError as error:
-        raise Unsupported(f"this version of Keras reads datasets otherwise: {error}") from error
-    elements, module = context.elements, written_module(arrangement, context)
-    many = len(elements.inputs)
-
-    def read(number: int) -> tuple[Any, ...]:
-        return *elements.inputs[number % many], np.int64(number % many)
-
-    made = module.batches(
-        read,
-        MOST_BATCHES * arrangement.batch,
-        arrangement.batch,
-        put=lambda outputs, numbers: (tuple(outputs), numbers),
-        pool=context.pool(arrangement.key),
-    )
-    dataset: tf.data.Dataset = PyDatasetAdapter(made).get_tf_dataset()
-    return dataset.map(lambda outputs, numbers: (*elements.shaped(outputs, arrangement.batch), numbers))
-
-
-def arrange_device(context: PipelineContext) -> Arrangements:
-    """Yield ports for a batch that run in the training step on the GPU, at its start, and not in the pipeline."""
-    why = why_not_in_step(context)
-    if why:
-        yield Arrangement("device", "port", "outputs = port_of_batch(batch)  # in the step, on the device"), why
-        return
-    batch = context.elements.delivered
-    for name, effort, reason in variants_for(context.elements, "port", GPU):
-        code = f"outputs = {name}_of_batch(batch)  # in the step, on the device"
-        effort_of_step, tried = effort + 2 * BATCH_PORT_EFFORT, is_attempt(context.elements, name)
-        arrangement = Arrangement("device", "port", code, 1, batch, name, effort_of_step, is_attempt=tried)
-        yield arrangement, reason or why_no_batch(context.elements, 1) or _source_in_batches
-
-
-def why_not_in_step(context: PipelineContext) -> str | None:
-    """Return why no port can run in the training step; None if ports can."""
-    if context.settings.placement != GPU:
-        return "no training step is run: use --device gpu and --step-ms, on a machine with a GPU"
-    if context.program is not None:
-        return "later stages of your program's dataset need the outputs of this one, so it has to stay there"
-    if context.elements.delivered < 2:
-        return why_no_batch(context.elements, 1) or "with one element per step there is no batch"
-    return None
-
-
-def _source_in_batches(context: PipelineContext) -> tf.data.Dataset:
-    return context.elements.source().batch(context.elements.delivered, drop_remainder=True)
-
-
-def arrange_step(context: PipelineContext) -> Arrangements:
-    """Yield the training step alone, with its input ready, for comparison; nothing if no step is run."""
-    if context.settings.placement == GPU:
-        yield Arrangement(STEP, "keep", "# the step alone"), PipelineContext.ready
-
-
-def why_no_grain() -> str | None:
-    """Return why Grain cannot be used, or None if it can."""
-    return None if find_spec("grain") else "grain is not installed here: pip install 'pyopbench[grain]'"
-
-
-def _build_grain(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dataset:
-    from pyopbench.worker.pipeline.grain_loader import CallBody, load_elements
-
-    elements = context.elements
-    body = CallBody(elements.case.op, elements.target, elements.dtypes)
-    start = time.perf_counter()
-    rows = load_elements(elements.inputs, body, arrangement.batch, context.settings.processes)
-    first = next(rows)
-    context.start_seconds[arrangement.key] = time.perf_counter() - start
-    signature = signature_of(elements, *([arrangement.batch] if arrangement.batch else []))
-    return tf.data.Dataset.from_generator(lambda: chain([first], rows), output_signature=signature)
-
-
 FORMS: dict[str, Callable[[PipelineContext], Arrangements]] = {
     "batch_body": arrange_batch_body,
     "batch_loop": arrange_batch_loop,
-    "batch_njit": arrange_batch_njit,
-    "device": arrange_device,
-    "grain": arrange_grain,
     "map": arrange_map,
     "port": arrange_port,
     "port_batch": arrange_port_batch,
     "processes": arrange_processes,
-    "pydataset": arrange_pydataset,
-    "step": arrange_step,
     "switch": arrange_switch,
 }
 """Every form by name, in the order in which arrangements are listed and measured."""

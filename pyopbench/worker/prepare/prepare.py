@@ -350,7 +350,7 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
 
 def _prepare_pipelines(cases: Sequence[Case], asked: Asked) -> Runners:
     # Process pools and batches, which no other case needs.
-    from pyopbench.worker.pipeline.measure import ElementsOfPipeline, prepare_pipelines
+    from pyopbench.worker.pipeline.measure import prepare_pipelines
 
     by_runner = {case.runner: case for case in cases}
     found: Runners = {}
@@ -358,8 +358,7 @@ def _prepare_pipelines(cases: Sequence[Case], asked: Asked) -> Runners:
         if isinstance(made, Exception):
             found[runner] = made
         else:
-            checked = Checked(made.largest_error if isinstance(made, ElementsOfPipeline) else 0.0)
-            found[runner] = (Prepared(by_runner[runner], (made,), checked, source=made),)
+            found[runner] = (Prepared(by_runner[runner], (made,), Checked(made.largest_error), source=made),)
     return found
 
 

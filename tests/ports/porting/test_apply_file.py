@@ -1,8 +1,7 @@
-"""The example of how files go into pipelines does what it says, and the page shows it as it is."""
+"""The example of how files go into pipelines does what it says."""
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +17,7 @@ from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
 
 FOLDER = ROOT / "examples" / "input_pipeline"
-FILES = {"arranged": "processes", "arranged_batch": "batch_loop batch=32", "for_fit": "pydataset batch=32"}
+FILES = {"arranged": "processes", "arranged_batch": "batch_loop batch=32"}
 IMAGES = np.random.default_rng(0).random((40, 16, 16, 3), np.float32)
 
 
@@ -29,8 +28,7 @@ def example() -> Iterator[Any]:
         call = PORTS.call_of(op, key, "float32", "numpy_function")
         sys.modules[name] = sys.modules[call.__module__]
     yield load_file(FOLDER / "apply_file.py", "apply_file_example")
-    for name in ("arranged", "for_fit"):
-        sys.modules[name].usual_pool().close()
+    sys.modules["arranged"].usual_pool().close()
     for name in (*FILES, "apply_file_example"):
         sys.modules.pop(name)
 
@@ -63,13 +61,6 @@ def test_dicts_and_a_map_that_does_more(example: Any, dataset: tf.data.Dataset) 
     np.testing.assert_allclose(np.stack(images), augmented(IMAGES), atol=1e-6)
 
 
-def test_keras_gets_batches_with_their_labels(example: Any) -> None:
-    made = example.for_keras(IMAGES, np.arange(40))
-    images, labels = zip(*(made[number] for number in range(len(made))), strict=True)
-    np.testing.assert_allclose(np.concatenate(images), augmented(IMAGES), atol=1e-6)
-    assert [[*one] for one in labels] == [[*range(32)], [*range(32, 40)]]
-
-
 def test_a_pool_of_its_own_and_draws_that_repeat(example: Any, dataset: tf.data.Dataset) -> None:
     assert len(example.with_its_own_processes(dataset)) == 40
     images = tf.data.Dataset.from_tensor_slices(IMAGES)
@@ -77,12 +68,3 @@ def test_a_pool_of_its_own_and_draws_that_repeat(example: Any, dataset: tf.data.
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
     assert not np.allclose(first[0] / IMAGES[0], first[1] / IMAGES[1])
-
-
-def test_the_page_shows_functions_of_the_example_as_they_are() -> None:
-    page = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
-    text = (FOLDER / "apply_file.py").read_text(encoding="utf-8")
-    functions = [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)]
-    sources = [ast.get_source_segment(text, one) for one in functions]
-    assert sources
-    assert [one for one in sources if one is None or one not in page] == []

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.arrangement import AUTOTUNE, POOLED_FORMS, Arrangement, read_key
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement, read_key
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
@@ -38,13 +38,10 @@ KEYS = (
     "switch py_function_numpy",
     "switch njit",
     "batch_loop batch=4",
-    "batch_njit batch=4",
     "port traced",
     "port_batch traced batch=4",
-    "device traced batch=4",
     "processes",
     "processes batch=4",
-    "pydataset batch=4",
 )
 
 
@@ -75,7 +72,7 @@ def arranged(op: Op, key: str, dataset: tf.data.Dataset, stack: ExitStack, **how
     arrange = PORTS.call_of(op, key, "float32", "numpy_function")
     found = read_key(key)
     assert found is not None
-    if found.form in POOLED_FORMS:
+    if found.form == "processes":
         how["pool"] = stack.enter_context(sys.modules[arrange.__module__].Pool(2))
     dataset = arrange(dataset.batch(found.batch) if found.batch else dataset, **how)
     return list((dataset.unbatch() if found.batch else dataset).as_numpy_iterator())
@@ -127,21 +124,7 @@ def test_a_file_imports_nothing_of_pyopbench_and_pools_need_no_tensorflow(op: Op
     statements = [one for one in ast.parse(text).body if isinstance(one, ast.Import | ast.ImportFrom)]
     modules = {getattr(one, "module", None) or one.names[0].name for one in statements}
     assert not {one for one in modules if one.startswith("pyopbench")}
-    assert ("tensorflow" in modules) != key.startswith(POOLED_FORMS)
-
-
-def test_batches_for_keras_are_those_of_the_body_and_the_last_one_is_smaller(op: Op, stack: ExitStack) -> None:
-    arrange = PORTS.call_of(op, "pydataset batch=4", "float32", "numpy_function")
-    module = sys.modules[arrange.__module__]
-    pool = stack.enter_context(module.Pool(2))
-    elements = rows(6)
-    made = module.batches(lambda place: elements[place], len(elements), pool=pool, max_queue_size=3)
-    assert (len(made), made.workers, made.max_queue_size) == (2, 2, 3)
-    for batch, chosen in ((made[0], elements[:4]), (made[1], elements[4:])):
-        (y, lengths), labels, weights = batch
-        np.testing.assert_allclose(y, [np.float32(3) * x + bias for x, bias, *_ in chosen], rtol=1e-6)
-        assert [*lengths] == [3] * len(chosen)
-        assert [*zip(labels, weights, strict=True)] == [(label, weight) for *_, label, weight in chosen]
+    assert ("tensorflow" in modules) != key.startswith("processes")
 
 
 def test_the_shape_of_an_input_that_an_output_always_has_is_known(op: Op) -> None:

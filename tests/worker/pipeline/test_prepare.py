@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement, body_key, read_body_key, thread_counts
+from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import Unsupported
-from pyopbench.model.own_target import read_target
-from pyopbench.ops.own.load import load_own
 from pyopbench.worker.measure import WarmGroups
 from pyopbench.worker.pipeline import measure
-from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.measure import WarmUp, describe_pipelines, prepare_pipelines
+from pyopbench.worker.pipeline.measure import describe_pipelines, prepare_pipelines
 
 CURRENT = Arrangement("map", "keep", "ds.map(f)")
 BATCH = Arrangement("batch_body", "batch", "ds.batch(32).map(f)", batch=32)
 PORT = Arrangement("port", "port", "ds.map(native)", AUTOTUNE, 0, "native", 4.0)
-POOL = Arrangement("processes", "processes", "outputs_of", 2)
 TRIED = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 2.0, is_attempt=True)
 ALL = (TRIED, BATCH, PORT, CURRENT)
-ON_CPU: dict[str, Any] = {"placement": "cpu", "step_seconds": 0.0, "step_elements": 32}
-ASKED: dict[str, Any] = {"budget_seconds": 75.0, "minimum_effect": 0.03, **ON_CPU}
+ASKED: dict[str, Any] = {"budget_seconds": 75.0, "minimum_effect": 0.03, "step_seconds": 0.0}
 
 
 def case_of(one: Arrangement) -> Case:
@@ -38,7 +32,8 @@ def case_of(one: Arrangement) -> Case:
 class FakeSource:
     """Stands for a pipeline whose elements take a known time."""
 
-    warm_up: WarmUp
+    seconds_per_element: float
+    largest_error: float = 0.0
 
 
 @pytest.fixture
@@ -53,14 +48,13 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
         def source(key: str, *_: Any) -> FakeSource:
             if key == bad:
                 raise ValueError("no")
-            return FakeSource(WarmUp(True, 64, 0.1, seconds[key]))
+            return FakeSource(seconds[key])
 
         op = SimpleNamespace(own=None)
         context = SimpleNamespace(elements=SimpleNamespace(op=op))
         monkeypatch.setattr(measure, "_context_of", lambda asked: context)
         monkeypatch.setattr(measure, "arrange_all", lambda context: [(one, lambda context: None) for one in ALL])
         monkeypatch.setattr(measure, "_source_of", source)
-        monkeypatch.setattr(measure, "ElementsOfPipeline", FakeSource)
         request = {"plan_request": {**ASKED, **(asked or {})}, "known": known or {}}
         found = prepare_pipelines(list(map(case_of, ALL)), request, lambda case: begun.append(case.arrangement))
         return {case_of(one).arrangement: found.get(case_of(one).runner) for one in ALL}, begun
@@ -99,7 +93,7 @@ def test_a_port_that_nobody_wrote_is_tried_only_where_it_could_be_chosen(
 
 def test_another_worker_prepares_what_the_first_has_without_asking_again(prepared: Any) -> None:
     seconds = {CURRENT.key: 1e-2, BATCH.key: 2e-4, PORT.key: 1e-6, TRIED.key: 1e-6}
-    found, _ = prepared(seconds, known={key: (64, each) for key, each in seconds.items()})
+    found, _ = prepared(seconds, known=seconds)
     assert all(isinstance(one, FakeSource) for one in found.values())
 
 
@@ -119,17 +113,6 @@ def test_an_arrangement_that_raises_costs_itself_and_the_current_callback_all(pr
     assert {*begun} == {CURRENT.key}
 
 
-def test_threads_are_tried_by_powers_of_two_up_to_the_cores() -> None:
-    assert thread_counts(2) == (2,)
-    assert thread_counts(6) == (2, 4, 6)
-    assert thread_counts(8) == (2, 4, 8)
-
-
-def test_calls_of_the_body_have_keys_that_no_arrangement_has() -> None:
-    assert read_body_key(body_key("processes", 4)) == ("processes", 4)
-    assert all(read_body_key(one.key) is None for one in ALL)
-
-
 def test_what_is_planned_is_prepared_checked_and_timed() -> None:
     """Of a built-in op, by the requests of a parent; without the pool of processes, which takes seconds to start."""
     asked = {
@@ -139,25 +122,22 @@ def test_what_is_planned_is_prepared_checked_and_timed() -> None:
         "dtype": "float32",
         "parallel": [1, 2],
         "batch": [8],
-        "deterministic": True,
         "processes": 2,
-        "private_threads": 0,
     }
-    request = {**asked, **ON_CPU, "elements": None, "forms": None, "variants": None}
+    request = {**asked, "elements": None, "forms": None, "variants": None}
     answer = describe_pipelines(request, lambda event: None)
     chosen = describe_pipelines(request | {"forms": ["map", "port"], "variants": ["native"]}, lambda event: None)
     assert [one["form"] for one in chosen["plan"]["arrangements"]] == ["map", "map", "port"]
     keys = {Case.from_id(key).arrangement: key for key in answer["cases"]}
-    assert {"map", "map parallel=2", "batch_loop batch=8", "port native", "body threads=1", "body threads=2"} <= {*keys}
+    assert {"map", "map parallel=2", "batch_loop batch=8", "port native"} <= {*keys}
     assert {Case.from_id(one["case"]).arrangement for one in answer["skips"]}.isdisjoint(keys)
-    wanted = [keys[key] for key in ("map", "batch_loop batch=8", "port native", "body threads=2")]
+    wanted = [keys[key] for key in ("map", "batch_loop batch=8", "port native")]
     plan = {**asked, **ASKED, "elements": answer["plan"]["elements"]}
     groups, usual = WarmGroups(), {"launch": 0, "seed": 0, "finite_differences": True}
     pipeline = {"plan_request": plan, "known": {}}
     made = groups.prepare({"cases": wanted, "pipeline": pipeline, **usual}, lambda event: None)
     assert made["failures"] == []
-    assert {*made["warm_ups"]} == {*wanted[:3]}
-    assert all(one["seconds_per_element"] > 0 for one in made["warm_ups"].values())
+    assert made["pool_seconds"] == {}
     request = {"block_seconds": 0.01, "group_seconds": 0.01, "rounds": 2, "first_round": 0, "pass": 0}
     sampled = groups.sample({"cases": wanted, **usual, **request}, lambda event: None)
     assert {*sampled["samples"]} == {*wanted}
@@ -174,9 +154,7 @@ def test_an_arrangement_that_gives_other_values_is_refused(monkeypatch: pytest.M
         "dtype": "float32",
         "parallel": [1],
         "batch": [8],
-        "deterministic": True,
         "processes": 2,
-        "private_threads": 0,
         "elements": 16,
     }
     wrong = Arrangement("wrong", "batch", "")
@@ -197,63 +175,3 @@ def test_an_arrangement_that_gives_other_values_is_refused(monkeypatch: pytest.M
         lambda event: None,
     )
     assert [(one["case"], one["status"]) for one in made["failures"]] == [(cases[1].id, "wrong")]
-
-
-@pytest.mark.parametrize(
-    ("is_steady", "spread", "is_tried"), [(True, 1.1, False), (True, 2.5, True), (False, 1.1, True)]
-)
-def test_no_port_is_left_out_because_of_what_is_known_badly(
-    prepared: Any, monkeypatch: pytest.MonkeyPatch, is_steady: bool, spread: float, is_tried: bool
-) -> None:
-    warm_up = WarmUp
-    monkeypatch.setitem(globals(), "WarmUp", lambda steady, *rest: warm_up(is_steady, *rest, spread=spread))
-    found, _ = prepared({**ALIKE, CURRENT.key: 1e-2})
-    assert (not isinstance(found[TRIED.key], Unsupported)) == is_tried
-
-
-RANDOM = """
-import numpy as np
-from pyopbench import OwnOp
-def noisy(x):
-    return x + np.random.random(len(x))
-OP = OwnOp(numpy=noisy, inputs=lambda size, rng: (rng.random(size),), sizes=(4,), seed_with="np.random.seed({seed})")
-"""
-
-
-def test_the_file_of_a_pool_is_written_while_no_other_pipeline_draws_random_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "noisy.py"
-    path.write_text(RANDOM, encoding="utf-8")
-    op = load_own(read_target(str(path), [], []))
-    written: list[tuple[str, int]] = []
-    running: list[str] = []
-    cases = [replace(case_of(one), op=op.name, size=4, dtype="float64") for one in (CURRENT, POOL)]
-    elements = SimpleNamespace(op=op)
-    context = SimpleNamespace(elements=elements)
-
-    def source(key: str, *_: Any) -> FakeSource:
-        running.append(key)
-        return FakeSource(WarmUp(True, 64, 0.1, 1e-3))
-
-    monkeypatch.setattr(measure, "_context_of", lambda asked: context)
-    monkeypatch.setattr(
-        measure, "arrange_all", lambda context: [(one, lambda context: None) for one in (CURRENT, POOL)]
-    )
-    monkeypatch.setattr(measure, "written_module", lambda one, context: written.append((one.key, len(running))))
-    monkeypatch.setattr(measure, "_source_of", source)
-    monkeypatch.setattr(measure, "ElementsOfPipeline", FakeSource)
-    prepare_pipelines(cases, {"plan_request": ASKED, "known": {}}, lambda case: None)
-    assert sorted(written) == [(CURRENT.key, 0), (POOL.key, 0)]
-    assert sorted(running) == [CURRENT.key, POOL.key]
-
-
-def test_the_worker_delivers_as_many_elements_as_were_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process times the body itself, and would choose another number."""
-    elements = make_elements("cube", "numpy_function", 10, "float32", 8)
-    context = SimpleNamespace(elements=elements)
-    planned = Arrangement("pydataset", "outside", "fit", 2, 4 if elements.delivered != 4 else 8)
-    monkeypatch.setattr(measure, "_context_of", lambda asked: context)
-    monkeypatch.setattr(measure, "arrange_all", lambda context: [])
-    prepare_pipelines([case_of(planned)], {"plan_request": ASKED, "known": {}}, lambda case: None)
-    assert context.elements.delivered == planned.batch

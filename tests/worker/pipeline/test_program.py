@@ -94,7 +94,7 @@ def make_dataset():
     return source().map(parse).shuffle(12).map(called).batch(4)
 """
 PROGRAMS = {"plain": PLAIN, "wrapped": WRAPPED, "more": MORE, "kept": KEPT, "random": RANDOM}
-SETTINGS = PipelineSettings((1, 2), (2,), deterministic=True, processes=2)
+SETTINGS = PipelineSettings((1, 2), (2,), processes=2)
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +138,7 @@ def test_the_body_of_an_op_file_that_has_a_copy_of_it_is_found_in_the_program(tm
     program_text = text + PLAIN.replace("scaled, [x]", "body, [x]")
     for file in ("train_own.py", f"{tmp_path.name}/train_own.py", str(tmp_path / "train_own.py")):
         context = context_of(tmp_path, "own", program_text, copied_body(file, line, lines))
-        assert running(context, "map parallel=2").check() == (0.0, True)
+        assert running(context, "map parallel=2").check() == 0.0
         OWN_OPS.clear()
 
 
@@ -168,7 +168,7 @@ def test_every_arrangement_of_elements_gives_what_the_program_gave(tmp_path: Pat
         assert Path(context.program.place[0]).name == f"train_{name}.py"
         for key in ELEMENT_KEYS:
             pipeline = running(context, key)
-            assert pipeline.check() == (0.0, True), key
+            assert pipeline.check() == 0.0, key
             elements, seconds = pipeline.block(0.0)
             assert elements % 4 == 0
             assert seconds > 0
@@ -180,7 +180,7 @@ def test_a_port_with_a_loop_of_the_graph_is_converted_as_in_a_map(tmp_path: Path
     looped = BODY.replace("    return 3 * x", "    for n in range(len(x) * 40):\n        x = x + n\n    return x")
     context = context_of(tmp_path, "looped", PLAIN, looped)
     pipeline = running(context, "port traced_loop")
-    assert pipeline.check() == (0.0, True)
+    assert pipeline.check() == 0.0
 
 
 @pytest.mark.parametrize("name", ["plain", "kept"])
@@ -196,7 +196,7 @@ def test_what_stands_in_the_place_of_the_callback_is_what_is_drawn(tmp_path: Pat
 def test_a_stage_that_does_nothing_else_is_moved_behind_batch(tmp_path: Path, name: str) -> None:
     context = context_of(tmp_path, name)
     for key in BATCH_KEYS:
-        assert running(context, key).check() == (0.0, True), key
+        assert running(context, key).check() == 0.0, key
 
 
 def test_the_batch_behind_the_stage_is_the_one_that_the_file_gets(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_the_batch_behind_the_stage_is_the_one_that_the_file_gets(tmp_path: Path
 
     dataset, _ = context.program.build(program.InBatches(arrange, 2))
     assert [None, 3, 2] in seen
-    assert context.program.check([flat_arrays(one) for one in dataset.take(3)], is_ordered=True) == 0
+    assert context.program.check([flat_arrays(one) for one in dataset.take(3)]) == 0
 
 
 def test_a_map_that_does_more_is_not_moved_behind_batch(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_values_of_another_element_are_an_error(tmp_path: Path) -> None:
     assert context.program is not None
     dataset, _ = context.program.build(InMap(lambda inputs: [3 * inputs[0] + 1], 1))
     with pytest.raises(WrongResult):
-        context.program.check([flat_arrays(one) for one in dataset.take(3)], is_ordered=True)
+        context.program.check([flat_arrays(one) for one in dataset.take(3)])
 
 
 def test_values_of_a_random_pipeline_are_not_compared_and_dtypes_are(tmp_path: Path) -> None:
@@ -235,11 +235,11 @@ def test_values_of_a_random_pipeline_are_not_compared_and_dtypes_are(tmp_path: P
     running(context, "processes").check()
     dataset, _ = context.program.build(InMap(lambda inputs: [tf.cast(inputs[0] > 0, tf.float32)], 1))
     drawn = [flat_arrays(one) for one in dataset.take(3)]
-    context.program.check(drawn, is_ordered=True)
+    context.program.check(drawn)
     with pytest.raises(WrongResult):
-        context.program.check([one[:1] for one in drawn], is_ordered=True)
+        context.program.check([one[:1] for one in drawn])
     with pytest.raises(WrongResult):
-        context.program.check([[one[0].astype(np.float64), one[1]] for one in drawn], is_ordered=True)
+        context.program.check([[one[0].astype(np.float64), one[1]] for one in drawn])
     context.close()
 
 
