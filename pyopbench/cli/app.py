@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import pyopbench
 from pyopbench.cli.errors import run_command
@@ -77,13 +78,15 @@ class Command:
         return " ".join(filter(None, (self.epilog, codes and f"{title}{codes}."))) or None
 
 
-FLEET_CODES = {
-    0: "all shards are here",
-    1: "a variant is wrong",
-    2: "bad input",
-    3: "a shard is missing or nothing was measured",
-    130: "interrupted",
-}
+class Group(TyperGroup):
+    """A group of commands in which `run` is meant where no command is named: `fleet --scheduler ADDRESS`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the command, if the words begin with an option."""
+        is_meant = "run" in self.commands and args and args[0].startswith("-") and args[0] not in ctx.help_option_names
+        return super().parse_args(ctx, ["run", *args] if is_meant else args)
+
+
 GROUPS = {"fleet": (MEASURE, "Measure on many machines, over Dask."), "new": (TRUST, "Write a file to start from.")}
 COMMANDS = (
     Command(
@@ -103,18 +106,6 @@ COMMANDS = (
         options.RESUME,
         "What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and "
         "so on) again, and name your own op files as before.",
-    ),
-    Command(
-        "merge",
-        "stored:merge",
-        MEASURE,
-        "Merge the shards of a plan into one run, with the environment of each machine.",
-        options.MERGE,
-        exit_codes={
-            0: "done",
-            2: "shards are missing, doubled, torn (cut off), changed or contradictory",
-            3: "there are none",
-        },
     ),
     Command(
         "list",
@@ -160,26 +151,21 @@ COMMANDS = (
         "fleet run",
         "fleet:run_fleet",
         MEASURE,
-        "Measure on the hosts of a Dask scheduler; ops and other options are as for pyopbench run.",
+        "Measure the shards of a plan on the workers of a Dask scheduler, and merge them.",
         options.FLEET_RUN,
-        exit_codes=FLEET_CODES,
+        "Ops and all other options are those of `pyopbench run`. Op files and arrays that they name are sent along. "
+        "Dask's own configuration says how connections are secured.",
+        {0: "done", 1: "a variant is wrong or slower", 2: "bad input, or a shard failed", 3: "nothing was measured"},
         settings=WORDS_OF_RUN,
         needs_context=True,
     ),
     Command(
-        "fleet resume",
-        "fleet:resume_fleet",
+        "fleet merge",
+        "fleet:merge",
         MEASURE,
-        "Continue an interrupted fleet run.",
-        options.FLEET_RESUME,
-        exit_codes=FLEET_CODES,
-    ),
-    Command(
-        "fleet doctor",
-        "fleet:examine_fleet",
-        MEASURE,
-        "Describe the hosts, list missing software, and show which hosts are alike.",
-        options.FLEET_DOCTOR,
+        "Merge the shards of a plan into one run, with the environment of each machine.",
+        options.FLEET_MERGE,
+        exit_codes={0: "done", 2: "shards are missing, there twice or unfinished, or do not fit together"},
     ),
     Command(
         "report",
@@ -296,7 +282,7 @@ COMMANDS = (
         "Show what this machine has and lacks for each command, and what to do about it.",
         options.DOCTOR,
         "Starts TensorFlow and compiles a small C++ kernel, which is kept in the cache; the first time, this takes "
-        "half a minute. Exit code 0, even if something is missing. `pyopbench fleet doctor` checks other machines.",
+        "half a minute. Exit code 0, even if something is missing.",
     ),
     Command("version", "app:version", TRUST, "Print the version of pyopbench."),
 )
@@ -329,16 +315,17 @@ def make_app(words: Sequence[str] | None = None) -> typer.Typer:
         group, _, name = command.name.rpartition(" ")
         if group and group not in groups:
             panel, text = GROUPS[group]
-            groups[group] = typer.Typer(help=text, no_args_is_help=True)
+            groups[group] = typer.Typer(help=text, no_args_is_help=True, cls=Group)
             groups[group].callback()(_taking((), lambda **_: None))
             whole.add_typer(groups[group], name=group, rich_help_panel=panel)
+        is_meant = words is None or name in words or group in words
         (groups[group] if group else whole).command(
             name,
             help=command.help,
             epilog=command.whole_epilog,
             rich_help_panel=None if group else command.panel,
             context_settings=command.settings,
-        )(_taking((*command.options, options.DEBUG) if words is None or name in words else (), _caller(command)))
+        )(_taking((*command.options, options.DEBUG) if is_meant else (), _caller(command)))
     return whole
 
 

@@ -7,21 +7,24 @@ checks what depends on TensorFlow. If the worker does not start, that is reporte
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyopbench.engine import environments, git
-from pyopbench.engine.fleet.facts import LEAST_FREE_BYTES, Facts, facts_of, version_of
+import pyopbench
+from pyopbench.engine import environments, git, host_lock
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
-from pyopbench.model import cache_folder, formatting
+from pyopbench.model import cache_folder, cores, formatting
 from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, PyopbenchError, WorkerLost
-from pyopbench.model.host import host_name
 from pyopbench.model.portable import which_ruff
+from pyopbench.model.side import Environment
 
 State: TypeAlias = Literal["here", "missing", "unknown"]
 
@@ -41,6 +44,48 @@ STEADY_GOVERNORS = {"performance", "userspace"}
 """Governors that do not change the frequency. Source: the kernel's documentation, admin-guide/pm/cpufreq."""
 
 NO_TENSORFLOW = "TensorFlow does not start"
+
+VERSION_SECONDS = 5.0
+"""Longest wait for a program to say its version."""
+GPUS = Path("/proc/driver/nvidia/gpus")
+"""Where NVIDIA's driver lists its GPUs. Source: the driver's README, chapter "procfs"."""
+LEAST_FREE_BYTES = 2 * 2**30
+"""Of the disk of the cache: an environment of TensorFlow takes about 3 GB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """This machine, as far as it is known without starting TensorFlow; None is what the system does not say.
+
+    Attributes:
+        cpu: the processor.
+        cores: that a process may use.
+        memory_bytes: of the machine.
+        governor: of the frequency of the processor.
+        os: operating system.
+        python: version.
+        pyopbench: version.
+        tensorflow: version that is installed next to pyopbench.
+        environments: versions of TensorFlow that there are environments of.
+        gpus: names of GPUs.
+        free_bytes: of the disk of the cache.
+        is_measuring: whether a run holds the lock of the machine.
+        lock: why the lock cannot be used; empty if it can.
+    """
+
+    cpu: str | None
+    cores: int
+    memory_bytes: int | None
+    governor: str | None
+    os: str
+    python: str
+    pyopbench: str
+    tensorflow: str | None
+    environments: tuple[str, ...]
+    gpus: tuple[str, ...]
+    free_bytes: int | None
+    is_measuring: bool | None
+    lock: str
 
 
 @dataclass(frozen=True)
@@ -66,7 +111,7 @@ class Check:
 class Examination:
     """A description of a machine, and the result of each check."""
 
-    machine: Facts
+    machine: Machine
     checks: tuple[Check, ...]
 
     @property
@@ -84,23 +129,85 @@ def examine() -> Examination:
     Raises:
         BadInput: `PYOPBENCH_HOST` holds no name.
     """
-    facts = facts_of(host_name(), cache_folder.folder_of(""), ())
+    machine = describe_machine()
     reports = _reports()
-    is_quiet = facts.is_measuring is False
+    is_quiet = machine.is_measuring is False
     of_worker = _ask_worker(is_quiet=is_quiet and reports.state == "here")
     checks = (
-        *_variants(of_worker, facts),
+        *_variants(of_worker, machine),
         reports,
         _git(),
-        _uv(facts),
+        _uv(machine),
         _package("distributed", "Dask", "fleet", "pip install 'pyopbench[fleet,report]'"),
         _ruff(),
-        _disk(facts),
-        _lock(facts),
-        _governor(facts),
-        _noise(of_worker, facts),
+        _disk(machine),
+        _lock(machine),
+        _governor(machine),
+        _noise(of_worker, machine),
     )
-    return Examination(facts, checks)
+    return Examination(machine, checks)
+
+
+def describe_machine() -> Machine:
+    """Return what this machine is."""
+    is_measuring, lock = _is_measuring()
+    versions = environments.available()
+    missing = {one.tf for one in environments.missing(map(Environment, versions))}
+    return Machine(
+        **cores.machine(),
+        pyopbench=pyopbench.__version__,
+        tensorflow=_installed_tensorflow(),
+        environments=tuple(version for version in versions if version not in missing),
+        gpus=tuple(_gpus_of_driver()),
+        free_bytes=_free_bytes(cache_folder.folder_of("")),
+        is_measuring=is_measuring,
+        lock=lock,
+    )
+
+
+def _is_measuring() -> tuple[bool | None, str]:
+    try:
+        return not host_lock.is_free(), ""
+    except BadInput as error:
+        return None, error.in_a_line
+
+
+def _installed_tensorflow() -> str | None:
+    found = (next(iter(metadata.distributions(name=name)), None) for name in environments.DISTRIBUTIONS)
+    return next((one.version for one in found if one is not None), None)
+
+
+@cache
+def version_of(program: str) -> str | None:
+    """Return the first line in which a program says its version that has a number; None if it is not there."""
+    found = shutil.which(program)
+    if found is None:
+        return None
+    try:
+        done = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = [line.strip()[:100] for line in done.stdout.splitlines() if any(one.isdigit() for one in line)]
+    return lines[0] if lines and not done.returncode else None
+
+
+def _gpus_of_driver() -> list[str]:
+    lines = (
+        line
+        for path in sorted(GPUS.glob("*/information"))
+        for line in (cores.read_system_file(str(path)) or "").splitlines()
+    )
+    return [line.removeprefix("Model:").strip() for line in lines if line.startswith("Model:")]
+
+
+def _free_bytes(folder: Path) -> int | None:
+    try:
+        nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        return shutil.disk_usage(nearest).free
+    except OSError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -135,11 +242,11 @@ def _check(name: str, needed_by: str, found: str | None, lack: str | None) -> Ch
     return Check(name, needed_by, "missing" if lack else "here", found or "", lack or "")
 
 
-def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
+def _variants(of_worker: _OfWorker, machine: Machine) -> list[Check]:
     """Return the checks of TensorFlow, and of what TensorFlow or its variants need."""
     version = of_worker.environment.get("tensorflow")
     why = of_worker.why_not
-    if why and facts.tensorflow is None:
+    if why and machine.tensorflow is None:
         why = "TensorFlow is not installed: pip install 'pyopbench[cpu]'"
     elif why:
         why = f"{why}; see what this prints: python -c 'import tensorflow'"
@@ -149,7 +256,7 @@ def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
     table = (
         ("C++ kernels", "custom_op, build, placement", found("kernels"), reason("kernels")),
         ("CUDA kernels", "custom_op on a GPU", found("cuda"), reason("cuda")),
-        ("GPU", "--device gpu", *_gpu(of_worker, facts)),
+        ("GPU", "--device gpu", *_gpu(of_worker, machine)),
         ("Numba", "numba, njit", found("numba"), reason("numba")),
         ("keras.ops", "keras_ops", found("keras"), reason("keras")),
     )
@@ -159,10 +266,10 @@ def _variants(of_worker: _OfWorker, facts: Facts) -> list[Check]:
     return [first, *(_check(*row) for row in table)]
 
 
-def _gpu(of_worker: _OfWorker, facts: Facts) -> tuple[str, str]:
+def _gpu(of_worker: _OfWorker, machine: Machine) -> tuple[str, str]:
     """Return which GPUs there are, and why TensorFlow sees none."""
     state = of_worker.environment.get("gpu") or {}
-    names = [str(one["name"]) for one in state.get("gpus", ())] or list(facts.gpus)
+    names = [str(one["name"]) for one in state.get("gpus", ())] or list(machine.gpus)
     if not of_worker.device.get("reason"):
         return formatting.listing(names), ""
     if names:
@@ -201,12 +308,12 @@ def _git() -> Check:
     return _check("git", "--rev, history --confirm", said, lack)
 
 
-def _uv(facts: Facts) -> Check:
+def _uv(machine: Machine) -> Check:
     try:
         program = environments.find_uv()
     except BadInput as error:
         return _check("uv", "--tf, --with, --python", "", _sentence(error))
-    ready = f"; installed: TensorFlow {formatting.listing(facts.environments)}" if facts.environments else ""
+    ready = f"; installed: TensorFlow {formatting.listing(machine.environments)}" if machine.environments else ""
     return _check("uv", "--tf, --with, --python", f"{version_of(program) or program}{ready}", "")
 
 
@@ -223,9 +330,9 @@ def _ruff() -> Check:
     return _check("Ruff", "port: format", version_of(found) if found else "", lack)
 
 
-def _disk(facts: Facts) -> Check:
+def _disk(machine: Machine) -> Check:
     folder = cache_folder.folder_of("")
-    free = facts.free_bytes
+    free = machine.free_bytes
     lack = ""
     if free is not None and free < LEAST_FREE_BYTES:
         least = formatting.byte_count(LEAST_FREE_BYTES)
@@ -234,23 +341,23 @@ def _disk(facts: Facts) -> Check:
     return _check("cache", "custom_op, --tf", shown, lack)
 
 
-def _lock(facts: Facts) -> Check:
-    if facts.is_measuring:
+def _lock(machine: Machine) -> Check:
+    if machine.is_measuring:
         return _check(
             "lock", "one run at a time", "held", "another run is measuring now; a run that you start waits for it"
         )
-    return _check("lock", "one run at a time", "" if facts.lock else "free", facts.lock)
+    return _check("lock", "one run at a time", "" if machine.lock else "free", machine.lock)
 
 
-def _governor(facts: Facts) -> Check:
-    name = facts.governor
+def _governor(machine: Machine) -> Check:
+    name = machine.governor
     if name is None:
         return _check("frequency", "steady times", "not reported by this system", "")
     lack = f"the governor {name} changes the frequency: sudo cpupower frequency-set --governor performance"
     return _check("frequency", "steady times", name, "" if name in STEADY_GOVERNORS else lack)
 
 
-def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
+def _noise(of_worker: _OfWorker, machine: Machine) -> Check:
     """Return how quiet the machine is now, by the limits at which a report marks a launch as noisy."""
     name, needed_by = "quiet now", "narrow intervals"
     blocks, noise = of_worker.answer.get("blocks"), of_worker.answer.get("noise")
@@ -260,11 +367,11 @@ def _noise(of_worker: _OfWorker, facts: Facts) -> Check:
     from pyopbench.judge.noise import LARGE_FAR, limits_of  # it needs what `_reports` has found
 
     load, stolen = noise["load"], noise["steal_seconds"]
-    steal = None if stolen is None else stolen / (noise["wall_seconds"] * facts.cores)
+    steal = None if stolen is None else stolen / (noise["wall_seconds"] * machine.cores)
     spread, far = spread_of(blocks)
     other = "stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
     found = (
-        *limits_of(load, steal, facts.cores),
+        *limits_of(load, steal, machine.cores),
         (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
         (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
     )

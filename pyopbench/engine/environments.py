@@ -53,7 +53,7 @@ UMASK = 0o022
 """What uv makes is not for a group to write to, whatever the umask of the user."""
 MOST_NAMED = 3
 """Packages that the name of an environment's folder tells of."""
-DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly", "tf-nightly-cpu")
+DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
 """What TensorFlow is called in the package index."""
 DESCRIBE_SECONDS = 60
 DESCRIBE = (

@@ -1,8 +1,7 @@
 """The lock of a machine: who measures holds it, so that no two measurements disturb each other, whoever starts them.
 
 It is a file in a folder that all users share, locked by flock(2). The lock ends with the last process that has the file
-open, however that process ends, and whoever starts a measuring process hands the open file down to it. Nothing is ever
-written to the file: that a user can read it is enough to lock it.
+open, however that process ends. Nothing is ever written to the file: that a user can read it is enough to lock it.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from pyopbench.model.host import host_name
 FOLDER_VARIABLE = "PYOPBENCH_LOCK_FOLDER"
 """Names a folder in place of `FOLDER`: one that containers of a machine share, for example."""
 FOLDER = Path("/tmp")
-HELD_VARIABLE = "PYOPBENCH_MEASURE_LOCK"
-"""Holds, in a process that was started by one that has the lock, the descriptor of the locked file."""
 LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MODE = 0o644
 ATTEMPT_SECONDS = 0.25
@@ -34,59 +31,44 @@ _held = threading.local()
 """What this thread holds, by path: a thread that measures within a measurement of its own does not wait for itself."""
 
 
-class Unwanted(Exception):
-    """Whoever waited for the lock wants it no longer."""
-
-
 def path_of(host: str) -> Path:
     """Return the file that a machine is locked by."""
     return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER) / f"pyopbench-measuring-{host}.lock"
 
 
 @contextmanager
-def held(
-    waiting: Callable[[int | None], None] = lambda holder: None,
-    host: str | None = None,
-    is_wanted: Callable[[], bool] = lambda: True,
-) -> Iterator[int]:
-    """Hold the lock of this machine, waited for as long as another process has it, and give its descriptor.
+def held(waiting: Callable[[int | None], None] = lambda holder: None) -> Iterator[None]:
+    """Hold the lock of this machine, waited for as long as another process has it.
 
     Args:
         waiting: is told once that the lock is waited for, with the id of the process that holds it, if that is known.
-        host: name of the machine; that of `model.host` if None.
-        is_wanted: is asked while waiting.
 
     Raises:
         BadInput: the file cannot be opened, or is no regular file.
-        Unwanted: it is wanted no longer.
     """
-    path = path_of(host or host_name())
-    mine: dict[Path, int] = _held.__dict__.setdefault("locks", {})
-    there = mine.get(path)
-    if there is not None:
-        yield there
+    path = path_of(host_name())
+    mine: set[Path] = _held.__dict__.setdefault("locks", set())
+    if path in mine:
+        yield
         return
-    inherited = _inherited(path)
-    descriptor = _open(path) if inherited is None else inherited
+    descriptor = _open(path)
     try:
-        if inherited is None:
-            _wait(descriptor, path, waiting, is_wanted)
-        mine[path] = descriptor
-        yield descriptor
+        _wait(descriptor, path, waiting)
+        mine.add(path)
+        yield
     finally:
-        mine.pop(path, None)
-        if inherited is None:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is just being started may have it open for a moment
-            os.close(descriptor)
+        mine.discard(path)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is just being started may have it open for a moment
+        os.close(descriptor)
 
 
-def is_free(host: str | None = None) -> bool:
+def is_free() -> bool:
     """Whether nobody measures on this machine at this moment.
 
     Raises:
         BadInput: as `held`.
     """
-    descriptor = _open(path_of(host or host_name()))
+    descriptor = _open(path_of(host_name()))
     try:
         return _take(descriptor)
     finally:
@@ -105,28 +87,6 @@ def holder(path: Path) -> int | None:
     return None
 
 
-def handed_down(descriptor: int) -> dict[str, str]:
-    """Return what tells a process that is started with a descriptor (`pass_fds`) that it has the lock."""
-    return {HELD_VARIABLE: str(descriptor)}
-
-
-def _inherited(path: Path) -> int | None:
-    """Return the descriptor of the lock if this process was started by one that has it."""
-    told = os.environ.get(HELD_VARIABLE, "")
-    if not (told.isascii() and told.isdigit()):
-        return None
-    descriptor = int(told)
-    try:
-        here, there = os.fstat(descriptor), path.lstat()
-        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
-            return None
-        os.set_inheritable(descriptor, False)  # what this process starts in turn does not measure in its place
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the same open file: held already
-    except OSError:  # it is closed, or the file of somebody who does not hold the lock
-        return None
-    return descriptor
-
-
 def _open(path: Path) -> int:
     """Open the file of the lock; made without a look at what is there, since in /tmp another user may own it."""
     try:
@@ -142,14 +102,12 @@ def _open(path: Path) -> int:
     return descriptor
 
 
-def _wait(descriptor: int, path: Path, waiting: Callable[[int | None], None], is_wanted: Callable[[], bool]) -> None:
+def _wait(descriptor: int, path: Path, waiting: Callable[[int | None], None]) -> None:
     is_told = False
     while not _take(descriptor):
         if not is_told:
             waiting(holder(path))
             is_told = True
-        if not is_wanted():
-            raise Unwanted
         time.sleep(ATTEMPT_SECONDS)
 
 

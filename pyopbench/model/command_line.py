@@ -639,20 +639,6 @@ REPORT = (
     AS_JSON,
     QUIET,
 )
-MERGE = (
-    Option(
-        "shards",
-        "Folders of pyopbench run --shard I/N, all of one plan.",
-        "SHARD",
-        is_argument=True,
-        is_repeated=True,
-        is_required=True,
-        read=_paths,
-    ),
-    out_option("DIR", "New folder for the whole run.", is_required=True),
-    Option("allow_missing", "Merge what is there, and list what is missing or unfinished.", type=bool, default=False),
-    QUIET,
-)
 LIST = (
     OPS,
     INPUTS,
@@ -946,41 +932,25 @@ NEW_OP = (
 
 # A fleet.
 
-SCHEDULER = Option("scheduler", "The Dask scheduler, e.g. tls://host:8786.", "ADDRESS", is_required=True)
-ACCESS = (
-    Option("allow_address", "Allow this host without TLS. Repeat for several.", "HOST", is_repeated=True),
-    Option("tls_ca_file", "CA certificates to check scheduler and hosts with.", "FILE", read=Path),
-    Option("tls_cert", "Certificate of this client.", "FILE", read=Path),
-    Option("tls_key", "Its key, if in a separate file.", "FILE", read=Path),
-)
-WITHOUT_HOST = Option("without_host", "Do not use this host. Repeat for several.", "HOST", is_repeated=True)
-PATIENCE = Option(
-    "patience_seconds",
-    "How long to wait for the scheduler or a host.",
-    "TIME",
-    default="60s",
-    flags=("--patience",),
-    read=parse_duration,
-)
 FLEET_RUN = (
-    SCHEDULER,
-    Option("shards", "Number of shards of the plan. Default: one per host.", "N", type=int, least=1),
-    Option("send", "Send this op file or input to the hosts. Repeat for several.", "FILE", is_repeated=True),
-    *ACCESS,
-    WITHOUT_HOST,
-    PATIENCE,
-    out_option("DIR", "New folder for the fleet."),
+    Option("scheduler", "The Dask scheduler, e.g. tls://host:8786.", "ADDRESS", is_required=True),
+    Option("shards", "Number of shards of the plan. Default: one per worker.", "N", type=int, least=1),
+    out_option("DIR", "New folder for the shards and the merged run."),
     QUIET,
 )
-FLEET_RESUME = (
-    replace(FOLDER, help="The folder of a fleet that was interrupted."),
-    SCHEDULER,
-    *ACCESS,
-    replace(WITHOUT_HOST, help="Measure again what this host measured, on other hosts."),
-    PATIENCE,
+FLEET_MERGE = (
+    Option(
+        "shards",
+        "Folders of pyopbench run --shard I/N, all of one plan.",
+        "SHARD",
+        is_argument=True,
+        is_repeated=True,
+        is_required=True,
+        read=_paths,
+    ),
+    out_option("DIR", "New folder for the whole run.", is_required=True),
     QUIET,
 )
-FLEET_DOCTOR = (SCHEDULER, *ACCESS, replace(PATIENCE, default="10s"), AS_JSON, QUIET)
 
 
 def describe_arguments(options: Sequence[Option]) -> Callable[[Function], Function]:

@@ -1,10 +1,10 @@
-"""Puts the folders of shards together as one run, line by line, so that no more than a line is held at a time."""
+"""Puts the folders of shards together as one run: launches are numbered anew, and each knows its machine."""
 
 from __future__ import annotations
 
-import fcntl
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -14,199 +14,183 @@ from msgspec import structs
 
 from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
-from pyopbench.model.write_file import opened_folder, write_atomically, written_atomically
-from pyopbench.store import integrity, open_file, probes, run_folder, run_sides, shard_folders
-from pyopbench.store.integrity import LineChecker
-from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, WorkersLine, decode_line
-from pyopbench.store.run_json import Merged, MergedShard, RunContent, join_catalogues
-from pyopbench.store.shard_folders import HOLES, LAUNCH, Problem, ShardFolder, ShardRun, shard_of
+from pyopbench.model.paths import real_path
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store import integrity, probes, run_folder, run_sides
+from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, ResumedLine, WorkersLine
+from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run_json import Merged, MergedShard, RunContent, Shard, join_catalogues
+from pyopbench.store.run_sides import OpenRun
 
 MOST_SHOWN = 5
-"""Problems that an error names."""
-NO_FAILURES = b'"failures":[]'
-"""What a line holds that names no launch but in its beginning."""
-OF_A_MOMENT = ("load", "governor", "memory_bytes")
-"""Keys of an environment that stand for nothing where machines differ by them."""
+"""Folders that an error names."""
+SAME_SOFTWARE = (
+    *("tensorflow", "numpy", "python", "pyopbench", "commit", "dirty"),
+    *("variables", "intra_op_threads", "inter_op_threads"),
+)
+"""What all shards have to be measured with; processors, cores and memory may differ."""
+OF_A_LAUNCH = (LaunchLine, *FAILING)
+"""Lines that are of a launch with their number."""
 
 
 @dataclass(frozen=True)
 class Merging:
-    """What came of it.
-
-    Attributes:
-        folder: of the run.
-        shards: that are in it.
-        of: how many the plan has.
-        hosts: names of the machines.
-        holes: what is wrong with shards and was allowed.
-        lacking: units that no shard in it measures.
-    """
+    """What came of it: the folder of the run, the number of its shards, and the names of the machines."""
 
     folder: Path
     shards: int
-    of: int
     hosts: tuple[str, ...]
-    holes: tuple[Problem, ...]
-    lacking: tuple[str, ...]
 
 
-def merge(folders: Sequence[Path], out: Path, *, allow_missing: bool = False) -> Merging:
+def merge(folders: Sequence[Path], out: Path) -> Merging:
     """Write one run with the results of all shards of a plan, each of them once.
-
-    Launches are numbered anew, shard by shard; each says which machine it was on. Of looks those of the shard that
-    held most are kept, because that many count for every verdict.
 
     Args:
         folders: of the shards.
         out: a new folder.
-        allow_missing: merge what there is where shards are missing, torn, unreadable or not measured to the end.
 
     Raises:
-        BadInput: shards are missing, doubled, torn, unreadable, changed, foreign or contradict each other, or `out`
-            holds a run.
-        NothingMeasured: no folder contains a shard.
+        BadInput: shards are missing, there twice, of another plan, not measured to the end, or measured with other
+            software than the rest; or `out` holds a run.
+        NothingMeasured: no folder is given.
     """
     _require_new(out)
-    read, foreign = shard_folders.read(folders)
-    found, wrong = shard_folders.check(read)
-    problems = [*foreign, *wrong]
-    if not found:
-        raise _nothing(foreign)
-    refused = [one for one in problems if not (allow_missing and one.kind in HOLES)]
-    if refused:
-        raise _refusal(refused, found)
+    shards = sorted(map(_read, dict.fromkeys(map(real_path, folders))), key=lambda one: one.shard.index)
+    if not shards:
+        raise NothingMeasured("no folder of a shard is named", hint="pyopbench fleet merge shard-* --out merged")
+    _check(shards)
     try:
-        _write_all(out, found, [one.index for one in problems if one.kind == "missing" and one.index])
+        out.mkdir(parents=True, exist_ok=True)
+        named = run_sides.name_sides(out, shards[0].run.sides)
+        measured = [side for side in named if side.problem is None]
+        for place in range(len(shards[0].run.measured)):
+            _write(measured[place].folder if named else out, shards, place)
+        if named:
+            run_sides.write(out, named, shards[0].run.minimum_effect, shards[0].run.fail_on)
     except OSError as error:
         raise CannotStore(
             "the merged run cannot be stored; the shards are as they were",
             received=error,
-            legal="a disk with room for all shards once more, and a folder that one may write to",
             hint="make room, or choose another --out, and merge again",
         ) from error
-    there = [one.shard.index for one in found]
-    hosts = tuple(sorted({host for one in found for host in _hosts_of(one.first)}))
-    return Merging(
-        out, len(found), found[0].shard.of, hosts, tuple(problems), tuple(found[0].shard.units_without(there))
-    )
+    return Merging(out, len(shards), tuple(sorted({one.shard.host for one in shards})))
 
 
-def _write_all(out: Path, found: Sequence[ShardFolder], missing: Sequence[int]) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    named = run_sides.name_sides(out, found[0].sides)
-    places = {side.label: side.folder for side in named}
-    for label in found[0].runs:
-        _write(places.get(label, out), found, label, missing)
-    if found[0].sides:
-        run_sides.write(out, named, *run_sides.read_thresholds(found[0].folder))
+@dataclass(frozen=True)
+class _ShardRun:
+    """The run of a shard: of each of its sides, what was planned and what was measured."""
+
+    run: OpenRun
+    shard: Shard
+
+    @property
+    def launches(self) -> int:
+        """How many numbers its launches take: as many on each side, whose launches of one number are compared."""
+        lines = [line for side in self.run.measured for line in side.lines if isinstance(line, OF_A_LAUNCH)]
+        return max((line.launch for line in lines), default=-1) + 1
+
+    @property
+    def has_ended(self) -> bool:
+        return all(not side.content.cases or _ended(side) is not None for side in self.run.measured)
+
+
+def _ended(side: OpenSide) -> EndedLine | None:
+    return next((line for line in reversed(side.lines) if isinstance(line, EndedLine)), None)
 
 
 def _require_new(out: Path) -> None:
     run_folder.require_new(out)
     if run_sides.is_here(out):
+        raise BadInput("the output folder already contains a run", received=out, hint="choose another --out")
+
+
+def _read(folder: Path) -> _ShardRun:
+    run = run_sides.open_run(folder)
+    shard = run.measured[0].content.shard if run.measured else None
+    if shard is None:
         raise BadInput(
-            "the output folder already contains a run of several versions",
-            received=out,
-            legal="an empty or new folder",
-            hint="choose another --out",
+            "not a shard", received=folder, legal="folders written by `pyopbench run --shard I/N`", hint="leave it out"
         )
+    return _ShardRun(run, shard)
 
 
-def _nothing(foreign: Sequence[Problem]) -> NothingMeasured:
-    return NothingMeasured(
-        "no folder contains a shard",
-        received="; ".join(f"{one.folder}: {one.told}" for one in foreign[:MOST_SHOWN]) or "no folder",
-        legal="folders written by `pyopbench run --shard I/N`",
-        hint="name the folders of the shards, for example pyopbench merge shards/* --out merged",
-    )
-
-
-def _refusal(problems: Sequence[Problem], found: Sequence[ShardFolder]) -> BadInput:
-    told = [f"{_name(one)}: {one.told}" for one in problems[:MOST_SHOWN]]
-    if len(problems) > MOST_SHOWN:
-        told.append(f"and {len(problems) - MOST_SHOWN:,} more")
-    kinds = {one.kind for one in problems}
-    holes = "; or merge what there is: --allow-missing" if kinds <= set(HOLES) else ""
-    return BadInput(
-        "the shards do not make one run",
-        received="; ".join(told),
-        legal=f"each of the {found[0].shard.of:,} shards of a plan once, whole, measured with the same software",
-        hint="; ".join(_steps(problems, found)) + holes,
-    )
-
-
-def _name(problem: Problem) -> str:
-    shard = "" if problem.index is None else f" shard {problem.index}"
-    return f"{problem.kind}{shard}" + ("" if problem.folder is None else f" in {problem.folder}")
-
-
-def _steps(problems: Sequence[Problem], found: Sequence[ShardFolder]) -> Iterator[str]:
-    """Yield what to do about each kind of problem: which shards to measure again, resume, restore or leave out."""
-    of_kind: dict[str, list[Problem]] = {}
-    for problem in problems:
-        of_kind.setdefault(problem.kind, []).append(problem)
-    again = [one.index for kind in ("missing", "contradicting") for one in of_kind.get(kind, ()) if one.index]
-    if again:
-        others = [str(index) for index in dict.fromkeys(again[1:]) if index != again[0]]
-        likewise = f", and likewise {listing(others)}" if others else ""
-        yield f"measure again: {shard_folders.command_again(found[0], again[0])}{likewise}"
-    unfinished = [*of_kind.get("torn", ()), *of_kind.get("unfinished", ())]
+def _check(shards: Sequence[_ShardRun]) -> None:
+    """Check that these are all shards of one plan, each of them once, measured to the end with the same software."""
+    plan = Counter(one.shard.plan for one in shards).most_common(1)[0][0]
+    foreign = [one for one in shards if one.shard.plan != plan]
+    if foreign:
+        raise _refusal("these shards are of another plan than the rest", foreign, "leave them out")
+    many = Counter(one.shard.index for one in shards)
+    twice = [one for one in shards if many[one.shard.index] > 1]
+    if twice:
+        raise _refusal("a shard is there more than once", twice, "leave all but one out")
+    missing = [index for index in range(1, shards[0].shard.of + 1) if index not in many]
+    if missing:
+        raise BadInput(
+            "shards are missing",
+            received=f"no folder of shard {listing([f'{index:,}' for index in missing])} of {shards[0].shard.of:,}",
+            hint=f"measure them: {_command_again(shards[0], missing[0])}",
+        )
+    unfinished = [one for one in shards if not one.has_ended]
     if unfinished:
-        folders = {one.folder: one.folder for one in found} | {
-            run.folder: one.folder for one in found for run in one.runs.values()
-        }
-        names = dict.fromkeys(str(folders[one.folder]) for one in unfinished if one.folder)
-        yield f"continue: pyopbench resume {listing(list(names)[:MOST_SHOWN])}"
-    if "unreadable" in of_kind:
-        names = dict.fromkeys(str(one.folder) for one in of_kind["unreadable"])
-        yield f"restore the files, or measure those shards again: {listing(list(names)[:MOST_SHOWN])}"
-    if "changed" in of_kind:
-        yield "restore the files that were changed"
-    left_out = [str(one.folder) for kind in ("doubled", "foreign") for one in of_kind.get(kind, ())]
-    if left_out:
-        yield f"leave out {listing(left_out[:MOST_SHOWN])}"
+        hint = f"continue them: pyopbench resume {shlex.quote(str(unfinished[0].run.folder))}"
+        raise _refusal("shards are not measured to the end", unfinished, hint)
+    for place in range(len(shards[0].run.measured)):
+        _require_same_software([(one, one.run.measured[place].content.environment) for one in shards])
 
 
-def _hosts_of(run: ShardRun) -> list[str]:
-    return [shard_of(run).host]
+def _require_same_software(shards: Sequence[tuple[_ShardRun, Mapping[str, Any]]]) -> None:
+    for key in SAME_SOFTWARE:
+        usual = Counter(repr(environment.get(key)) for _, environment in shards).most_common(1)[0][0]
+        others = [one for one, environment in shards if repr(environment.get(key)) != usual]
+        if others:
+            hint = f"measure them again with {key} {usual}: {_command_again(others[0], others[0].shard.index)}"
+            raise _refusal(f"shards were measured with another {key} than the rest", others, hint)
 
 
-def _write(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequence[int]) -> None:
-    """Write the run of one version: samples first, so that a `run.json` stands for a run that is whole."""
+def _refusal(problem: str, shards: Sequence[_ShardRun], hint: str) -> BadInput:
+    named = [f"shard {one.shard.index} in {one.run.folder}" for one in shards[:MOST_SHOWN]]
+    rest = [f"{len(shards) - MOST_SHOWN:,} more"] if len(shards) > MOST_SHOWN else []
+    return BadInput(problem, received=listing(named + rest), hint=hint)
+
+
+def bare_command(command: Sequence[str]) -> list[str]:
+    """Return a command without the options that concern a single folder of results."""
+    words: list[str] = []
+    skip = False
+    for word in command:
+        if skip or word in ("--shard", "--out"):
+            skip = not skip
+        elif not word.startswith(("--shard=", "--out=")):
+            words.append(word)
+    return words
+
+
+def _command_again(one: _ShardRun, index: int) -> str:
+    words = bare_command(one.run.measured[0].content.command)
+    return shlex.join([*words, "--shard", f"{index}/{one.shard.of}", "--out", f"shard-{index}"])
+
+
+def _write(folder: Path, shards: Sequence[_ShardRun], place: int) -> None:
+    """Write one side of the run: samples first, so that where there is a `run.json`, the run is whole."""
     folder.mkdir(exist_ok=True)
-    content = _content(folder, found, label, missing)
-    run = run_folder.encode(content)
-    with opened_folder(folder) as opened:
-        fcntl.flock(opened, fcntl.LOCK_EX)  # whoever merges into it too waits here, and finds a run
-        run_folder.require_new(folder)
-        before = integrity.seal_of(run).checksum or 0
-        with written_atomically(folder / run_folder.SAMPLES_FILE) as stream:
-            for line in _merged_lines([(one.runs[label], one.launches) for one in found]):
-                sealed = integrity.sealed_line(line, before)
-                before = integrity.checksum_of(sealed) or 0
-                stream.write(sealed + b"\n")
-        write_atomically(folder / run_folder.RUN_FILE, run)
-    documents = list(_probes(found, label))
+    run = run_folder.encode(_content(folder, shards, place))
+    sealed, before = [], integrity.seal_of(run).checksum or 0
+    for line in _merged_lines(shards, place):
+        sealed.append(integrity.sealed_line(run_folder.encode_line(line), before) + b"\n")
+        before = integrity.checksum_of(sealed[-1][:-1]) or 0
+    write_atomically(folder / run_folder.SAMPLES_FILE, b"".join(sealed))
+    write_atomically(folder / run_folder.RUN_FILE, run)
+    found = [one.run.measured[place].folder / probes.FILE for one in shards]
+    documents = [probes.read(path) for path in found if path.exists()]
     if documents:
         probes.write(folder / probes.FILE, reduce(probes.merged, documents))
 
 
-def _probes(found: Sequence[ShardFolder], label: str) -> Iterator[dict[str, Any]]:
-    for one in found:
-        with suppress(BadInput):  # it is one of the holes that are allowed
-            document = shard_folders.probes_of(one.runs[label])
-            if document is not None:
-                yield document
-
-
-def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Sequence[int]) -> RunContent:
-    runs = [one.runs[label] for one in found]
-    contents = [run.content for run in runs]
-    first, shard = contents[0], found[0].shard
-    starts = [0]
-    for one in found:
-        starts.append(starts[-1] + one.launches)
-    skips = {(skip.case, skip.status): skip for content in contents for skip in content.skips}
+def _content(folder: Path, shards: Sequence[_ShardRun], place: int) -> RunContent:
+    contents = [one.run.measured[place].content for one in shards]
+    starts = [sum(one.launches for one in shards[:number]) for number in range(len(shards) + 1)]
+    shard = shards[0].shard
     merged = Merged(
         of=shard.of,
         replicates=shard.replicates,
@@ -215,89 +199,61 @@ def _content(folder: Path, found: Sequence[ShardFolder], label: str, missing: Se
         shards=[
             MergedShard(
                 index=one.shard.index,
-                run=run.content.run,
-                created=run.content.created,
-                host=shard_of(run).host,
+                run=content.run,
+                created=content.created,
+                host=one.shard.host,
                 launches=(start, end),
             )
-            for one, run, start, end in zip(found, runs, starts[:-1], starts[1:], strict=True)
+            for one, content, start, end in zip(shards, contents, starts[:-1], starts[1:], strict=True)
         ],
-        missing=list(missing),
-        hosts={shard_of(run).host: run.content.environment for run in reversed(runs)},
+        hosts={one.shard.host: content.environment for one, content in zip(shards, contents, strict=True)},
     )
     return RunContent(
         run=folder.resolve().name,
         created=min(content.created for content in contents),
-        command=first.command,
-        settings=first.settings,
+        command=contents[0].command,
+        settings=contents[0].settings,
         environment=_environment([content.environment for content in contents]),
         catalogue=join_catalogues([content.catalogue for content in contents]),
         cases=list(dict.fromkeys(key for content in contents for key in content.cases)),
-        skips=list(skips.values()),
+        skips=list({(skip.case, skip.status): skip for content in contents for skip in content.skips}.values()),
         own={name: own for content in reversed(contents) for name, own in content.own.items()},
         merged=merged,
     )
 
 
 def _environment(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what all machines have in common: of processors each is named, and what is of a moment is left out."""
-    whole = dict(each[0])
-    for key in whole:
-        values = [one.get(key) for one in each]
-        if all(value == values[0] for value in values):
-            continue
-        if key == "cpu":
-            whole[key] = listing(list(dict.fromkeys(str(value or "unknown") for value in values)))
-        elif key in OF_A_MOMENT:
-            whole[key] = None
-        elif key == "cores":
-            whole[key] = min(one["cores"] for one in each)
-    return whole
+    """Return what all machines have in common; where processors or cores differ, all processors and the fewest cores.
 
-
-def _merged_lines(shards: Sequence[tuple[ShardRun, int]]) -> Iterator[bytes]:
-    """Yield the lines of all shards with their launches numbered anew, without checksums; one is held at a time.
-
-    Args:
-        shards: the run of each, and how many numbers its launches take.
+    Each machine's own environment is kept as a whole in `merged.hosts`.
     """
-    offset, runs = 0, [run for run, _ in shards]
-    most_looks = max(range(len(runs)), key=lambda place: len(runs[place].samples.looks))
-    for place, (run, launches) in enumerate(shards):
-        yield from _lines_of(run, offset, with_looks=place == most_looks)
-        offset += launches
-    ended = [run.samples.ended for run in runs if run.samples.ended is not None]
-    if len(ended) == len([run for run in runs if run.content.cases]) and ended:
-        yield run_folder.encode_line(_join_ends(ended, offset))
+    common = {key: value for key, value in each[0].items() if all(one.get(key) == value for one in each)}
+    processors = dict.fromkeys(str(one.get("cpu") or "unknown processor") for one in each)
+    return {"cpu": listing(list(processors)), "cores": min(one["cores"] for one in each), **common}
 
 
-def _lines_of(run: ShardRun, offset: int, *, with_looks: bool) -> Iterator[bytes]:
-    path = run.folder / run_folder.SAMPLES_FILE
-    checker = LineChecker(integrity.seal_of(open_file.read_bytes(run.folder / run_folder.RUN_FILE, open_file.RUN)))
-    try:
-        for number, raw in enumerate(open_file.read_lines(path, open_file.SAMPLES), start=1):
-            if not raw.endswith(b"\n"):
-                return
-            state, content = checker.check(raw[:-1])
-            head = LAUNCH.match(content)
-            if head and state == "whole" and NO_FAILURES in content:
-                yield b'{"kind":"%s","launch":%d,%s' % (head[1], int(head[2]) + offset, content[head.end() :])
-                continue
-            line = decode_line(content, f"{path}:{number}")
-            if isinstance(line, EndedLine) or (isinstance(line, LookLine) and not with_looks):
-                continue
-            yield run_folder.encode_line(_renumber(line, offset, shard_of(run).host))
-    except (FileNotFoundError, NotADirectoryError):
-        return
+def _merged_lines(shards: Sequence[_ShardRun], place: int) -> Iterator[AnyLine]:
+    """Yield the lines of one side of all shards, with their launches numbered anew.
+
+    Interim analyses of one shard alone are kept, the one that held most of them: that many count for every verdict.
+    """
+    sides = [one.run.measured[place] for one in shards]
+    looks = [sum(isinstance(line, LookLine) for line in side.lines) for side in sides]
+    offset = 0
+    for number, (one, side) in enumerate(zip(shards, sides, strict=True)):
+        for line in side.lines:
+            if isinstance(line, LookLine):
+                if number == looks.index(max(looks)):
+                    yield line
+            elif not isinstance(line, (EndedLine, ResumedLine)):
+                yield _renumber(line, offset, one.shard.host)
+        offset += one.launches
+    ended = [line for line in map(_ended, sides) if line is not None]
+    if ended:
+        yield _join_ends(ended, offset)
 
 
 def _renumber(line: AnyLine, offset: int, host: str) -> AnyLine:
-    """Return a line with the numbers of its launches in the whole run.
-
-    An interim analysis says how many launches there were, and stays as it is.
-    """
-    if isinstance(line, LookLine):
-        return line
     changes: dict[str, Any] = {"launch": line.launch + offset}
     if isinstance(line, FAILING):
         changes["failures"] = [

@@ -38,7 +38,7 @@ from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_C
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
-from pyopbench.store.warnings import MissingShards, UnreadableFile, gpu_warnings, left_running
+from pyopbench.store.warnings import UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -88,7 +88,7 @@ def run_of(side: OpenSide) -> Run:
         failures=(*content.skips, *failures),
         launches=launches,
         frame=frame_of(content, groups),
-        warnings=(*warnings, *_missing_shards(content), *left_running(prepared), *gpu_warnings(groups)),
+        warnings=(*warnings, *left_running(prepared), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
         noise=_noise(content.run, groups),
         waits=_waits(content.run, groups),
@@ -140,15 +140,6 @@ def _hosts(content: RunContent, launches: Sequence[LaunchLine]) -> dict[int, str
     of_shards = {launch: shard.host for shard in content.merged.shards for launch in range(*shard.launches)}
     of_launches = {line.launch: line.environment.get("host") for line in launches}
     return of_shards | {launch: host for launch, host in of_launches.items() if isinstance(host, str)}
-
-
-def _missing_shards(content: RunContent) -> tuple[MissingShards, ...]:
-    """Return a warning if shards are missing of what a run was merged from."""
-    merged = content.merged
-    if merged is None or not merged.missing:
-        return ()
-    units = merged.units_without([shard.index for shard in merged.shards])
-    return (MissingShards(tuple(merged.missing), merged.of, tuple(units)),)
 
 
 def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:

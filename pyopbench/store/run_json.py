@@ -324,11 +324,6 @@ class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Return the units of a shard, by its number from 1."""
         return self.parts[(index - 1) % len(self.parts)]
 
-    def units_without(self, indices: Sequence[int]) -> list[str]:
-        """Return the units that none of the shards with these numbers measures, in order."""
-        measured = {unit for index in indices for unit in self.part_of(index)}
-        return sorted({unit for part in self.parts for unit in part} - measured)
-
     def check(self, place: str) -> None:
         """Check what no type can say.
 
@@ -379,13 +374,11 @@ class Merged(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a run was merged from.
 
     Attributes:
-        shards: those that are in it, in the order of their numbers.
-        missing: numbers of those that are not.
+        shards: in the order of their numbers.
         hosts: environment of each machine, by name.
     """
 
     shards: list[MergedShard]
-    missing: list[AtLeastOne]
     hosts: dict[str, dict[str, Any]]
 
 

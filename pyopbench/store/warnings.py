@@ -14,9 +14,6 @@ from typing import Literal, TypeAlias
 from pyopbench.model import formatting
 from pyopbench.store.line_types import Gpu, GroupLine, LeftBehind, PreparedLine
 
-MOST_UNITS = 5
-"""Units without a result that a sentence names."""
-
 BUSY_CORES = 0.5
 MANY_LEFT = 64
 """Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
@@ -81,23 +78,6 @@ class UnreadableFile:
     def text(self) -> str:
         """Return a warning in a sentence, without a full stop."""
         return f"{self.problem}: {self.received}; ignored"
-
-
-@dataclass(frozen=True)
-class MissingShards:
-    """Shards of the plan that the run was not merged from, by number, of so many; `units` have no result at all."""
-
-    shards: tuple[int, ...]
-    of: int
-    units: tuple[str, ...]
-    kind: Literal["missing_shards"] = "missing_shards"
-
-    def text(self) -> str:
-        """Return a warning in a sentence, without a full stop."""
-        without = formatting.listing([unit.replace("/", " ") for unit in self.units[:MOST_UNITS]])
-        rest = f" and {len(self.units) - MOST_UNITS:,} more" if len(self.units) > MOST_UNITS else ""
-        lost = f"; without them there is no result for {without}{rest}" if self.units else ""
-        return f"of {self.of:,} shards {formatting.listing([f'{one:,}' for one in self.shards])} are missing{lost}"
 
 
 @dataclass(frozen=True)
@@ -181,15 +161,7 @@ class UnknownClocks:
 
 
 RunWarning: TypeAlias = (
-    UnfinishedLine
-    | Changed
-    | UnreadableFile
-    | MissingShards
-    | NoTimes
-    | UnknownGradients
-    | LeftRunning
-    | SlowedGpu
-    | UnknownClocks
+    UnfinishedLine | Changed | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
 )
 
 

@@ -1,4 +1,4 @@
-"""`pyopbench merge`: what it prints, and its exit codes."""
+"""`pyopbench fleet merge`: what it prints, and its exit codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import sharded
-import stored
 from commands import Call
 from pyopbench.engine import git
 from pyopbench.store import run_folder
@@ -20,38 +19,28 @@ def _at_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_shards_become_a_run_that_is_reported(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
-    ended = call("merge", *shards, "--out", tmp_path / "merged")
+    ended = call("fleet", "merge", *shards, "--out", tmp_path / "merged")
     assert ended.code == 0
-    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == []
     assert call("report", tmp_path / "merged").code == 0
 
 
 def test_a_missing_shard_is_bad_input_that_says_what_to_run(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
-    ended = call("merge", *shards[:3], "--out", tmp_path / "merged")
+    ended = call("fleet", "merge", *shards[:3], "--out", tmp_path / "merged")
     assert ended.code == 2
     assert "4/4" in ended.err
     assert not (tmp_path / "merged").exists()
 
 
-def test_holes_that_are_allowed_are_named(tmp_path: Path, call: Call) -> None:
-    shards = sharded.write_shards(tmp_path)
-    ended = call("merge", *shards[:3], "--out", tmp_path / "merged", "--allow-missing")
-    assert ended.code == 0
-    [unit] = stored.read_run(shards[3])["shard"]["parts"][3]
-    assert unit.split("/")[0] in ended.out
-    assert stored.read_run(tmp_path / "merged")["merged"]["missing"] == [4]
-
-
-def test_no_shard_is_nothing_measured(tmp_path: Path, call: Call) -> None:
-    ended = call("merge", tmp_path, "--out", tmp_path / "merged")
-    assert ended.code == 3
+def test_what_is_no_shard_is_bad_input(tmp_path: Path, call: Call) -> None:
+    ended = call("fleet", "merge", tmp_path, "--out", tmp_path / "merged")
+    assert ended.code == 2
     assert not (tmp_path / "merged").exists()
 
 
 def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
-    call("merge", *shards, "--out", tmp_path / "merged")
+    call("fleet", "merge", *shards, "--out", tmp_path / "merged")
     before = (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes()
     ended = call("resume", tmp_path / "merged")
     assert ended.code == 2
@@ -61,7 +50,7 @@ def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
 def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     for name in ("first", "second"):
-        call("merge", *shards, "--out", tmp_path / name)
+        call("fleet", "merge", *shards, "--out", tmp_path / name)
     assert call("compare", tmp_path / "first", tmp_path / "second").code == 2
     assert call("compare", *shards[:2]).code == 3, "two shards have no case in common"
 

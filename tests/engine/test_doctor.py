@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import fleet_fakes
+import pyopbench
 from commands import Call, call
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import doctor, worker_process
-from pyopbench.engine.doctor import FOR_REPORTS, spread_of
+from pyopbench.engine.doctor import FOR_REPORTS, Machine, spread_of
 
 __all__ = ["call"]
 
@@ -44,7 +44,33 @@ def put(path: Path, line: str) -> None:
 
 
 def has(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
-    monkeypatch.setattr(doctor, "facts_of", lambda *_: fleet_fakes.facts("a", **changes))
+    known: dict[str, Any] = {
+        "cpu": "a processor",
+        "cores": 2,
+        "memory_bytes": 2**33,
+        "governor": None,
+        "os": "an operating system",
+        "python": "3.11.7",
+        "pyopbench": pyopbench.__version__,
+        "tensorflow": "2.21.0",
+        "environments": (),
+        "gpus": (),
+        "free_bytes": 2**40,
+        "is_measuring": False,
+        "lock": "",
+    }
+    monkeypatch.setattr(doctor, "describe_machine", lambda: Machine(**{**known, **changes}))
+
+
+def test_a_nightly_tensorflow_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Nightly:
+        version = "2.22.0.dev20261101"
+
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        doctor.metadata, "distributions", lambda name: iter([Nightly()] if name == "tf-nightly" else [])
+    )
+    assert doctor.describe_machine().tensorflow == Nightly.version
 
 
 def worker_lacks(monkeypatch: pytest.MonkeyPatch, **lacks: Any) -> None:

@@ -12,14 +12,11 @@ import stored
 from pyopbench.judge.findings import DIFFERS_TEXT
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.machines import summary_text
-from pyopbench.model.case import Case
 from pyopbench.report import terminal
 from pyopbench.report.sections import machines
 from pyopbench.report.write import render
 from pyopbench.store import merge
 from pyopbench.store.read import read_one
-from pyopbench.store.run_json import unit_of
-from pyopbench.store.warnings import MissingShards
 
 FAST, SLOW = "fast <b>processor</b>", "slow processor"
 
@@ -98,15 +95,3 @@ def test_a_run_on_one_machine_has_no_such_section(tmp_path: Path) -> None:
     assert machines.build(alone) == ()
     assert machines.brief(alone) == ()
     assert json.loads(render(alone)["decisions.json"])["machines"] == []
-
-
-def test_missing_shards_are_a_warning_of_the_report(tmp_path: Path) -> None:
-    shards = sharded.write_shards(tmp_path, of=4)
-    merge.merge(shards[:2], tmp_path / "merged", allow_missing=True)
-    run = read_one([tmp_path / "merged"])
-    told = render(judge_run(run, "py_function_numpy"))
-    lost = tuple(sorted({unit_of(Case.from_id(key)) for shard in shards[2:] for key in read_one([shard]).cases}))
-    assert run.warnings == (MissingShards((3, 4), 4, lost),)
-    assert run.warnings[0].text() in told["report.md"]
-    [warning] = json.loads(told["decisions.json"])["warnings"]
-    assert (warning["kind"], warning["shards"]) == ("missing_shards", [3, 4])

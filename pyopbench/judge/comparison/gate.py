@@ -19,9 +19,9 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
+from pyopbench.store.merge import bare_command
 from pyopbench.store.read import read_source
 from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, short_hash
-from pyopbench.store.shard_folders import bare_command
 
 NO_VALUES = "No values were compared."
 KINDS = {

@@ -1,0 +1,195 @@
+"""Measures the shards of a plan on the workers of a Dask scheduler, and merges them into one run here.
+
+Dask gives each worker one shard at a time, gives a shard to another worker where one is lost, and secures connections
+as its own configuration says. Whoever can speak to a scheduler of Dask can have Python run on every machine that is
+connected to it, this one too: TLS is what keeps others out. Source:
+https://distributed.dask.org/en/stable/tls.html
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
+from pyopbench.model.host import host_name
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.merge import Merging, merge
+
+RESOURCE = "measure"
+"""Of which a worker that measures has one, so that Dask gives it one shard at a time."""
+RETRIES = 2
+"""How often a shard that failed is tried again, on any worker."""
+MEASURED_CODES = (0, 1)
+"""Exit codes of a run that has measured: 1 says that a variant is wrong, or slower than it may be."""
+SENT = (".py", ".npy")
+"""Files that are sent with a shard, if a word of the command names them: own ops, and inputs."""
+RESULTS = (".json", ".jsonl")
+LONGEST_WORDS = 2000
+"""Characters of the end of what a shard printed that come back when it fails."""
+SHARDS, MERGED = "shards", "merged"
+
+
+@dataclass(frozen=True)
+class ShardResults:
+    """What a worker sends back: its host, the exit code of the run, and the files of the results by their paths."""
+
+    host: str
+    code: int
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class FleetResult:
+    """What came of a fleet: the merged run, and whether a shard has a wrong variant or a regression."""
+
+    merging: Merging
+    is_wrong: bool
+
+
+class ShardFailed(Exception):
+    """A shard could not be measured; the end of what its process printed."""
+
+
+def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]) -> ShardResults:
+    """Measure a shard in a process of its own. Dask calls this on its workers.
+
+    Args:
+        shard: its number, from 1.
+        of: how many there are.
+        words: of `pyopbench run`.
+        files: that the words name, by relative path.
+
+    Raises:
+        ShardFailed: nothing was measured.
+    """
+    with tempfile.TemporaryDirectory(prefix="pyopbench-shard-") as name:
+        folder, results = Path(name), Path(name) / "results"
+        for path, content in files.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_bytes(content)
+        command = [sys.executable, "-m", "pyopbench", "run", *words, "--shard", f"{shard}/{of}", "--out", str(results)]
+        done = subprocess.run(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        if done.returncode not in MEASURED_CODES:
+            raise ShardFailed(f"{host_name()}: {done.stdout[-LONGEST_WORDS:].strip()}")
+        paths = [path for path in sorted(results.rglob("*")) if path.suffix in RESULTS and path.is_file()]
+        found = {path.relative_to(results).as_posix(): path.read_bytes() for path in paths}
+        return ShardResults(host_name(), done.returncode, found)
+
+
+def take_files(words: Sequence[str]) -> tuple[list[str], dict[str, bytes]]:
+    """Return words with the files that they name where `run_shard` writes them, and the content of those files.
+
+    A file can be named alone, with a function (`my_op.py:loss`), or as a value (`--input x=x.npy`).
+    """
+    places: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+
+    def take(word: str) -> str:
+        before, equals, last = word.rpartition("=")
+        place, colon, function = last.partition(":")
+        path = Path(place)
+        if path.suffix not in SENT or not path.is_file():
+            return word
+        sent = places.setdefault(place, f"{len(places)}/{path.name}")
+        files[sent] = path.read_bytes()
+        return f"{before}{equals}{sent}{colon}{function}"
+
+    return [take(word) for word in words], files
+
+
+def measure_shards(
+    scheduler: str,
+    words: Sequence[str],
+    folder: Path,
+    shards: int | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> FleetResult:
+    """Measure a plan on the workers of a scheduler, and merge its shards.
+
+    Args:
+        scheduler: address of it, for example `tls://host:8786`.
+        words: of `pyopbench run`, besides the shard and the folder.
+        folder: new; each shard is written to `shards/N` as it arrives, and all are merged into `merged`.
+        shards: how many; None for one on each worker that has the resource `measure`.
+        tell: is called with a line when a shard has arrived, or failed.
+
+    Raises:
+        BadInput: Dask is not installed, the folder holds results, or shards failed, so that they do not make one run.
+        NothingMeasured: no worker has the resource `measure`, or every shard failed.
+        WorkerLost: the scheduler cannot be reached.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise BadInput(
+            "Dask is not installed", received=error, hint="pip install 'pyopbench[fleet,report]' on every machine"
+        ) from error
+    if (folder / SHARDS).exists() or (folder / MERGED).exists():
+        raise BadInput("the output folder already contains a fleet", received=folder, hint="choose another --out")
+    taken, files = take_files(words)
+    try:
+        client = Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise WorkerLost(
+            "the Dask scheduler cannot be reached", received=f"{scheduler}: {error}", hint="check --scheduler"
+        ) from error
+    with client:
+        many = shards or _count_workers(client)
+        futures = client.map(
+            run_shard,
+            range(1, many + 1),
+            of=many,
+            words=taken,
+            files=files,
+            resources={RESOURCE: 1},
+            retries=RETRIES,
+            pure=False,
+        )
+        numbers = {future.key: number for number, future in enumerate(futures, 1)}
+        arrived, is_wrong = [], False
+        for future in as_completed(futures):
+            number = numbers[future.key]
+            if future.status != "finished":
+                tell(f"shard {number} failed: {future.exception()}")
+                continue
+            found: ShardResults = future.result()
+            arrived.append(_write(folder / SHARDS / str(number), found))
+            is_wrong = is_wrong or found.code != 0
+            tell(f"shard {number} arrived from {found.host}, {len(arrived)} of {many}")
+            future.release()
+    if not arrived:
+        raise NothingMeasured(
+            "no shard was measured",
+            received=f"{many} shards, all of which failed",
+            hint="try one on a worker by hand: pyopbench run with the same options and --shard 1/N",
+        )
+    return FleetResult(merge(arrived, folder / MERGED), is_wrong)
+
+
+def _count_workers(client: Any) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    many = sum(RESOURCE in worker["resources"] for worker in workers)
+    if not many:
+        raise NothingMeasured(
+            f"no worker of the scheduler has the resource {RESOURCE}",
+            received=f"{len(workers)} workers",
+            hint=f"start workers with: dask worker ADDRESS --nthreads 1 --resources {RESOURCE}=1; "
+            "with --shards N, they may join later",
+        )
+    return many
+
+
+def _write(folder: Path, results: ShardResults) -> Path:
+    for name, content in results.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content)
+    return folder
