@@ -102,7 +102,7 @@ def _with_remedies(axes: Axes, own: OwnOps) -> Axes:
     What is tried by itself for ops of one's own alone is named for those alone.
     """
     roles = {name: one.get("role") for name, one in declared("variants").items()}
-    for_own = {name for name, role in roles.items() if role in ("own_attempt", "named_attempt")}
+    for_own = {name for name, role in roles.items() if role == "own_attempt"}
     names = axes.variants or tuple(name for name in find("variants") if own or name not in for_own)
     wanted = {*names, *(REMEDIES[name] for name in names if name in REMEDIES)}
     return replace(axes, variants=tuple(sorted(wanted)))

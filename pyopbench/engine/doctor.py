@@ -258,7 +258,6 @@ def _variants(of_worker: _OfWorker, machine: Machine) -> list[Check]:
         ("CUDA kernels", "custom_op on a GPU", found("cuda"), reason("cuda")),
         ("GPU", "--device gpu", *_gpu(of_worker, machine)),
         ("Numba", "numba, njit", found("numba"), reason("numba")),
-        ("keras.ops", "keras_ops", found("keras"), reason("keras")),
     )
     first = _check("TensorFlow", "measuring, verifying", "" if why else starts, why)
     if why:

@@ -49,8 +49,7 @@ class WrittenPort:
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
         notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
-            `partial` if it has steps that are, `every backend` if it is made of
-            `keras.ops` alone, `64 bits` if it multiplies integers of Python's.
+            `partial` if it has steps that are, `64 bits` if it multiplies integers of Python's.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
     """

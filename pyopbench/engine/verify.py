@@ -104,7 +104,7 @@ class _Verification(WorkerLoop[Case]):
     def ask(self, worker: Worker, item: Case) -> bool:
         self._tell(self.done, len(self.items))
         answer = worker.ask({"do": "verify", "case": item.id, "finite_differences": True})
-        failure = Failure.from_stored(answer["failure"]) if "failure" in answer else None
+        failure = Failure(**answer["failure"]) if "failure" in answer else None
         self.findings.append(Finding(item.id, answer.get("checked"), failure))
         return {case.placement for case in self.left[:2]} == {item.placement}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyopbench.judge.latencies import label_of
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, SourceChange
+from pyopbench.model.case import Case
 from pyopbench.model.label import Label
 from pyopbench.model.portable import PORTABLE, port_words
 
@@ -27,21 +27,8 @@ NOTES = {
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
     "partial": "Calls without a TensorFlow equivalent are still callbacks: they run on the CPU, hold the GIL, have no "
     "gradient, and do not work with XLA or in a SavedModel in another process.",
-    "every backend": "It uses keras.ops only. Run its test on your backend: KERAS_BACKEND=jax python ...",
 }
 """Sentences by the kind of what holds for a port."""
-
-BECAUSE = {
-    "method": "tensors do not have this method",
-    "length": "the length of a tensor is in its shape",
-    "rows": "a tensor is indexed, not iterated over",
-    "masked": "tensors cannot be written to",
-    "context": "Numba gives no such warnings",
-    "reversed": "Numba counts down with a range",
-    "list_index": "Numba indexes with arrays",
-    "type": "Numba treats Python types as functions",
-}
-"""Why, by the kind of change."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +41,6 @@ class Attempt:
         works: whether it was right, and timed, somewhere.
         saved, saved_low: share of the current time, of inference over the mix; None without a number over all of it.
         reason: why it does not work, or does not everywhere; empty where it does.
-        change: what gets it past the line that it failed at; None where that is not known.
-        also_on: frameworks beside TensorFlow that it runs on.
     """
 
     op: str
@@ -64,20 +49,17 @@ class Attempt:
     saved: float | None
     saved_low: float | None
     reason: str
-    change: SourceChange | None = None
-    also_on: tuple[str, ...] = ()
 
     def text(self, characters: int) -> str:
-        """Return in a line what a port saves or why there is none; the change that is known to help is the shortest.
+        """Return in a line what a port saves or why there is none.
 
         Args:
             characters: that there is room for.
         """
         if self.works and not self.reason:
             return "works" if self.saved is None else formatting.saved_at_least(self.saved, self.saved_low)
-        change = self.change
-        why = self.reason if change is None else f"line {change.line}: write `{change.then}` for `{change.now}`"
-        return formatting.shorten(f"works, but not everywhere: {why}" if self.works else why, characters, in_words=True)
+        why = f"works, but not everywhere: {self.reason}" if self.works else self.reason
+        return formatting.shorten(why, characters, in_words=True)
 
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
@@ -102,8 +84,7 @@ def _attempt(judgement: Judgement, op: str, name: str, variant: VariantFacts) ->
     gain = next((gain for gain in _gains(judgement, op, name)), None)
     value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
     reason = failures[0].reason if failures else ""
-    change = failures[0].change if failures else None
-    yield Attempt(op, name, works, value, low, reason, change, tuple(variant.also_on))
+    yield Attempt(op, name, works, value, low, reason)
 
 
 def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
@@ -188,13 +169,3 @@ LONGEST_NAME = 150
 def port_path(port: PortLine) -> str:
     """Return where the source of a port lies beside the results."""
     return f"ports/{port.op[:LONGEST_NAME]}_{re.sub(r'[ =]', '_', port.variant)}_{port.dtype}.py"
-
-
-def change_text(change: SourceChange) -> str:
-    """Return what to write in place of what, and why."""
-    return f"Line {change.line}: replace `{change.now}` with `{change.then}`, because {BECAUSE[change.kind]}."
-
-
-def works_text(also_on: Sequence[str]) -> str:
-    """Return that a port works, and the frameworks that have all of its functions beside TensorFlow; it ran on none."""
-    return f"yes; its functions exist for {formatting.listing(also_on)} too" if also_on else "yes"

@@ -8,10 +8,10 @@ judging half makes of it is in `judge/decision.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from pyopbench.model.errors import BadInput
 
@@ -220,28 +220,6 @@ class Axes:
     in_use: str = ""
 
 
-CHANGES = ("method", "length", "rows", "masked", "context", "reversed", "list_index", "type")
-"""Kinds of `SourceChange`: for tensors a method that they lack, `len`, a loop over rows and assignment through a mask;
-for Numba a context manager, `reversed`, a list as an index, and a type as a dtype."""
-
-
-@dataclass(frozen=True)
-class SourceChange:
-    """A change of one line of a user's file, with which a port gets past the line.
-
-    Attributes:
-        kind: one of `CHANGES`.
-        line: its number, from 1.
-        now: what is written there.
-        then: what to write in its place.
-    """
-
-    kind: str
-    line: int
-    now: str
-    then: str
-
-
 @dataclass(frozen=True)
 class Failure:
     """A case that was planned and has no number, or a hole in the matrix.
@@ -252,18 +230,9 @@ class Failure:
             what was to be timed), `raised`, `timeout`, `crashed`.
         reason: in words, with TensorFlow's own message where there is one.
         launch: the launch in which it was seen, or None if it was known before the first.
-        change: of a port that nobody wrote, what gets it past the line that it failed at; None where none is known.
     """
 
     case: str
     status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
-    change: SourceChange | None = None
-
-    @classmethod
-    def from_stored(cls, stored: Mapping[str, Any]) -> Failure:
-        """Return the failure that plain data hold, as `dataclasses.asdict` gives them."""
-        change = stored.get("change")
-        known = {name: stored[name] for name in ("case", "status", "reason", "launch")}
-        return cls(**known, change=None if change is None else SourceChange(**change))

@@ -113,13 +113,7 @@ class WrongResult(PyopbenchError):
 
 
 class Unsupported(PyopbenchError):
-    """A variant cannot exist here, found out only by building it; the case is recorded with the reason.
-
-    Attributes:
-        change: the `case.SourceChange` with which it gets past the line of the user's that it failed at, or None.
-    """
-
-    change: object = None
+    """A variant cannot exist here, found out only by building it; the case is recorded with the reason."""
 
 
 class Elsewhere(PyopbenchError):

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Failure, SourceChange
+from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import Elided, PyopbenchError, Unsupported, WrongResult
 
 LONGEST_REASON = 300
@@ -74,5 +74,4 @@ def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
         status = "wrong"
     elif isinstance(error, Elided):
         status = "elided"
-    change = getattr(error, "change", None)
-    return Failure(case.id, status, describe_error(error), launch, change if isinstance(change, SourceChange) else None)
+    return Failure(case.id, status, describe_error(error), launch)

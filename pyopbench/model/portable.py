@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PORTABLE = (
-    "traced", "traced_loop", "traced_unrolled", "traced_xla", "traced_partial", "keras_ops", "tnp", "tnp_autograph",
-    "tnp_xla", "njit", "njit_parallel",
-)  # fmt: skip
+PORTABLE = ("traced", "traced_xla", "traced_partial", "njit")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 BRIDGE = "numpy_function"
@@ -26,24 +23,16 @@ class BatchedPort:
 
     Attributes:
         writer: the variant of one example that is written, or the name of the form if that is written otherwise.
-        how: `map`, the port of one example under `tf.vectorized_map`; `whole`, what the body does when it is called
-            once with the batch; or `loop`, over the examples in one callback.
-        is_compiled: does XLA compile the map?
+        how: `map`, the port of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or
+            `loop`, over the examples in one callback.
     """
 
     writer: str
     how: str
-    is_compiled: bool = False
 
 
 BATCHED = {
-    **{
-        f"{variant}_{how}": BatchedPort(variant, how)
-        for variant in ("traced", "tnp", "tnp_autograph")
-        for how in ("map", "whole")
-    },
-    **{f"{variant}_xla_map": BatchedPort(variant, "map", is_compiled=True) for variant in ("traced", "tnp")},
-    **{f"{variant}_xla_whole": BatchedPort(f"{variant}_xla", "whole") for variant in ("traced", "tnp")},
+    "traced_map": BatchedPort("traced", "map"),
     "numpy_whole": BatchedPort("numpy_whole", "whole"),
     "njit_loop": BatchedPort("njit_loop", "loop"),
 }

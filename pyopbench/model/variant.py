@@ -11,7 +11,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, Op
 
 Role: TypeAlias = Literal[
-    "candidate", "attempt", "own_attempt", "named_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
+    "candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
 ]
 
 
@@ -20,10 +20,9 @@ KINDS = ("callback", "port")
 
 ROLES: dict[str, str] = {
     "candidate": "written for the op: it is measured in every run, and a failure is an error",
-    "attempt": "made automatically from another body (XLA of the TF body, NumPy rebound) and measured in every run: if "
-    "it fails or differs, it is `unsupported` with that reason",
+    "attempt": "made automatically from another body (XLA of the TF body, TensorFlow ops of the NumPy body) and "
+    "measured in every run: if it fails or differs, it is `unsupported` with that reason",
     "own_attempt": "an attempt for own ops, and for others only if you name it",
-    "named_attempt": "an attempt that is measured only if you name it",
     "by_name": "measured only if you name it",
     "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
     "body_alone": "the body of a callback without the callback",
@@ -55,7 +54,6 @@ class Variant:
         op: of a floor, the op that it is measured with in place of the case's, at its smallest size.
         stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
             waiting.
-        also_on: other frameworks that have all functions it uses, whatever the body.
         unsupported: `(op, case) -> reason` why this combination is not supported, or None.
 
     Raises:
@@ -75,7 +73,6 @@ class Variant:
     role: Role = "candidate"
     op: Op | None = None
     stretch: float = 0.0
-    also_on: tuple[str, ...] = ()
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
 
     def __post_init__(self) -> None:
@@ -143,7 +140,7 @@ class Variant:
     @property
     def is_attempt(self) -> bool:
         """Is it made out of a body that was written for something else?"""
-        return self.role in ("attempt", "own_attempt", "named_attempt")
+        return self.role in ("attempt", "own_attempt")
 
     def is_attempt_for(self, op: Op) -> bool:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""

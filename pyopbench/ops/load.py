@@ -173,5 +173,4 @@ def _describe_variant(variant: Variant) -> dict[str, Any]:
         "gradients": list(variant.gradients),
         "modes": list(variant.modes),
         "automatic": variant.is_attempt,
-        **({"also_on": list(variant.also_on)} if variant.also_on else {}),
     }

@@ -7,12 +7,8 @@ that all launches time the same file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
-import tensorflow as tf
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
@@ -20,9 +16,7 @@ from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
-from pyopbench.ports.arrays import as_array, as_tuple, body_outputs, is_rounded, relative_errors
 from pyopbench.ports.porting.arrangements import write_arrangement
-from pyopbench.ports.porting.facts import examples_of
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
@@ -112,32 +106,8 @@ class PortFiles:
         Raises:
             CannotPort: it cannot be written as source.
         """
-        key = read_key(variant)
-        if key is None:
-            return write_port(replace(op, dtypes=(dtype,)), variant)
-        form = self._right_form(op, key.variant, dtype) if key.form == "port_batch" else ""
-        return write_arrangement(replace(op, dtypes=(dtype,)), variant, callback, form)
-
-    def _right_form(self, op: Op, variant: str, dtype: str) -> str:
-        """Return the form in which a port takes a batch: unchanged if its results are right, else mapped.
-
-        Raises:
-            CannotPort: neither can be written.
-        """
-        whole, mapped = f"{variant}_whole", f"{variant}_map"
-        if mapped not in BATCHED:
-            raise CannotPort(f"there is no form of {variant} for batches")
-        several = examples_of(op, 1, 2)
-        rows = several if len(several) > 1 and _stack(several) is not None else several[:1] * 2
-        columns = _stack(rows) or []
-        outputs = [body_outputs(op.numpy, row) for row in rows]
-        try:
-            found = as_tuple(port_call(op, whole, dtype)(*map(tf.constant, columns)))
-            pairs = zip(found, _stack(outputs) or [], strict=True)
-            is_right = all(_is_close(as_array(one), other, op.tolerance[dtype]) for one, other in pairs)
-        except Exception:  # noqa: BLE001 - a body may raise anything on a batch, and so may its port
-            return mapped
-        return whole if is_right else mapped
+        op = replace(op, dtypes=(dtype,))
+        return write_port(op, variant) if read_key(variant) is None else write_arrangement(op, variant, callback)
 
     def call_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> Body:
         """Return the function in the module of a port: it takes tensors, or a dataset for an arrangement.
@@ -163,19 +133,6 @@ class PortFiles:
 
 PORTS = PortFiles()
 """Those of this process."""
-
-
-def _stack(rows: Sequence[Sequence[Any]]) -> list[Any] | None:
-    """Return the columns of examples as batches; None if their shapes differ."""
-    shapes = {tuple(np.shape(one) for one in row) for row in rows}
-    return [np.stack(column) for column in zip(*rows, strict=True)] if len(shapes) == 1 else None
-
-
-def _is_close(found: Any, expected: Any, tolerance: float) -> bool:
-    if (found.dtype, found.shape) != (expected.dtype, expected.shape):
-        return False
-    allowed = tolerance if is_rounded(expected) else 0.0
-    return found.size == 0 or bool(relative_errors(found, expected).max() <= allowed)
 
 
 def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field, structs
 
 from pyopbench.model import side
 from pyopbench.model.arrangement import CURRENT, Action, Arrangement
-from pyopbench.model.case import CHANGES, Case, Failure, Until
+from pyopbench.model.case import Case, Failure, Until
 from pyopbench.model.errors import BadInput
 from pyopbench.store.certificate import Certificate, Environment, check_certificate
 from pyopbench.store.strict_json import convert, corrupt
@@ -103,7 +103,7 @@ class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     tried: list[str] = []
 
 
-class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a variant, or of a part that is measured beside callbacks.
 
     Attributes:
@@ -115,7 +115,6 @@ class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         modes: that it runs in.
         role: what it is measured for.
         automatic: is it derived from another body, so that it may fail?
-        also_on: other frameworks that have all functions it uses.
     """
 
     summary: str
@@ -126,7 +125,6 @@ class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     modes: list[str]
     role: str = "candidate"
     automatic: bool = False
-    also_on: list[str] = []
 
 
 class GradientFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -460,10 +458,6 @@ def require_case(key: str, place: str) -> Case:
 
 
 def check_failures(failures: Iterable[Failure], place: str) -> None:
-    """Check ids and changes; an error names `place`."""
+    """Check ids; an error names `place`."""
     for failure in failures:
         require_case(failure.case, place)
-        if failure.change and failure.change.kind not in CHANGES:
-            raise corrupt(place, f"change is of the kind {failure.change.kind!r}, not one of {', '.join(CHANGES)}")
-        if failure.change and failure.change.line < 1:
-            raise corrupt(place, f"change is of line {failure.change.line}")

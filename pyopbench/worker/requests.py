@@ -72,7 +72,6 @@ from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
-from pyopbench.ports.porting.keras_code import why_no_keras_ops
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, host_copies, noise, probe
 from pyopbench.worker.count_copies import count_copies, open_device
@@ -273,9 +272,8 @@ def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "kernels": _why_not_compiled(KERNELS / SMALL_KERNEL),
         "cuda": cuda.why_not(),
         "numba": why_no_numba(),
-        "keras": why_no_keras_ops(),
     }
-    versions = {name: _version_of(name) for name in ("numba", "keras")}
+    versions = {"numba": _version_of("numba")}
     if why_not["kernels"] is None:
         versions["kernels"] = compiler()[1]
     if why_not["cuda"] is None:

@@ -107,7 +107,6 @@ def test_a_git_that_is_too_old_is_missing_what_is_asked_of_it(programs: Path) ->
         ("kernels", "C++ kernels"),
         ("cuda", "CUDA kernels"),
         ("numba", "Numba"),
-        ("keras", "keras.ops"),
     ],
 )
 def test_what_a_worker_lacks_is_missing_with_its_reason(

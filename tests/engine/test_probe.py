@@ -229,8 +229,8 @@ def test_a_file_keeps_what_it_holds_of_the_same_software(tmp_path: Path) -> None
     for made in (document(row("xla", "native")), document(row("tflite", "native"))):
         probe_module.add_to(path, made)
     assert [row.probe for row in probes.rows_of(probes.read(path))] == ["tflite", "xla"]
-    probe_module.add_to(path, document(row("xla", "tnp"), tensorflow="2.22.0"))
-    assert [row.label for row in probes.rows_of(probes.read(path))] == ["tnp"]
+    probe_module.add_to(path, document(row("xla", "traced"), tensorflow="2.22.0"))
+    assert [row.label for row in probes.rows_of(probes.read(path))] == ["traced"]
 
 
 def software() -> dict[str, object]:

@@ -220,7 +220,7 @@ def answer_build(ops: Sequence[str]) -> dict[str, Any]:
 def answer_examine(lacks: Mapping[str, Any], *, spin: bool) -> dict[str, Any]:
     blocks = lacks.get("blocks", [0.001, 0.00101] * 50) if spin else []
     noise = {**NOISE, **lacks.get("noise", {})} if spin else None
-    why_not = {"kernels": None, "cuda": None, "numba": None, "keras": None, **lacks.get("why_not", {})}
+    why_not = {"kernels": None, "cuda": None, "numba": None, **lacks.get("why_not", {})}
     return {"why_not": why_not, "versions": dict.fromkeys(why_not, "1.2.3"), "blocks": blocks, "noise": noise}
 
 

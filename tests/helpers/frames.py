@@ -68,7 +68,7 @@ VARIANTS: dict[str, VariantFacts] = {
     "native": variant("port", 3, ["autodiff"], "tensor"),
     "autograph": variant("port", 3, ["autodiff"], "python"),
     "xla": variant("port", 4, ["autodiff"], "tensor"),
-    "tnp": variant("port", 2, ["autodiff"]),
+    "traced": variant("port", 2, ["autodiff"]),
     "custom_op": variant("port", 9, ["registered"], "kernel"),
 }
 GRADIENTS = {

@@ -224,11 +224,11 @@ def test_as_good_are_the_other_candidates_that_save_as_much_the_least_effort_fir
 
 
 def test_the_preferred_one_is_left_only_for_what_is_better_by_more_than_counts() -> None:
-    efforts, stay = {"native": 4, "tnp": 2}, replace(RULES, preferred="native")
-    near = {"native": exactly(0.12), "tnp": exactly(0.10)}
-    assert (chosen(near, efforts, stay).label, chosen(near, efforts).label) == ("native", "tnp")
-    assert chosen({"native": exactly(0.15), "tnp": exactly(0.10)}, efforts, stay).label == "tnp"
-    assert chosen({"native": exactly(1.1), "tnp": exactly(0.10)}, efforts, stay).label == "tnp"
+    efforts, stay = {"native": 4, "traced": 2}, replace(RULES, preferred="native")
+    near = {"native": exactly(0.12), "traced": exactly(0.10)}
+    assert (chosen(near, efforts, stay).label, chosen(near, efforts).label) == ("native", "traced")
+    assert chosen({"native": exactly(0.15), "traced": exactly(0.10)}, efforts, stay).label == "traced"
+    assert chosen({"native": exactly(1.1), "traced": exactly(0.10)}, efforts, stay).label == "traced"
 
 
 def test_going_to_another_callback_is_a_switch() -> None:
@@ -317,11 +317,11 @@ def test_no_candidate_is_undecided_and_has_no_gain() -> None:
 
 
 def test_where_today_cannot_stay_the_least_effort_of_the_best_is_taken_though_it_costs_more() -> None:
-    shares = {"native": exactly(2.00), "tnp": exactly(2.02), "xla": exactly(3.0)}
-    efforts = {"native": 3, "tnp": 2, "xla": 1}
+    shares = {"native": exactly(2.00), "traced": exactly(2.02), "xla": exactly(3.0)}
+    efforts = {"native": 3, "traced": 2, "xla": 1}
     free, bound = (chosen(shares, efforts, replace(RULES, must_change=must)) for must in (False, True))
     assert free.action == "keep"
-    assert bound.answer == Answer("port", "tnp")
+    assert bound.answer == Answer("port", "traced")
     assert NOW not in {one.label for one in bound.standings}
     assert bound.loss == pytest.approx(0.02), "against the best of what can be had"
 

@@ -79,8 +79,8 @@ def test_a_candidate_that_crosses() -> None:
             f"{STILL}, and neither does native (pinned to the device).",
         ),
         (
-            DataOnDevice("py_func", BOUNCES, "xla", HALF, ("native", "tnp")),
-            (f"{TODAY}, and xla only 8 B in 1 copy per call of 10 (unpinned); native and tnp copy nothing."),
+            DataOnDevice("py_func", BOUNCES, "xla", HALF, ("native", "traced")),
+            (f"{TODAY}, and xla only 8 B in 1 copy per call of 10 (unpinned); native and traced copy nothing."),
         ),
         (
             DataOnDevice("py_func", BOUNCES, "xla", BOUNCES, ()),

@@ -201,8 +201,8 @@ def test_notes() -> None:
 
 # What an answer may cost, and what else saves as much
 def test_what_an_answer_may_cost_is_told_with_what_saves_as_much() -> None:
-    made = decision("x", loss=0.052, as_good=("tnp", "xla"))
-    assert names_in_order(made.loss_text(), (formatting.points(0.052), "tnp", "xla"))
+    made = decision("x", loss=0.052, as_good=("traced", "xla"))
+    assert names_in_order(made.loss_text(), (formatting.points(0.052), "traced", "xla"))
     assert replace(made, as_good=()).loss_text() in made.loss_text()
     assert replace(made, loss=None).loss_text() == ""
     assert replace(made, loss=0.0004, as_good=()).loss_text() == "no other variant is better"

@@ -308,7 +308,7 @@ def test_cases_that_turn_out_not_to_be_supported_are_counted_as_in_the_report() 
     """Those that the plan left out are not planned, and what has a number in another launch is measured."""
     judgement = judged({"native": 5e-5}, **QUIET)
     left_out, measured, *failed = case("cast", 1_000), case("native", 1_000), case("xla", 1_000), case("xla", 10_000)
-    failures = tuple(Failure(one, "unsupported", "no", 0, None) for one in (left_out, measured, *failed, *failed))
+    failures = tuple(Failure(one, "unsupported", "no", 0) for one in (left_out, measured, *failed, *failed))
     run: Any = judgement.run
     run = type(run)(**{**vars(run), "cases": (*run.cases, *failed), "failures": failures})
     seen = interim_analysis_of(replace(judgement, run=run), 4, 8)

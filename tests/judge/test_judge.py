@@ -331,8 +331,8 @@ def test_an_op_that_the_mix_does_not_fit_is_undecided_and_the_others_are_decided
 
 
 def test_pairs_of_their_own_have_verdicts_and_nothing_to_decide() -> None:
-    run = Bench({TODAY: 1e-5, "native": 1e-5, "xla": 2e-5, "tnp": 1e-5}, sizes=(10,)).run()
-    run.settings = structs.replace(run.settings, pairs={"xla": "native", "tnp": TODAY})
+    run = Bench({TODAY: 1e-5, "native": 1e-5, "xla": 2e-5, "traced": 1e-5}, sizes=(10,)).run()
+    run.settings = structs.replace(run.settings, pairs={"xla": "native", "traced": TODAY})
     found = judged(run)
     assert {one.case.split("/")[1]: one.baseline.split("/")[1] for one in found.verdicts} == run.settings.pairs
     assert found.verdicts[-1].ratio == pytest.approx(2, rel=0.02)

@@ -69,9 +69,9 @@ def test_one_launch_has_a_latency_and_no_interval() -> None:
 
 def test_in_a_graph_it_is_what_one_op_costs_beyond_the_empty_function() -> None:
     """The call takes 200 us around it; what costs nothing has a latency that may be below zero."""
-    bench = Bench({"native": 1e-5, "tnp": 0.0}, sizes=(10,), mode="node", rounds=50)
+    bench = Bench({"native": 1e-5, "traced": 0.0}, sizes=(10,), mode="node", rounds=50)
     found = latency_table(bench.frame(), OPS).set_index("variant")
-    for variant, true in (("native", 1e-5), ("tnp", 0.0)):
+    for variant, true in (("native", 1e-5), ("traced", 0.0)):
         low, high = found.loc[variant, ["low", "high"]]
         assert low - 2e-7 < true < high + 2e-7
         assert abs(found.loc[variant, "seconds"] - true) < 1e-6

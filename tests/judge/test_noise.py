@@ -19,7 +19,7 @@ from pyopbench.judge.noise import Disturbance, disturbance_of
 from pyopbench.stats.estimate import Estimate
 
 TODAY = "py_function_numpy"
-EQUAL = {TODAY: 3e-5, **dict.fromkeys(("native", "xla", "tnp", "numpy_function", "py_func"), 3e-5)}
+EQUAL = {TODAY: 3e-5, **dict.fromkeys(("native", "xla", "traced", "numpy_function", "py_func"), 3e-5)}
 
 NOISY = Disturbance(
     launches=(),
@@ -86,7 +86,7 @@ def test_enough_launches_resolve_half_of_the_unresolved(needed: list[int | None]
     assert of_unresolved(needed).enough_launches == enough
 
 
-PORTS = ("native", "xla", "tnp", "custom_op")
+PORTS = ("native", "xla", "traced", "custom_op")
 FAR_APART = {TODAY: 3e-3} | {name: 3e-3 * 0.03 * 2**place for place, name in enumerate(PORTS)}
 SIZES = tuple(10**n for n in range(1, 7))
 

@@ -21,20 +21,18 @@ from pyopbench.judge.ports import (
     Attempt,
     WritablePort,
     attempts_of,
-    change_text,
     notes_text,
-    works_text,
     writable_ports,
 )
 from pyopbench.model import formatting
-from pyopbench.model.case import CHANGES, Case, Failure, SourceChange
+from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import Code
 from pyopbench.report.sections import automatic as section
 from pyopbench.store.line_types import PortLine
 
-CURVES = {"py_function_numpy": 1e-3, "tnp": 1e-4, "native": 2e-4}
+CURVES = {"py_function_numpy": 1e-3, "traced": 1e-4, "native": 2e-4}
 NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
 WHY = "Numba: no, mine.py line 3"
 
@@ -46,7 +44,7 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
     bench = Bench(CURVES, op=name, within=0.0, between=0.01, launches=6)
     run = run_of(bench, failures=[Failure(case, "unsupported", WHY, 0)])
     op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
-    variants = {**VARIANTS, "tnp": structs.replace(VARIANTS["tnp"], automatic=True), "njit": NJIT}
+    variants = {**VARIANTS, "traced": structs.replace(VARIANTS["traced"], automatic=True), "njit": NJIT}
     run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
     run.ports = ()
     return judge_run(run)
@@ -54,10 +52,10 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
 
 def test_each_attempt_is_there_with_what_it_saves_or_its_reason() -> None:
     found = {attempt.variant: attempt for attempt in attempts_of(judged())}
-    assert set(found) == {"tnp", "njit"}
-    assert found["tnp"].works
-    assert found["tnp"].saved == pytest.approx(0.9, abs=0.01)
-    assert found["tnp"].saved_low == pytest.approx(0.9, abs=0.05)
+    assert set(found) == {"traced", "njit"}
+    assert found["traced"].works
+    assert found["traced"].saved == pytest.approx(0.9, abs=0.01)
+    assert found["traced"].saved_low == pytest.approx(0.9, abs=0.05)
     assert found["njit"] == Attempt("mine", "njit", False, None, None, WHY)
 
 
@@ -79,11 +77,11 @@ def port(variant: str) -> PortLine:
 def test_ports_that_work_are_shown_and_written_next_to_the_results(tmp_path: Path) -> None:
     """Of the others there is no file that somebody could merge."""
     judgement = judged()
-    judgement.run.ports = (port("tnp"), port("njit"), port("tnp_map"))
-    assert [one.text for one in section.build(judgement) if isinstance(one, Code)] == ["# tnp"]
+    judgement.run.ports = (port("traced"), port("njit"), port("traced_map"))
+    assert [one.text for one in section.build(judgement) if isinstance(one, Code)] == ["# traced"]
     write.write(judgement, tmp_path)
     files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "ports").iterdir()}
-    assert files == {"mine_tnp_float32.py": "# tnp", "mine_tnp_map_float32.py": "# tnp_map"}
+    assert files == {"mine_traced_float32.py": "# traced", "mine_traced_map_float32.py": "# traced_map"}
 
 
 @pytest.mark.parametrize("kind", ["link", "link to nothing", "file"])
@@ -97,7 +95,7 @@ def test_ports_are_written_into_a_folder_of_the_results_alone(kind: str, tmp_pat
     if kind == "link":
         outside.mkdir()
     judgement = judged()
-    judgement.run.ports = (port("tnp"),)
+    judgement.run.ports = (port("traced"),)
     with pytest.raises(BadInput) as caught:
         write.write(judgement, results)
     assert (caught.value.received, bool(caught.value.hint)) == (results / "ports", True)
@@ -115,17 +113,8 @@ def test_reasons_are_in_every_output() -> None:
     assert WHY in write.render(judgement)["report.html"]
     rows = rows_of(judgement)
     assert rows["njit"] == ("mine", "njit", WHY)
-    (tnp,) = (one for one in attempts_of(judgement) if one.variant == "tnp")
-    assert rows["tnp"] == ("mine", "tnp", formatting.saved_at_least(tnp.saved, tnp.saved_low))
-
-
-def test_the_shortest_change_is_in_every_output() -> None:
-    judgement = judged()
-    change = SourceChange("list_index", 3, "x[[1, 0]]", "x[np.array([1, 0])]")
-    judgement.run.failures = tuple(replace(one, change=change) for one in judgement.run.failures)  # type: ignore[misc]
-    assert {one.variant: one.change for one in attempts_of(judgement)} == {"tnp": None, "njit": change}
-    assert change.then in rows_of(judgement)["njit"][-1]
-    assert change_text(change) in section_text(judgement)
+    (traced,) = (one for one in attempts_of(judgement) if one.variant == "traced")
+    assert rows["traced"] == ("mine", "traced", formatting.saved_at_least(traced.saved, traced.saved_low))
 
 
 def section_text(judgement: Judgement) -> str:
@@ -177,23 +166,7 @@ def test_what_the_user_wrote_and_what_stays_has_none() -> None:
 
 
 def test_built_in_ops_have_none() -> None:
-    assert writable_ports(judgement("tnp", own=False)) == ()
-
-
-def test_the_change_is_given_with_its_line_and_the_reason() -> None:
-    assert change_text(SourceChange("length", 12, "len(x)", "x.shape[0]")) == (
-        "Line 12: replace `len(x)` with `x.shape[0]`, because the length of a tensor is in its shape."
-    )
-
-
-@pytest.mark.parametrize("kind", CHANGES)
-def test_every_kind_has_words(kind: str) -> None:
-    assert change_text(SourceChange(kind, 1, "a", "b")).startswith("Line 1: replace `a` with `b`, because ")
-
-
-def test_where_else_a_port_runs_is_said_of_what_says_so() -> None:
-    assert works_text(["JAX", "PyTorch"]) == "yes; its functions exist for JAX and PyTorch too"
-    assert works_text([]) == "yes"
+    assert writable_ports(judgement("traced", own=False)) == ()
 
 
 def test_each_thing_to_know_is_a_sentence() -> None:

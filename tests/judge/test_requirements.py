@@ -216,10 +216,10 @@ def test_what_the_current_callback_blocks() -> None:
 )
 def test_what_bars_variants(status: BarStatus, told: str, seen: str) -> None:
     bar = Bar("native", "xla", "compiled", status, told)
-    with_ops = f"native and tnp do not work with xla (probe compiled with sinh and log: {seen})"
-    assert bar_text(["native", "tnp"], bar, ["sinh", "log"]) == with_ops
-    with_cube = f"native and tnp do not work with xla (probe compiled with x³ of four numbers: {seen})"
-    assert bar_text(["native", "tnp"], bar) == with_cube
+    with_ops = f"native and traced do not work with xla (probe compiled with sinh and log: {seen})"
+    assert bar_text(["native", "traced"], bar, ["sinh", "log"]) == with_ops
+    with_cube = f"native and traced do not work with xla (probe compiled with x³ of four numbers: {seen})"
+    assert bar_text(["native", "traced"], bar) == with_cube
 
 
 def test_copies_are_counted_with_no_op_that_could_be_named() -> None:
@@ -237,9 +237,9 @@ def test_what_cannot_be_tried_was_not_seen_to_fail() -> None:
 
 
 def test_what_is_not_known_and_how_to_find_out() -> None:
-    assert unknown_text(Unknown("distributed", ("native", "tnp")), ["sinh", "mine"], {"mine"}) == (
-        "not recommended, because untested for distributed with sinh and mine: native, tnp; run `pyopbench "
-        "probe --probe server_other_process --op sinh --op mine --variant native,tnp --out RUN/probes.json` "
+    assert unknown_text(Unknown("distributed", ("native", "traced")), ["sinh", "mine"], {"mine"}) == (
+        "not recommended, because untested for distributed with sinh and mine: native, traced; run `pyopbench "
+        "probe --probe server_other_process --op sinh --op mine --variant native,traced --out RUN/probes.json` "
         "(with the --tf of the run, mine named by its file as in `pyopbench run`) and report again"
     )
     # Variants are counted with whatever op, but those that are tried with own ops alone need one.
@@ -251,8 +251,8 @@ def test_what_is_not_known_and_how_to_find_out() -> None:
 
 def test_the_cube_in_place_of_an_op() -> None:
     one = Substituted("native", "second_order", "the op has no gradient")
-    assert substituted_text(["native", "tnp"], one, ["sinh"]) == (
-        "native and tnp worked with second_order for x³ of four numbers, but sinh could not be tried "
+    assert substituted_text(["native", "traced"], one, ["sinh"]) == (
+        "native and traced worked with second_order for x³ of four numbers, but sinh could not be tried "
         "(the op has no gradient); try your model before you rely on it"
     )
 

@@ -97,12 +97,12 @@ def verdicts(
 
 
 def test_each_outcome() -> None:
-    curves = {"py_function_numpy": 1e-5, "native": 0.5e-5, "xla": 2e-5, "tnp": 1.01e-5, "autograph": 1.03e-5}
+    curves = {"py_function_numpy": 1e-5, "native": 0.5e-5, "xla": 2e-5, "traced": 1.01e-5, "autograph": 1.03e-5}
     found = judged(Bench(curves, sizes=(10,), within=0.003, between=0.001, launches=8))
     assert {key: verdict.outcome for key, verdict in found.items()} == {
         "native@10": "faster",
         "xla@10": "slower",
-        "tnp@10": "equivalent",
+        "traced@10": "equivalent",
         "autograph@10": "unresolved",
     }
     assert found["native@10"].ratio == pytest.approx(0.5, rel=0.01)

@@ -21,7 +21,6 @@ QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "r
         ("candidate", {"is_callback", "is_usual", "has_parts", "runs_python"}),
         ("attempt", {"is_callback", "is_usual", "is_attempt"}),
         ("own_attempt", {"is_callback", "is_attempt"}),
-        ("named_attempt", {"is_callback", "is_attempt"}),
         ("by_name", {"is_callback", "has_parts", "runs_python"}),
         ("control", {"is_callback", "has_parts", "runs_python"}),
         ("body_alone", {"is_part"}),
@@ -40,7 +39,7 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
 
 
 def test_there_is_a_role_for_each_line_above() -> None:
-    attempts = {"attempt", "own_attempt", "named_attempt"}
+    attempts = {"attempt", "own_attempt"}
     roles = {"candidate", *attempts, "by_name", "control", "body_alone", "floor", "empty", "twin"}
     assert set(ROLES) == roles == set(get_args(Role))
 
@@ -52,7 +51,6 @@ def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_al
         "candidate": [True, True],
         "attempt": [True, True],
         "own_attempt": [False, True],
-        "named_attempt": [False, False],
         "by_name": [False, False],
         "control": [False, False],
         "body_alone": [False, False],

@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from pyopbench import OwnOp
-from pyopbench.model.case import Case
 from pyopbench.model.op import Op
 from pyopbench.ops.own.complete import complete
-from pyopbench.ops.own.explain import explain
-from pyopbench.ops.port_file import PortFile, PortFiles, build_port, lines_of_user
+from pyopbench.ops.port_file import PortFile, PortFiles, lines_of_user
 from pyopbench.ports.porting.port import write_port
 
 X = np.array([0.5, -1.0, 2.0], np.float32)
@@ -30,7 +27,7 @@ def in_places(x: Any) -> Any:
     y = x + 1
     if y.ndim == 1:
         y = y * 3
-    return np.linalg.slogdet(np.diag(y))[1]
+    return np.sum(y)
 
 
 def op_of(body: Any) -> Op:
@@ -56,12 +53,12 @@ def test_a_text_that_is_given_is_measured_in_its_place() -> None:
 def test_another_op_of_the_name_has_a_port_of_its_own() -> None:
     ports = PortFiles()
     first, second = op_of(clipped), complete(OwnOp(inputs=(X,), numpy=in_places), "clipped", Path())
-    assert ports.file_of(first, "tnp", "float32") != ports.file_of(second, "tnp", "float32")
+    assert ports.file_of(first, "traced", "float32") != ports.file_of(second, "traced", "float32")
 
 
 def test_lines_of_a_port_are_those_of_the_user() -> None:
     op = op_of(in_places)
-    text = write_port(op, "tnp").text
+    text = write_port(op, "traced").text
     begin = in_places.__code__.co_firstlineno
     found = {
         text.splitlines()[line - 1].strip(): number - begin for line, (_, number) in lines_of_user(text, op).items()
@@ -69,12 +66,3 @@ def test_lines_of_a_port_are_those_of_the_user() -> None:
     assert found["y = x + 1"] == 1
     assert found["y = y * 3"] == 3
     assert {place[0] for place in lines_of_user(text, op).values()} == {__file__}
-
-
-def test_an_error_of_the_file_names_the_line_of_the_user() -> None:
-    op = op_of(in_places)
-    port = build_port(op, Case(op.name, "tnp", "none", "forward", "call", "float32", 3))
-    with pytest.raises(AttributeError) as caught:
-        tf.function(port, autograph=False)(tf.constant(X))
-    line = in_places.__code__.co_firstlineno + 4
-    assert explain(caught.value, op) == f"`np.linalg.slogdet` has no tnp counterpart, test_port_file.py line {line}"

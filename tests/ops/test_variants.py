@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from numpy import sinh
 
-from pyopbench import OwnOp
 from pyopbench.model.case import Case
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Op
 from pyopbench.ops.gradients import CALLBACK_NODES
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
-from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import explain
-from pyopbench.ops.port_file import PortFiles
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import SIZE, case_of, square
@@ -65,7 +59,7 @@ def test_a_callback_is_one_node_of_its_type(variant: str, node: str) -> None:
     assert not found & Counter(["Square", "Mul"])
 
 
-@pytest.mark.parametrize(("variant", "node"), [("native", "Square"), ("xla", "Square"), ("tnp", "Mul")])
+@pytest.mark.parametrize(("variant", "node"), [("native", "Square"), ("xla", "Square"), ("traced", "Square")])
 def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) -> None:
     assert load_variant(variant).is_port
     found = kinds(traced(square(), variant))
@@ -73,8 +67,8 @@ def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) 
     assert not found & Counter(CALLBACK_NODES)
 
 
-ELSEWHERE = ("traced_loop", "traced_partial", "traced_unrolled")
-"""Ports of bodies with loops, and of bodies with calls that TensorFlow has nothing for."""
+ELSEWHERE = ("traced_partial",)
+"""Ports of bodies with calls that TensorFlow has nothing for."""
 
 
 @pytest.mark.parametrize(
@@ -84,7 +78,7 @@ ELSEWHERE = ("traced_loop", "traced_partial", "traced_unrolled")
 def test_only_xla_is_compiled(variant: str) -> None:
     """`_XlaMustCompile` is what jit_compile=True sets: it fails where XLA cannot, in place of falling back."""
     attributes = traced(square(), variant).function_def.attr
-    assert attributes["_XlaMustCompile"].b == (variant in ("xla", "tnp_xla", "traced_xla"))
+    assert attributes["_XlaMustCompile"].b == (variant in ("xla", "traced_xla"))
 
 
 def branching(x: Any) -> Any:
@@ -194,70 +188,6 @@ def test_a_call_whose_result_nothing_uses_does_not_run_if_stateless(variant: str
     assert calls_of(graph_of) == ([1, 1, 1] if variant == "py_func" else [0, 0, 0])
 
 
-# NumPy rebound
-
-
-def helper(x: Any) -> Any:
-    return np.tanh(x)
-
-
-def again(x: Any, depth: int) -> Any:
-    return np.sin(x) if depth == 0 else again(x, depth - 1)
-
-
-alias = helper
-renamed = np
-
-
-def body_of_everything(x: Any, *, scale: float = 2.0) -> Any:
-    def nested(y: Any) -> Any:
-        return np.cos(y)
-
-    by_comprehension = sum([np.exp(x) for _ in range(2)])
-    return scale * helper(x) + alias(x) + again(x, 2) + nested(x) + by_comprehension + renamed.sqrt(x) + sinh(x)
-
-
-def everything(x: Any) -> Any:
-    """Say the same without NumPy."""
-    sums = [
-        3 * math.tanh(v) + math.sin(v) + math.cos(v) + 2 * math.exp(v) + math.sqrt(v) + math.sinh(v) for v in x.tolist()
-    ]
-    return np.array(sums)
-
-
-def tnp_of(body: Any, example: Any = X) -> Callable[..., Any]:
-    """Return the port of a body to TensorFlow's NumPy."""
-    op = complete(OwnOp(inputs=(example,), numpy=body), "body", Path())
-    return PortFiles().call_of(op, "tnp", op.dtypes[0])
-
-
-def test_a_port_reaches_helpers_inner_functions_comprehensions_and_names_imported_from_numpy() -> None:
-    """In a graph NumPy itself raises on a tensor, so that nothing is left of it."""
-    with pytest.raises(NotImplementedError, match="numpy"):
-        tf.function(body_of_everything, autograph=False)(tf.constant(X))
-    found = tf.function(tnp_of(body_of_everything), autograph=False)(tf.constant(X))
-    np.testing.assert_allclose(found, everything(X), rtol=1e-12)
-
-
-def test_a_port_keeps_defaults_and_closures() -> None:
-    def factory(power: int) -> Callable[..., Any]:
-        def body(x: Any, plus: float = 1.0, *, times: float = 2.0) -> Any:
-            return times * np.power(x, power) + plus
-
-        return body
-
-    np.testing.assert_array_equal(tnp_of(factory(3))(tf.constant(X)), 2 * X**3 + 1)
-
-
-def det(x: Any) -> Any:
-    return np.linalg.det(x)
-
-
-def test_what_tensorflow_s_numpy_has_not_got_is_said() -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'linalg'"):
-        tnp_of(det, np.eye(2))(tf.constant(np.eye(2)))
-
-
 # Every variant of every op
 
 
@@ -280,12 +210,11 @@ def test_what_was_written_for_an_op_is_right(case: Case) -> None:
 
 ATTEMPTED = ("sinh", "log_huber", "log_huber_elementwise", "determinant")
 """Ops of an array, of numbers, of both, and of matrices."""
-ATTEMPTED_OF_DICTS = ("tnp", "traced", "xla", "xla_autograph", "njit")
+ATTEMPTED_OF_DICTS = ("traced", "xla", "xla_autograph", "njit")
 """Variants of `sparse_conv_q`, whose body has Python dicts: for each of these there is another reason."""
 
 
 def test_what_nobody_wrote_for_an_op_is_right_or_says_why_it_cannot_be() -> None:
-    """Rebinding fails for Python dicts and for `np.linalg`; elementwise ops work for both."""
     refused: dict[tuple[str, str], Unsupported] = {}
     right = set()
     for case in combinations(attempts=True):
@@ -297,8 +226,8 @@ def test_what_nobody_wrote_for_an_op_is_right_or_says_why_it_cannot_be() -> None
             right.add((case.op, case.variant))
         except Unsupported as unsupported:
             refused[case.op, case.variant] = unsupported
-    assert refused.keys() >= {("determinant", "tnp"), *(("sparse_conv_q", one) for one in ATTEMPTED_OF_DICTS)}
-    assert right >= {("sinh", one) for one in ("tnp", "xla", "traced", "njit", "keras_ops")}
+    assert refused.keys() >= {("determinant", "traced_xla"), *(("sparse_conv_q", one) for one in ATTEMPTED_OF_DICTS)}
+    assert right >= {("sinh", one) for one in ("xla", "traced", "traced_xla", "njit")}
     for (op, _), unsupported in refused.items():
         assert unsupported.__cause__ is not None
         assert unsupported.message == explain(unsupported.__cause__, load_op(op))

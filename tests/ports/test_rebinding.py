@@ -49,7 +49,7 @@ def odd(n: int) -> bool:
 
 
 def test_what_a_decorator_wraps_is_ported() -> None:
-    found = tf.function(port_of(wrapped, "tnp"))(tf.constant([0.5]))
+    found = tf.function(port_of(wrapped, "traced"))(tf.constant([0.5]))
     np.testing.assert_allclose(found, 2 * np.tanh([0.5]), rtol=1e-6)
 
 
@@ -92,7 +92,7 @@ def across_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_helpers_of_other_files_are_rebound_too(across_files: Any) -> None:
-    found = tf.function(port_of(across_files, "tnp"))(tf.constant([0.5]))
+    found = tf.function(port_of(across_files, "traced"))(tf.constant([0.5]))
     np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2, rtol=1e-6)
 
 

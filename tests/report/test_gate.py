@@ -14,7 +14,9 @@ from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.report import gate as report
 from revision_runs import DIFFERENT, revision, write_revisions
 
-CASES = pairs.cases(variants=("py_function_numpy", "native", "xla", "tnp", "numba"), ops=("double", "other", "third"))
+CASES = pairs.cases(
+    variants=("py_function_numpy", "native", "xla", "traced", "numba"), ops=("double", "other", "third")
+)
 ALL_SLOWER = dict.fromkeys(CASES, 1.2)
 
 

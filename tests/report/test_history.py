@@ -102,7 +102,7 @@ def test_a_latency_has_no_interval_where_nothing_tells_one(tmp_path):
 def test_a_case_that_some_moments_lack_says_which_it_has(tmp_path):
     paths = write_commits(tmp_path, [{}] * 5)
     environment = {**stored.ENVIRONMENT, "commit": commit(9)}
-    write_run(paths[2].parent / "other", [CHANGED.replace("native", "tnp")], environment=environment)
+    write_run(paths[2].parent / "other", [CHANGED.replace("native", "traced")], environment=environment)
     some = read_history([*paths, paths[2].parent / "other"], Options())
     data = data_of(html(some), "history")
     assert sorted(len(one["places"]) for one in data["series"]) == [1, *[5] * 6]

@@ -188,9 +188,9 @@ def test_an_op_whose_settings_agree_is_one_row_with_what_is_saved_at_least(judge
     unsure = replace(places[1], is_provisional=True)
     (provisional,) = tables(decisions.build(replace(judged, decisions=(places[0], unsure))))[0].rows
     assert provisional[1].note != row[1].note, "an answer that may cost much is told apart"
-    other = decision("tnp", op="sinh", dtype="float64")
+    other = decision("traced", op="sinh", dtype="float64")
     (row,) = tables(decisions.build(replace(judged, decisions=(places[0], other))))[0].rows
-    assert row[1] == Cell("depends", "warn", "port to xla in 1 and port to tnp in 1 of 2 settings")
+    assert row[1] == Cell("depends", "warn", "port to xla in 1 and port to traced in 1 of 2 settings")
 
 
 def test_confidence_is_the_launches_that_answers_stand_on(judged):

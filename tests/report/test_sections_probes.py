@@ -39,7 +39,11 @@ def test_the_matrix_has_a_row_for_each_probe_and_today_first() -> None:
 
 def test_what_was_tried_with_ops_has_a_matrix_of_its_own() -> None:
     """Rows of an op that nothing is decided about are of another run's."""
-    rows = [row("xla", "native", op=OP), row("xla", TODAY, "fails", "no kernel", op=OP), row("xla", "tnp", op="other")]
+    rows = [
+        row("xla", "native", op=OP),
+        row("xla", TODAY, "fails", "no kernel", op=OP),
+        row("xla", "traced", op="other"),
+    ]
     made = judged(row("tflite", TODAY), *rows, requires=())
     with_op, with_cube, failures = (block for block in probes.build(made) if isinstance(block, Table))
     assert with_op.columns == ("op", "tried", TODAY, "native")

@@ -136,11 +136,11 @@ def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
 
 
 def test_what_was_probed_on_each_machine_is_joined(shards: list[Path], tmp_path: Path) -> None:
-    for folder, label in zip(shards, ("native", "xla", "tnp", "native"), strict=True):
+    for folder, label in zip(shards, ("native", "xla", "traced", "native"), strict=True):
         probes.write(folder / probes.FILE, probe_files.document(probe_files.row("savedmodel", label)))
     merge.merge(shards, tmp_path / "merged")
     found = probes.rows_of(probes.read(tmp_path / "merged" / probes.FILE))
-    assert sorted(row.label for row in found) == ["native", "tnp", "xla"]
+    assert sorted(row.label for row in found) == ["native", "traced", "xla"]
 
 
 def interrupt(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
-from pyopbench.model.case import Case, Failure, SourceChange
+from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import line_types as stored_lines
 from pyopbench.store import run_folder
@@ -104,15 +103,6 @@ def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> No
         Failure(FAILED, "raised", "it did not work", 0),
         Failure(SLOW, "crashed", "it did not work", 1),
     )
-
-
-def test_the_change_that_gets_a_port_past_its_obstacle_is_kept(tmp_path: Path) -> None:
-    change = SourceChange("length", 12, "len(x)", "x.shape[0]")
-    failed = {**stored.failure(FAILED, "unsupported"), "change": asdict(change)}
-    none = {**stored.failure(SLOW, "crashed", 1), "change": None}
-    lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [none]}
-    lines = [stored.launch_line(0), stored.group_line(0, [WELL], [failed]), lost]
-    assert [one.change for one in read_one([make(tmp_path, lines=lines)]).failures] == [None, change, None]
 
 
 def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:

@@ -57,13 +57,13 @@ def test_of_two_documents_the_newer_row_counts() -> None:
 
 def test_changes_are_the_cells_of_another_status() -> None:
     before = document(row("xla", "native"), row("tflite", "native", "fails", "a"), row("gradient", "native"))
-    after = document(row("xla", "native", "fails"), row("tflite", "native", "fails", "b"), row("xla", "tnp"))
+    after = document(row("xla", "native", "fails"), row("tflite", "native", "fails", "b"), row("xla", "traced"))
     found = [(one.probe, one.label, one.before and one.before.status, one.after and one.after.status)
              for one in stored_probes.changes(before, after)]  # fmt: skip
     assert found == [
         ("xla", "native", "works", "fails"),
         ("gradient", "native", "works", None),
-        ("xla", "tnp", None, "works"),
+        ("xla", "traced", None, "works"),
     ]
 
 

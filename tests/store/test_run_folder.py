@@ -26,7 +26,6 @@ from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
 from pyopbench.store.warnings import UnfinishedLine
 
 CASES = (stored.case("well"), stored.case("slow"))
-CHANGE = {"kind": "length", "line": 1, "now": "len(x)", "then": "x.shape[0]"}
 LINES = [
     stored.launch_line(0),
     stored.group_line(0, CASES),
@@ -242,14 +241,6 @@ def no_sample(case: str, sample: list[float], *, copies: bool = False) -> str:
             "failures[0].status: invalid enum value 'odd'",
         ),
         (change(LINES[1], failures=[stored.failure("odd")]), "'odd' is not the id of a case"),
-        (
-            change(LINES[1], failures=[{**stored.failure(CASES[0]), "change": {**CHANGE, "kind": "odd"}}]),
-            "change is of the kind 'odd', not one of method, length, rows, masked, context, reversed, list_index, type",
-        ),
-        (
-            change(LINES[1], failures=[{**stored.failure(CASES[0]), "change": {**CHANGE, "line": 0}}]),
-            "change is of line 0",
-        ),
         (change(LINES[1], timer_seconds="1"), "timer_seconds: expected float, got str: 1"),
         (change(LINES[1], group=None), "group: expected str, got null"),
         (change(LINES[1], noise=[]), "noise: expected object | null, got array: []"),

@@ -19,18 +19,7 @@ from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, size
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
-AUTOMATIC = {
-    "keras_ops",
-    "njit",
-    "tnp_autograph",
-    "tnp_xla",
-    "traced",
-    "traced_loop",
-    "traced_partial",
-    "traced_unrolled",
-    "traced_xla",
-    "xla_autograph",
-}
+AUTOMATIC = {"njit", "traced_partial", "xla_autograph"}
 """Variants that are tried automatically for own ops, and for no other op."""
 
 
@@ -88,7 +77,7 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
 def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", "njit_parallel", *AUTOMATIC}
+    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", *AUTOMATIC}
     cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
     assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
 
@@ -96,7 +85,7 @@ def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Var
 def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
     own = square(own=Own(fixed_sizes=True), dtypes=("uint8",), python=tf.square)
     plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
-    assert {*AUTOMATIC, "tnp"} <= {case.variant for case in plan.cases}
+    assert {*AUTOMATIC, "traced", "traced_xla"} <= {case.variant for case in plan.cases}
     assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
 
 
@@ -184,7 +173,7 @@ def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_br
     _, reasons = plan_of(variants, replace(ONE, variants=("autograph", "native", "custom_op", "xla", "numba")), **bare)
     assert len({*reasons.values()}) == 1
     of_py_function = {**bare, "own": Own(py_function=tf.square, tried=frozenset({"tensor"})), "tensor": tf.square}
-    names = ("numpy_function", "tnp", "autograph", "numba")
+    names = ("numpy_function", "traced", "autograph", "numba")
     _, reasons = plan_of(variants, replace(ONE, variants=names), **of_py_function)
     assert len({*reasons.values()}) == 1
 
@@ -269,13 +258,13 @@ def test_says_which_gradient_body_is_missing(variants: dict[str, Variant]) -> No
 
 def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -> None:
     """The bodies that are not slow are measured there all the same."""
-    axes = replace(ONE, sizes=(1000, 1001), variants=("native", "tnp"))
+    axes = replace(ONE, sizes=(1000, 1001), variants=("native", "traced"))
     cases, reasons = plan_of(variants, axes, largest={"numpy": 1000})
     assert cases == [
         f"made/{key}/cpu"
         for key in (
             "native/autodiff/backward/call/float32/1000",
-            "tnp/autodiff/backward/call/float32/1000",
+            "traced/autodiff/backward/call/float32/1000",
             "native/autodiff/backward/call/float32/1001",
         )
     ]

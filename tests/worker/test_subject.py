@@ -33,7 +33,7 @@ def subject(name: str) -> Subject:
     return load_subject(name, load_variants()[name].gradients[0], Path())
 
 
-@pytest.mark.parametrize("name", ["native", "autograph", "tnp", "py_func", "py_function", "py_function_numpy"])
+@pytest.mark.parametrize("name", ["native", "autograph", "traced", "py_func", "py_function", "py_function_numpy"])
 def test_a_subject_is_the_cube_with_its_gradient(name: str) -> None:
     function = subject(name).function()
     np.testing.assert_allclose(function(subject(name).x), np.array(VALUES) ** 3, rtol=1e-6)

@@ -11,12 +11,9 @@ import tensorflow as tf
 
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.op import Body, Op
-from pyopbench.model.portable import BATCHED, PORTABLE
-from pyopbench.model.variant import Variant
 from pyopbench.ops.batched import loops
 from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.compiled import why_not_compiled
-from pyopbench.ops.load import load_variants
 from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
@@ -38,8 +35,8 @@ class Form:
     """One batched form of an op, not checked yet: `prepare.batched_forms` does that.
 
     Attributes:
-        name: the key, such as `numpy_loop`, `njit_loop` or `traced_map`.
-        variant: what takes one example and is made batched: a port, `njit`, or `numpy_function` for the body as it is.
+        name: the key: `numpy_loop`, `numpy_whole`, `njit_loop` or `traced_map`.
+        variant: what takes one example: `traced`, `njit`, or `numpy_function` for the body as it is.
         how: one of `HOW`.
         kind: `callback` if Python runs inside the graph, `port` if it does not.
         build: returns the form as a callable over tensors with a leading axis, whose length is that of the batch; it
@@ -72,7 +69,7 @@ def forms_of(op: Op, dtype: str, size: int, *, gradients: bool = True) -> tuple[
         size: of an example.
         gradients: attach a gradient where the op has one; without it a form is what an input pipeline needs.
     """
-    return (*_callbacks(op, dtype, size, gradients=gradients), *_ports(op, dtype, size, gradients=gradients))
+    return tuple(_forms(op, dtype, size, gradients=gradients))
 
 
 def ragged_loop(op: Op, dtype: str, ragged: Sequence[bool]) -> Body:
@@ -103,12 +100,13 @@ def _ragged(rows: Any, lengths: Any) -> Any:
     return tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
 
 
-def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
+def _forms(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
     dtypes = op.output_dtypes(dtype)
     # The gradient is a loop over examples whatever the body is: what is built in batches has no gradient to time.
     gradient = None if op.numpy_gradient is None or not gradients else loops.gradient_loop(op.numpy_gradient, op)
     has_gradient = bool(op.differentiable) and gradient is not None
-    case = _case(op, "numpy_function", dtype, size, "custom_gradient" if has_gradient else NO_GRADIENT)
+    attached, direction = ("custom_gradient", "backward") if has_gradient else (NO_GRADIENT, "forward")
+    case = Case(op.name, "numpy_function", attached, direction, "call", dtype, size)
 
     def form(name: str, variant: str, how: How, body: Callable[[], Body], why: str = "") -> Form:
         def build() -> Body:
@@ -122,65 +120,11 @@ def _callbacks(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Fo
     yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
     if op.is_on_tensors:
         return
-    why, loop = random or why_not_compiled(op, case) or "", partial(port_call, op, "njit_loop", dtype)
-    yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, why)
-
-
-def _ports(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
-    has_gradient = gradients and bool(op.differentiable)
-    for name, variant in load_variants().items():
-        if not (variant.is_port and variant.is_usual_for(op) and "call" in variant.modes and _is_made_of(op, variant)):
-            continue
-        case = _case(op, name, dtype, size, "autodiff" if has_gradient else NO_GRADIENT)
-        why = _why_not_random(op) or variant.unsupported(op, case) or ""
-        for how, batched in OVER_BATCH.items():
-            form = f"{name}_{how}"
-            if name in PORTABLE and form not in BATCHED:
-                continue  # what cannot be written is no port
-            written = partial(port_call, op, form, dtype)
-            build = written if form in BATCHED else _build_port(batched, op, variant, case)
-            yield Form(form, name, how, "port", build, has_gradient, why)
-
-
-def _case(op: Op, variant: str, dtype: str, size: int, gradient: str) -> Case:
-    """Return the case of one example that a form is made of: a call on the CPU."""
-    direction = "forward" if gradient == NO_GRADIENT else "backward"
-    return Case(op.name, variant, gradient, direction, "call", dtype, size)
-
-
-def _is_made_of(op: Op, variant: Variant) -> bool:
-    if getattr(op, variant.body) is None:
-        return False
-    return not op.is_on_tensors or variant.body != "numpy"
+    loop, mapped = (partial(port_call, op, name, dtype) for name in ("njit_loop", "traced_map"))
+    yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, random or why_not_compiled(op, case) or "")
+    yield Form("traced_map", "traced", "map", "port", mapped, gradients and bool(op.differentiable), random)
 
 
 def _why_not_random(op: Op) -> str:
     is_random = op.own is not None and op.own.is_random
     return "the body draws random numbers, and another form draws others" if is_random else ""
-
-
-def _build_port(batched: Callable[[Body], Body], op: Op, variant: Variant, case: Case) -> Callable[[], Body]:
-    def build() -> Body:
-        options = dict(variant.function_options)
-        compiles = bool(options.pop("jit_compile", False))
-        # AutoGraph reads the source of the body itself, so that the body has a function of its own.
-        port = batched(tf.function(variant.build(op, case), **options))
-        return tf.function(port, jit_compile=True, autograph=False) if compiles else port
-
-    return build
-
-
-def _whole(port: Body) -> Body:
-    return port
-
-
-def _mapped(port: Body) -> Body:
-    def over_batch(*batch: Any) -> Any:
-        # A loop in its place, which TensorFlow falls back to by itself, is slower than a callback.
-        return tf.vectorized_map(lambda row: port(*row), batch, fallback_to_while_loop=False)
-
-    return over_batch
-
-
-OVER_BATCH: dict[How, Callable[[Body], Body]] = {"whole": _whole, "map": _mapped}
-"""From a port that takes one example to one that takes a batch."""

@@ -1,28 +1,18 @@
-"""Why a port that nobody wrote does not work, with the user's line that it fails at and the shortest change that helps.
-
-What TensorFlow says of an obstacle is looked for in its messages, and the change is made in the syntax tree of the
-line. Each kind of change has a test that applies it to a body and sees the port succeed.
-"""
+"""Why a port that nobody wrote does not work, with the user's line that it fails at."""
 
 from __future__ import annotations
 
-import ast
 import inspect
 import linecache
 import os
 import re
-import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import tensorflow.experimental.numpy as tnp
-
 from pyopbench.model import formatting
-from pyopbench.model.case import SourceChange
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
@@ -46,9 +36,6 @@ MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)|, defined 
 
 ABOVE = re.compile(r"^(\.\.?/)+")
 """How Numba begins a path that is relative to another folder."""
-
-NOT_IN_TNP = re.compile(r"module '(?:tensorflow|keras)[\w.]*numpy[\w.]*' has no attribute '(\w+)'")
-"""What Python says of a name that TensorFlow's NumPy has not got; AutoGraph quotes it in an error of its own."""
 
 NUMBA_SAYS = re.compile(
     r"(?:raised a specific error:\s*|Failed in nopython mode pipeline[^\n]*\n)(?!\S*Failed in nopython mode)([^\n]+)"
@@ -86,9 +73,6 @@ NUMBA_WORDS = (
 )
 """What Numba says of the arguments of a function of NumPy's that it has a version of, and the same in words."""
 
-FUNCTIONS = {"T": "transpose", "copy": "copy", "flatten": "ravel"}
-"""Attributes of NumPy's arrays that are functions of another name in TensorFlow's NumPy."""
-
 
 def explain(error: BaseException, op: Op) -> str:
     """Return what went wrong in one line, with the place in the user's file where there is one."""
@@ -100,7 +84,7 @@ def explain(error: BaseException, op: Op) -> str:
         where += f" ({error.fix})"
     if isinstance(error, CannotPort):
         where += _other_lines(error)
-    said = SCOPE.sub("", _option_text(error, place) or _said(error, place))
+    said = SCOPE.sub("", _option_text(error, place) or _said(error))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
@@ -122,19 +106,7 @@ def _told(place: tuple[str, int]) -> str:
     return f"{Path(file).name} line {line}"
 
 
-def _said(error: BaseException, place: tuple[str, int] | None) -> str:
-    lacking = place and _lacking(error, *place)
-    if lacking:
-        return f"`{lacking}` has no tnp counterpart"
-    library = _compiled_library(error)
-    if library:
-        return (
-            f"`{library}` is compiled code, which takes arrays of NumPy's and no tensors: keep the callback, or write "
-            f"this step with TensorFlow's ops"
-        )
-    elsewhere = NOT_IN_TNP.search(str(error))
-    if elsewhere:
-        return f"`np.{elsewhere[1]}` has no tnp counterpart"
+def _said(error: BaseException) -> str:
     # Where a module lies differs from machine to machine.
     of_numba = NUMBA_SAYS.findall(str(error))
     if not of_numba and isinstance(error, AssertionError) and not str(error) and _is_of_numba(error):
@@ -183,32 +155,6 @@ def _is_of_numba(error: BaseException) -> bool:
     return bool(frames) and f"{os.sep}numba{os.sep}" in frames[-1].filename
 
 
-def _compiled_library(error: BaseException) -> str:
-    """Return the library whose compiled code raised an error of its own, as `cv2.error`; empty for any other error."""
-    home = type(error).__module__.split(".")[0]
-    is_of_compiled = type(error).__name__ == "error" and home not in sys.stdlib_module_names
-    return home if is_of_compiled else ""
-
-
-def _lacking(error: BaseException, file: str, line: int) -> str | None:
-    """Return what TensorFlow's NumPy has not got, as it is spelled in the source."""
-    found = NOT_IN_TNP.search(str(error))
-    if found is None:
-        return None
-    lacking = found[1]
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return lacking
-    chains = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _spans(node, line)]
-    whole = [chain for chain in chains if lacking in chain.split(".")[1:] and re.fullmatch(r"[\w.]+", chain)]
-    return max(whole, key=len, default=lacking)
-
-
-def _spans(node: ast.expr, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
-
-
 def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | None:
     """Return file and line of the innermost place in some files that an error came through; None if in none.
 
@@ -246,189 +192,3 @@ def file_of(body: Any) -> str | None:
         body = getattr(body, BODY)
     code = getattr(inspect.unwrap(body), "__code__", None)
     return None if code is None else str(code.co_filename)
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The line that a port failed at.
-
-    Attributes:
-        source: of the whole file.
-        nodes: what stands on the line.
-        numpy: what the file calls NumPy.
-        found: the name that the message gives, "" where it gives none.
-    """
-
-    source: str
-    nodes: tuple[ast.AST, ...]
-    numpy: str
-    found: str
-
-    def of(self, kind: Any) -> Iterator[Any]:
-        """Yield the nodes of a kind, the outermost first."""
-        return (node for node in self.nodes if isinstance(node, kind))
-
-    def text(self, node: ast.AST) -> str:
-        """Return a node as it is written."""
-        return ast.get_source_segment(self.source, node) or ""
-
-
-Found = tuple[str, str]
-"""What is written, and what to write in its place."""
-
-
-def change_for(error: BaseException, place: tuple[str, int] | None) -> SourceChange | None:
-    """Return the shortest change with which a port gets past an error.
-
-    Args:
-        error: what building or calling the port has raised.
-        place: file and line of the user's that it came through; None for nowhere.
-
-    Returns:
-        The change, or None where none is known to work.
-    """
-    if place is None:
-        return None
-    file, number = place
-    source = "".join(linecache.getlines(file))
-    numpy, nodes = _numpy_of(source), _nodes_on(source, number)
-    for kind, found in _obstacles(error):
-        made = _KINDS[kind](_Line(source, nodes, numpy, found)) if numpy is not None else None
-        if made is not None:
-            return SourceChange(kind, number, *made)
-    return None
-
-
-def _obstacles(error: BaseException) -> Iterator[tuple[str, str]]:
-    """Yield the kinds of obstacle that an error is of, each with the name that stands in it, if any."""
-    if isinstance(error, CannotPort):
-        if error.obstacle:
-            yield error.obstacle, ""
-        return
-    for kind, pattern in SAID.items():
-        found = pattern.search(str(error))
-        if found is not None:
-            yield kind, found[1] if pattern.groups else ""
-
-
-@cache
-def _tree(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _nodes_on(source: str, line: int) -> tuple[ast.AST, ...]:
-    """Return the statements that begin on a line, and the expressions that reach over it."""
-    tree = _tree(source)
-    if tree is None:
-        return ()
-    return tuple(
-        node
-        for node in ast.walk(tree)
-        if (isinstance(node, ast.stmt) and node.lineno == line)
-        or (isinstance(node, ast.expr) and node.lineno <= line <= (node.end_lineno or line))
-    )
-
-
-def _numpy_of(source: str) -> str | None:
-    tree = _tree(source)
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)] if tree is not None else []
-    names = [alias.asname or alias.name for node in imports for alias in node.names if alias.name == "numpy"]
-    return names[0] if names else None
-
-
-def _method(line: _Line) -> Found | None:
-    """`x.mean(axis=1)`: `np.mean(x, axis=1)`, and `x.T`: `np.transpose(x)`."""
-    name = line.found
-    calls = [node for node in line.of(ast.Call) if isinstance(node.func, ast.Attribute) and node.func.attr == name]
-    if name == "astype":
-        calls = [node for node in calls if len(node.args) == 1 and not node.keywords]
-        return next(
-            (
-                (line.text(node), f"{line.numpy}.array({_of(line, node)}, dtype={line.text(node.args[0])})")
-                for node in calls
-            ),
-            None,
-        )
-    function = FUNCTIONS.get(name, name)
-    if not hasattr(tnp, function):
-        return None
-    for node in calls:
-        given = ", ".join([_of(line, node), *map(line.text, node.args), *(line.text(one) for one in node.keywords)])
-        return line.text(node), f"{line.numpy}.{function}({given})"
-    for node in line.of(ast.Attribute):
-        if node.attr == name == "T":
-            return line.text(node), f"{line.numpy}.{function}({line.text(node.value)})"
-    return None
-
-
-def _of(line: _Line, call: ast.Call) -> str:
-    assert isinstance(call.func, ast.Attribute)
-    return line.text(call.func.value)
-
-
-def _length(line: _Line) -> Found | None:
-    """`len(x)`: `x.shape[0]`."""
-    for node in line.of(ast.Call):
-        if _is_call_of(node, "len"):
-            return line.text(node), f"{line.text(node.args[0])}.shape[0]"
-    return None
-
-
-def _rows(line: _Line) -> Found | None:
-    """`for row in x`: `for row in [x[i] for i in range(x.shape[0])]`, because the length of a tensor is known."""
-    for node in line.of(ast.For):
-        if isinstance(node.iter, ast.Name):
-            rows, target = node.iter.id, line.text(node.target)
-            place = "i" if target != "i" else "j"
-            return (
-                f"for {target} in {rows}:",
-                f"for {target} in [{rows}[{place}] for {place} in range({rows}.shape[0])]:",
-            )
-    for node in line.of(ast.Assign):
-        (several,) = node.targets if len(node.targets) == 1 else (None,)
-        if isinstance(several, ast.Tuple) and isinstance(node.value, ast.Name):
-            rows = node.value.id
-            parts = ", ".join(f"{rows}[{place}]" for place in range(len(several.elts)))
-            return line.text(node), f"{line.text(several)} = {parts}"
-    return None
-
-
-def _masked(line: _Line) -> Found | None:
-    """`x[x < 0] = 0`: `x = np.where(x < 0, 0, x)`; the mask is of the shape of the array, as it is made of it."""
-    for node in line.of(ast.Assign):
-        (target,) = node.targets if len(node.targets) == 1 else (None,)
-        if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
-            continue
-        mask, array = target.slice, target.value.id
-        is_own = isinstance(mask, ast.Compare) and isinstance(mask.left, ast.Name) and mask.left.id == array
-        is_number = isinstance(mask, ast.Compare) and all(isinstance(one, ast.Constant) for one in mask.comparators)
-        if is_own and is_number and isinstance(node.value, ast.Constant):
-            value = line.text(node.value)
-            return line.text(node), f"{array} = {line.numpy}.where({line.text(mask)}, {value}, {array})"
-    return None
-
-
-def _is_call_of(node: Any, name: str) -> bool:
-    """Is it a call of a function, by its name and with one argument?"""
-    is_named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-    return is_named and len(node.args) == 1 and not node.keywords
-
-
-SAID = {
-    "method": re.compile(r"Tensor'? object has no attribute '(\w+)'"),
-    "length": re.compile("len is not well defined for a symbolic Tensor"),
-    "rows": re.compile("Iterating over a symbolic `tf.Tensor` is not allowed"),
-    "masked": re.compile("'SymbolicTensor' object does not support item assignment"),
-}
-"""What TensorFlow says of an obstacle, by the kind of change that gets past it."""
-
-_KINDS: dict[str, Callable[[_Line], Found | None]] = {
-    "method": _method,
-    "length": _length,
-    "rows": _rows,
-    "masked": _masked,
-}
-"""What makes the change of a kind."""

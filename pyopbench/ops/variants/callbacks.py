@@ -122,16 +122,6 @@ VARIANTS = {
         unsupported=why_not_compiled,
         role="own_attempt",
     ),
-    "njit_parallel": _callback(
-        name="njit_parallel",
-        summary="the NumPy body compiled by Numba's njit(parallel=True), behind tf.numpy_function",
-        effort=2,
-        build=build_port,
-        gradients=("custom_gradient",),
-        modes=("call", "node"),
-        unsupported=why_not_compiled,
-        role="named_attempt",
-    ),
     "numba": _callback(
         name="numba",
         summary="Numba body behind tf.numpy_function",

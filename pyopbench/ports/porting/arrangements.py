@@ -18,7 +18,7 @@ from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import PORTABLE, format_text
+from pyopbench.model.portable import BATCHED, PORTABLE, format_text
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
 from pyopbench.ports.mixed_body import rewrite_for_arrays
@@ -146,14 +146,13 @@ class _Arranged:
         return f"*{name}[:{first}]{named}" if self.keywords else f"*{name}"
 
 
-def write_arrangement(op: Op, name: str, callback: str, form: str = "") -> PortModule:
+def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
     """Return an arrangement of an op as the source of a module.
 
     Args:
         op: whose body is arranged.
         name: the key of the arrangement, such as `processes batch=32`.
         callback: the variant of the current callback, which `map` keeps.
-        form: for a port of a batch, which of `model.portable.BATCHED` is right.
 
     Raises:
         CannotPort: it cannot be written.
@@ -162,7 +161,7 @@ def write_arrangement(op: Op, name: str, callback: str, form: str = "") -> PortM
     if key is None:
         raise CannotPort(f"`{name}` is not an arrangement that can be written as a file")
     if key.form in OF_PORTS or key.variant in PORTABLE:
-        return _around_port(op, key, form)
+        return _around_port(op, key)
     with refusals_of_user():
         return _around_body(_arranged(op, key), key.variant or callback)
 
@@ -246,10 +245,14 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     return _module(text, facts)
 
 
-def _around_port(op: Op, key: ArrangementKey, form: str) -> PortModule:
+def _around_port(op: Op, key: ArrangementKey) -> PortModule:
     """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
-    forms = {"batch_body": "numpy_whole", "port_batch": form}
-    made = write_port(op, forms.get(key.form, key.variant))
+    variant = "numpy_whole" if key.form == "batch_body" else key.variant
+    if key.form == "port_batch":
+        if f"{variant}_map" not in BATCHED:
+            raise CannotPort(f"there is no form of {variant} for batches", fix="use traced")
+        variant = f"{variant}_map"
+    made = write_port(op, variant)
     count = len(examples_of(op, 1, 1)[0])
     keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
     arranged = _Arranged(op, key, made.facts, keywords, Units(), _same_shapes(op))

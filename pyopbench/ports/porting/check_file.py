@@ -107,9 +107,7 @@ class Old:
     is_random: bool = False
 
 
-def check_file(  # noqa: PLR0913 - what a test is made of
-    module: str, facts: Facts, old: Old, inputs: Inputs, *, on_keras: bool = False, arranged: bool = False
-) -> str:
+def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged: bool = False) -> str:
     """Return the text of a test.
 
     Args:
@@ -117,7 +115,6 @@ def check_file(  # noqa: PLR0913 - what a test is made of
         facts: what the port takes and returns.
         old: what it is held against.
         inputs: on which it is checked.
-        on_keras: is the port made of `keras.ops`?
         arranged: is it of an arrangement, which is not a function of tensors, but takes and returns a dataset?
     """
     units, code = old.units, Code(old.units)
@@ -137,7 +134,7 @@ def check_file(  # noqa: PLR0913 - what a test is made of
     if arranged:
         statements.append(_arranged(module, facts))
     else:
-        statements.append(_backend_values(module, facts.function, given) if on_keras else _values(module, facts, given))
+        statements.append(_values(module, facts, given))
     if old.is_of_one and not arranged:
         statements.append(_batch_in_dataset(f"{module}.{facts.function}({given})"))
     if facts.differentiable and not arranged:
@@ -145,8 +142,7 @@ def check_file(  # noqa: PLR0913 - what a test is made of
         if gradient and old.is_of_one:
             statements.append(_batch_gradient(gradient))
             gradient = BATCH_GRADIENT
-        first = ON_TENSORFLOW if on_keras else ""
-        statements += [_against_gradient(facts, gradient, first) if gradient else _against_differences(facts, first)]
+        statements += [_against_gradient(facts, gradient) if gradient else _against_differences(facts)]
     taken = units.by_name.keys() | units.imports.keys()
     tree = ast.parse("\n".join(statements))
     functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)]
@@ -323,11 +319,11 @@ def draw(expected, rng):
 '''
 
 
-def _against_gradient(facts: Facts, gradient: str, first: str) -> str:
+def _against_gradient(facts: Facts, gradient: str) -> str:
     return f'''
 def test_gradient():
     """The gradient of the port is the old one."""
-{first}    for arguments in examples():
+    for arguments in examples():
         arrays = [np.asarray(one) for one in arguments]
         outputs = old(arguments)
         output_gradients = draw(outputs, np.random.default_rng(1))
@@ -340,7 +336,7 @@ def test_gradient():
 '''
 
 
-def _against_differences(facts: Facts, first: str) -> str:
+def _against_differences(facts: Facts) -> str:
     return f'''
 def old_beside(arrays, directions, step):
     """Return the old outputs a step before the inputs, and a step behind them."""
@@ -397,7 +393,7 @@ def widened(arrays, outputs):
 
 def test_gradient():
     """The gradient of the port is the slope of the old body, along a direction that is drawn."""
-{first}    for arguments in examples():
+    for arguments in examples():
         rng = np.random.default_rng(1)
         arrays = [np.array(one) for one in arguments]
         outputs = old(arrays)
@@ -433,43 +429,6 @@ def _run_by_itself(functions: Sequence[str]) -> str:
 if __name__ == "__main__":
 {calls}    print("passed: {", ".join(tests)}")
 """
-
-
-def _backend_values(module: str, function: str, given: str) -> str:
-    """Return the tests of values: on the backend that there is, and in a graph of TensorFlow's.
-
-    Args:
-        module: the name under which the test has the module of the port.
-        function: of the port.
-        given: its arguments, of a list `tensors`.
-    """
-    return f'''
-def check_values(port, as_tensor):
-    """Assert that a port returns what the old body does."""
-    for arguments in examples():
-        tensors = [as_tensor(np.asarray(one)) for one in arguments]
-        found, expected = as_tuple(port({given})), old(arguments)
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected):
-            assert_same(keras.ops.convert_to_numpy(one), other)
-
-
-def test_values():
-    """The port returns what the old body does, on the backend of KERAS_BACKEND."""
-    check_values({module}.{function}, keras.ops.convert_to_tensor)
-
-
-def test_values_in_a_graph():
-    """The port returns that in a graph of TensorFlow's."""
-    if keras.backend.backend() == "tensorflow":
-        check_values(tf.function({module}.{function}), tf.constant)
-'''
-
-
-ON_TENSORFLOW = """    if keras.backend.backend() != "tensorflow":
-        return
-"""
-"""At the beginning of a test of gradients, which are TensorFlow's."""
 
 
 # What the test of a batched port has in place of that of a port: batches, and the old body for each example of one.

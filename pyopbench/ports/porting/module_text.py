@@ -19,10 +19,7 @@ USUAL = {
     "itertools": "import itertools",
     "np": "import numpy as np",
     "tf": "import tensorflow as tf",
-    "tnp": "import tensorflow.experimental.numpy as tnp",
     "numba": "import numba",
-    "ops": "from keras import ops",
-    "keras": "import keras",
     "functools": "import functools",
     "os": "import os",
 }

@@ -57,9 +57,6 @@ MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
 a loop of the graph. The first call then takes up to 20 s (`benchmarks/unrolled.py`)."""
 
-MOST_TRACED = 4_000
-"""Operations of a loop that is unrolled where that is asked for: a first call of up to a minute."""
-
 CONDITION = 8
 """Operations that a condition of the graph counts for, beside those on its ways: tracing one takes 5 to 10 ms."""
 
@@ -163,7 +160,6 @@ def multiplies_integers(observed: Observed) -> bool:
 def observe(
     body: Callable[..., Any],
     examples: Sequence[Sequence[Any]],
-    most_unrolled: int = MOST_UNROLLED,
     steps: Iterable[Place] = (),
 ) -> Observed:
     """Run a body on examples and return what its expressions were.
@@ -171,7 +167,6 @@ def observe(
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
-        most_unrolled: operations on tensors in a loop that is unrolled.
         steps: calls that stay in NumPy.
 
     Raises:
@@ -179,7 +174,7 @@ def observe(
     """
     definition_of(written(body))
     observed = Observed(steps={place: Step() for place in steps})
-    runs = _Runs(body, examples, observed, most_unrolled)
+    runs = _Runs(body, examples, observed)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.
     for _ in range(MOST_RUNS):
         observed.seen.clear()
@@ -203,12 +198,10 @@ class _Runs:
         body: Callable[..., Any],
         examples: Sequence[Sequence[Any]],
         observed: Observed,
-        most_unrolled: int,
     ) -> None:
         self.body = body
         self.examples = examples
         self.observed = observed
-        self.most_unrolled = most_unrolled
         self.answers: dict[Place, set[bool]] = {}
         # By decision: the answers that were forced when it was first reached.
         self.reached: dict[Place, dict[Place, bool]] = {}
@@ -597,7 +590,7 @@ class _Watcher:
             runs.operations = loop.begun_at + operations // rounds
         elif loop.rounds > FIRST_ROUNDS or (loop.length or 0) > FIRST_ROUNDS:
             length = max(loop.length or 0, rounds)
-            if operations * (length / rounds) > runs.most_unrolled:
+            if operations * (length / rounds) > MOST_UNROLLED:
                 runs.observed.decided.add(loop.place)
 
     def leave(self, number: int, value: Any, statements: Sequence[int]) -> Any:

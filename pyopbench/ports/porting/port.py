@@ -29,7 +29,7 @@ from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.porting.writers import WRITERS, Body, Made, compiled
+from pyopbench.ports.porting.writers import WRITERS, Body, Made
 from pyopbench.ports.rebinding import around, with_body, written
 
 OBSERVED_SIZES = 2
@@ -187,7 +187,7 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
     """
     with refusals_of_user():
         old, inputs = original(op, target, port.frozen, is_of_one=variant in BATCHED)
-        return format_text(check_file(module, port.facts, old, inputs, on_keras=variant == "keras_ops"))
+        return format_text(check_file(module, port.facts, old, inputs))
 
 
 def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tuple[Old, Inputs]:
@@ -228,8 +228,7 @@ def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
     if form.how != "map":
         return one, made
     facts = batches.of_batch(one, f"{one.function}_batch")
-    text = batches.mapped(made.text, one, facts, body.keywords)
-    return facts, replace(made, text=compiled(text, facts.function) if form.is_compiled else text)
+    return facts, replace(made, text=batches.mapped(made.text, one, facts, body.keywords))
 
 
 def _check(op: Op) -> None:

@@ -12,7 +12,6 @@ class CannotPort(PyopbenchError):
         why: the reason.
         fix: what works in its place, empty where nothing is known.
         place: file and line of the user's code, None where it is of no line.
-        obstacle: its kind, where a change of the line is known to get past it; else empty.
         step: file and number of the call that is refused, where it can stay in NumPy.
         function: the name of the function that may be called with several dtypes, or numbers of axes; else empty.
         others: what else in the body cannot be written, in its order.
@@ -20,11 +19,10 @@ class CannotPort(PyopbenchError):
 
     exit_code = 1
 
-    def __init__(self, why: str, *, fix: str = "", place: tuple[str, int] | None = None, obstacle: str = "") -> None:
+    def __init__(self, why: str, *, fix: str = "", place: tuple[str, int] | None = None) -> None:
         self.why = why
         self.fix = fix
         self.place = place
-        self.obstacle = obstacle
         self.step: tuple[str, int] | None = None
         self.function = ""
         self.others: tuple[CannotPort, ...] = ()

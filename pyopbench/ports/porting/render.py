@@ -109,9 +109,9 @@ class Code:
             return None if home is None else getattr(home, node.attr, None)
         return None
 
-    def refusal(self, node: ast.AST, why: str, fix: str = "", obstacle: str = "") -> CannotPort:
+    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
         """Return the error about a line."""
-        return CannotPort(why, fix=fix, place=(self.source.path, getattr(node, "lineno", 1)), obstacle=obstacle)
+        return CannotPort(why, fix=fix, place=(self.source.path, getattr(node, "lineno", 1)))
 
     def _with_lost_comments(self, node: ast.stmt, text: str) -> str:
         """Return a statement with those of its comments above it that its new text has no place for."""

@@ -108,9 +108,9 @@ class TensorCode(TypedCode):
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
 
-    def refusal(self, node: ast.AST, why: str, fix: str = "", obstacle: str = "") -> CannotPort:
+    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
         """Return the error about a line, with the call that may stay in NumPy."""
-        refusal = super().refusal(node, why, fix, obstacle)
+        refusal = super().refusal(node, why, fix)
         if isinstance(node, ast.Call) and can_be_step(self, node):
             refusal.step = self.source.path, number_of(node)
         return refusal

@@ -20,7 +20,6 @@ from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
-from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.porting import numba_code, numba_loop
 from pyopbench.ports.porting.batches import LEADING
@@ -32,12 +31,10 @@ from pyopbench.ports.porting.facts import (
     interrupted_after,
     smaller_examples,
 )
-from pyopbench.ports.porting.keras_code import KerasCode, why_no_keras_ops
 from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import MOST_TRACED, Observed, Place, definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.observe import Observed, Place, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import Code, documented, with_head
+from pyopbench.ports.porting.render import documented, with_head
 from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.steps import MOST_STEPS, computes_besides
 from pyopbench.ports.porting.tensor_code import TensorCode
@@ -219,21 +216,6 @@ def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:
         statements = {one: re.sub(rf"\b{name}\b", other, text) for one, text in statements.items() if one != name}
 
 
-def _other_loops(op: Op, body: Body, examples: Examples, *, most_unrolled: int) -> Made:
-    """Return the body in TensorFlow ops, with other loops unrolled than `_traced` unrolls.
-
-    Raises:
-        CannotPort: the same loops are unrolled, or a loop that is not unrolled cannot run in a graph.
-    """
-    usual, _ = _of_tensors(body, observe(op.numpy, examples))
-    made, code = _of_tensors(body, observe(op.numpy, examples, most_unrolled))
-    if made.text == usual.text:
-        what = "is long and could still be unrolled" if most_unrolled else "is unrolled"
-        raise CannotPort(f"the body has no loop that {what}", fix="port it to traced")
-    _require_options(op, made.text, body, code, examples)
-    return made
-
-
 def _partial(op: Op, body: Body, examples: Examples) -> Made:
     """Return the body in TensorFlow ops, except for calls without an equivalent, each of which is a callback.
 
@@ -397,21 +379,6 @@ def _is_function(unit: Unit) -> bool:
     return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
-def _tnp(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
-    units, facts, name = Units(), body.facts, body.definition.name
-    units.add(body.source, name)
-    code = TnpCode(units)
-    statements = code.write_units(units)
-    with_xla = ", compiled by XLA" if is_compiled else ""
-    to = f"`tf.experimental.numpy`{with_xla}; the gradient is TensorFlow's own."
-    how = f"Port of `{facts.function}` in {facts.file} to {to}"
-    statements[name] = documented(statements[name], docstring(body.doc, facts, how, []))
-    if is_compiled:
-        statements[name] = compiled(statements[name], name)
-    texts = _with_snippets(units, statements, [])
-    return Made(module_text(f"`{facts.function}` of {facts.file} in `tf.experimental.numpy`.", texts, units))
-
-
 def compiled(text: str, name: str, decorator: str = "tf.function(jit_compile=True)") -> str:
     """Return a source in which a function has the decorator that has XLA compile it."""
     return with_head(text, name, f"@{decorator}\ndef {name}(")
@@ -436,10 +403,10 @@ class _Callback:
     is_of_rows: bool = False
 
 
-def _njit(op: Op, body: Body, examples: Examples, *, parallel: bool = False) -> Made:
+def _njit(op: Op, body: Body, examples: Examples) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
-    decorator = f"@numba.njit({'parallel=True, ' if parallel else ''}cache={numba_code.CACHED})"
+    decorator = f"@numba.njit(cache={numba_code.CACHED})"
     return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
@@ -525,58 +492,13 @@ def _given_to_gradient(op: Op, facts: Facts) -> tuple[tuple[Any, ...], list[Any]
     return example, outputs, [np.ones_like(outputs[place]) for place in facts.floating]
 
 
-def _keras_ops(op: Op, body: Body, examples: Examples) -> Made:
-    why = why_no_keras_ops()
-    if why:
-        raise CannotPort(why)
-    units, facts, name = Units(), body.facts, body.definition.name
-    units.add(body.source, name)
-    code = KerasCode(units, observe(op.numpy, examples))
-    statements = code.write_units(units)
-    taken = [unit.name for unit in units.in_order() if "ops" in _bound_in(unit.node)]
-    if taken:
-        raise CannotPort("`ops` is a name that the port needs", fix="give yours another name")
-    how = f"Port of `{facts.function}` in {facts.file} to `keras.ops`, which Keras has for JAX and PyTorch too."
-    says = ["Shapes have to be known, as they are in a `tf.function`."] if code.fixed_shapes else []
-    if "float64" in {dtype for dtype, _ in facts.outputs} | {dtype for _, dtype, _ in facts.inputs}:
-        says.append("On JAX float64 has to be switched on: JAX_ENABLE_X64=1.")
-    statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
-    text = module_text(
-        f"`{facts.function}` of {facts.file} on `keras.ops`.", _with_snippets(units, statements, []), units
-    )
-    return Made(text, notes=("every backend", *(["fixed shapes"] if code.fixed_shapes else [])))
-
-
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
-    "traced_loop": partial(_other_loops, most_unrolled=0),
-    "traced_unrolled": partial(_other_loops, most_unrolled=MOST_TRACED),
     "traced_partial": _partial,
     "traced_xla": partial(_traced, is_compiled=True),
-    "keras_ops": _keras_ops,
-    "tnp": _tnp,
-    "tnp_autograph": _tnp,
-    "tnp_xla": partial(_tnp, is_compiled=True),
     "njit": _njit,
-    "njit_parallel": partial(_njit, parallel=True),
     BRIDGE: _numpy_function,
     "numpy_whole": partial(_numpy_function, is_of_batch=True),
     "njit_loop": _njit_loop,
 }
 """What writes a variant, by its name."""
-
-
-class TnpCode(Code):
-    """Writes functions with TensorFlow's NumPy in place of NumPy."""
-
-    def rewrite(self, node: ast.AST) -> str | None:
-        """Return `tnp` for NumPy, `tnp.name` for what was imported from it by name, and no tensors made of arrays."""
-        if isinstance(node, ast.Name) and self.is_global(node):
-            value = self.value_of(node)
-            if value is np:
-                return "tnp"
-            name = name_of(value)
-            if name.startswith("np.") and not isinstance(self.units.resolve(self.source, node.id), type(None)):
-                return f"tnp.{name.removeprefix('np.')}"
-        made = on_arrays(node, self.value_of, "tnp")
-        return self.filled(made) if made else super().rewrite(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyopbench.judge.ports import Attempt, attempts_of, change_text, port_path, works_text
+from pyopbench.judge.ports import Attempt, attempts_of, port_path
 from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table, _cells
 
@@ -21,10 +21,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     if not attempts:
         return ()
     intro = (
-        "pyopbench wrote these from your function as it is, in TensorFlow ops, for tf.experimental.numpy, AutoGraph, "
-        "XLA and Numba. What was measured is the file that pyopbench port writes. Each had to give the same values, "
-        "and a gradient that finite differences confirm, before it was timed. If a change of one line is known to "
-        "help, it is shown; there may be another obstacle behind it."
+        "pyopbench wrote these from your function as it is, in TensorFlow ops, for AutoGraph, XLA and Numba. What "
+        "was measured is the file that pyopbench port writes. Each had to give the same values, and a gradient that "
+        "finite differences confirm, before it was timed."
     )
     table = Table(COLUMNS, tuple(map(row, attempts)), "Ports that were tried", headings=2)
     return (Paragraph(intro), table, *sources(judgement, attempts))
@@ -47,16 +46,9 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
-    works = Cell(works_text(attempt.also_on), "good") if attempt.works else Cell("no", "warn")
+    works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
     saved = _cells.saved(attempt.saved, attempt.saved_low)
-    return (attempt.op, attempt.variant, works, saved, why_not(attempt) or formatting.MISSING)
-
-
-def why_not(attempt: Attempt) -> str:
-    """Return why a port does not work, and the change that is known to help; empty where it works."""
-    if attempt.change is None:
-        return attempt.reason
-    return f"{attempt.reason}. {change_text(attempt.change)}"
+    return (attempt.op, attempt.variant, works, saved, attempt.reason or formatting.MISSING)
 
 
 SECTION = Section("automatic", "Automatic ports", 12, build, brief)

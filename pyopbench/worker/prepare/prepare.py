@@ -25,7 +25,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.alignment import Crossing, aligned_as_given, aligned_share
 from pyopbench.ops.kernels.simulated_device import is_simulated
 from pyopbench.ops.load import load_op, load_variant
-from pyopbench.ops.own.explain import change_for, explain, place_of
+from pyopbench.ops.own.explain import explain
 from pyopbench.ports.arrays import as_array, as_tuple, byte_count
 from pyopbench.worker.prepare import gpu, node_graph
 from pyopbench.worker.prepare.checks import (
@@ -157,9 +157,7 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
     except Exception as error:
         if not variant.is_attempt_for(op):
             raise
-        refused = Unsupported(explain(error, op))
-        refused.change = change_for(error, place_of(error, op)) if op.is_own else None
-        raise refused from error
+        raise Unsupported(explain(error, op)) from error
 
 
 def _prepare_any(

@@ -120,7 +120,7 @@ def test_small_changes_are_counted_and_not_listed(tmp_path):
 def test_an_anchor_that_changed_is_told_where_its_ratios_change_together(tmp_path):
     baseline = [key for key in KEYS if "py_function_numpy" in key and key.endswith("/1/cpu")]
     keys = [key for key in KEYS if key.endswith("/1/cpu")]
-    more = [keys[1].replace("native", name) for name in ("tnp", "autograph")]
+    more = [keys[1].replace("native", name) for name in ("traced", "autograph")]
     paths = [
         write_run(
             tmp_path / f"run-{number}",

@@ -54,7 +54,7 @@ def test_the_text_of_a_key_is_the_id_and_the_environment() -> None:
 
 
 def test_samples_stand_under_what_they_are_matched_by(tmp_path: Path) -> None:
-    skipped = stored.case("tnp")
+    skipped = stored.case("traced")
     (run,) = read_source(write_run(tmp_path / "a", cases(), skips=[stored.failure(skipped, "unsupported", None)]))
     side = side_of("a side", [run], lambda case: CaseKey(f"<{case.id}>"), ())
     assert set(side.frame["case"]) == {f"<{case}>" for case in cases()}
@@ -187,8 +187,8 @@ def test_a_command_line_that_names_no_two_sides_says_what_would(own: Path, asv: 
 
 
 def test_what_failed_is_known_by_what_it_is_matched_by(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", cases(), skips=[stored.failure(stored.case("tnp"), "unsupported", None)])
-    sides = read_sides([str(run), "native", "tnp"], "variant")
+    run = write_run(tmp_path / "run", cases(), skips=[stored.failure(stored.case("traced"), "unsupported", None)])
+    sides = read_sides([str(run), "native", "traced"], "variant")
     assert sides.second.failures["double/forward/call/float32/1/cpu"].status == "unsupported"
     assert sides.second.frame.empty
 

@@ -60,7 +60,7 @@ def test_inputs_by_name_reach_keyword_only_parameters_and_ports_too(tmp_path: Pa
     op = load(tmp_path / "mine.py", source, "body", "np.ones(4)", "y = rng.random(4)")
     x, y = op.make_inputs(4, "float64", np.random.default_rng(5))
     np.testing.assert_array_equal(op.numpy(x, y), 2 - y)
-    np.testing.assert_array_equal(port_call(op, "tnp", "float64")(tf.constant(x), tf.constant(y)), 2 - y)
+    np.testing.assert_array_equal(port_call(op, "traced", "float64")(tf.constant(x), tf.constant(y)), 2 - y)
 
 
 def test_text_and_nested_lists_reach_a_function_as_the_example_has_them(tmp_path: Path) -> None:

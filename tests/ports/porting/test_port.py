@@ -311,14 +311,6 @@ def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     run_its_test(made, tmp_path, monkeypatch)
 
 
-def test_a_port_to_tnp_is_the_body_with_another_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "def body(x):\n    return np.exp(x) / np.sum(np.exp(x))  # softmax\n"
-    made = write_source(tmp_path, source, VECTOR, to="tnp")
-    assert body_of(made) == "return tnp.exp(x) / tnp.sum(tnp.exp(x))  # softmax"
-    assert {"import tensorflow.experimental.numpy as tnp"} <= lines_of(made.port)
-    run_its_test(made, tmp_path, monkeypatch)
-
-
 def test_a_port_to_njit_has_the_gradient_that_the_op_brings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     made = write(str(CORPUS / "losses" / "pinball.py"), to="njit")
@@ -398,7 +390,7 @@ def test_a_file_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest
     run_its_test(write(f"{path}:body", VECTOR), tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("to", ["traced", "njit", "tnp_xla"])
+@pytest.mark.parametrize("to", ["traced", "njit"])
 @pytest.mark.parametrize(
     ("source", "encoding"),
     [
@@ -506,9 +498,8 @@ def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:
     assert caught.value.fix == "give it another name"
 
 
-@pytest.mark.parametrize("to", ["tnp_xla", "traced_xla"])
-def test_a_port_for_xla_says_so_to_tensorflow(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to=to)
+def test_a_port_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to="traced_xla")
     assert {"@tf.function(jit_compile=True)"} <= lines_of(made.port)
     run_its_test(made, tmp_path, monkeypatch)
 

@@ -140,7 +140,7 @@ def body(x):
 """
 
 
-@pytest.mark.parametrize("to", ["traced", "traced_xla", "traced_map", "traced_whole"])
+@pytest.mark.parametrize("to", ["traced", "traced_xla", "traced_map"])
 def test_an_option_that_is_not_supported_is_refused_with_the_function_and_the_line(to: str, tmp_path: Path) -> None:
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, ONLY, "rng.random((5, 6))", to=to)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ports.porting import writers
+from pyopbench.ports.porting import observe
 from pyopbench.ports.porting.module_text import import_text
-from pyopbench.ports.porting.observe import observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.tensor_functions.basics import np_compiled
 from written_ports import line_of, run_its_test, write_source
@@ -49,7 +47,7 @@ def _in_loop(statement: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _no_loop_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "observe", partial(observe, most_unrolled=0))
+    monkeypatch.setattr(observe, "MOST_UNROLLED", 0)
 
 
 @pytest.mark.skipif(

@@ -37,7 +37,7 @@ def test_a_look_does_not_depend_on_the_order_of_what_was_measured():
 
 
 def test_a_colour_does_not_depend_on_what_could_be_measured():
-    variants = ["native", "py_func", "tnp", "xla"]
+    variants = ["native", "py_func", "traced", "xla"]
     both, one = (style.styles(variants, labels) for labels in (["native", "xla"], ["xla"]))
     assert both["xla"].colour == one["xla"].colour
 

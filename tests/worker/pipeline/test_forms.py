@@ -102,22 +102,6 @@ def test_every_form_gives_every_element_in_order_or_says_why_not(double: Pipelin
     assert not {"", "native"} & {*unsupported}
 
 
-def test_no_batched_form_is_built_behind_one_that_is_right(
-    double: PipelineContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The body of `DOUBLE` takes a batch as it stands, so that nothing has to be vectorised, which may take seconds."""
-    asked: list[str] = []
-    batched_form = PipelineContext.batched_form
-
-    def noted(context: PipelineContext, name: str) -> Any:
-        asked.append(name)
-        return batched_form(context, name)
-
-    monkeypatch.setattr(PipelineContext, "batched_form", noted)
-    running(double, "port_batch native batch=4")
-    assert asked == ["native_whole"]
-
-
 def test_without_batches_every_arrangement_is_of_single_elements(tmp_path: Path) -> None:
     context = context_of(DOUBLE, tmp_path, replace(SETTINGS, batch=()))
     keys = [one.key for arrange in FORMS.values() for one, _ in arrange(context)]
