@@ -1,8 +1,8 @@
 """What MkDocs asks while it builds the site: pages from outside of docs/, and links that lead where pages are there.
 
-README.md, CONTRIBUTING.md, CHANGELOG.md and those of benchmarks/ and results/ stay where people look for them in the repository, and
-are pages of the site too. A link to a file that is no page stays as its text: nothing is known of where the site's
-readers find the repository.
+README.md, CONTRIBUTING.md, CHANGELOG.md and the READMEs of benchmarks/ and results/ stay where people look for them
+in the repository, and are pages of the site too. A link to a file that is no page stays as its text: nothing is known
+of where readers of the site find the repository.
 """
 
 from __future__ import annotations
