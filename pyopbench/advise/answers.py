@@ -350,7 +350,6 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
         mix=mix,
         budget_seconds=budget_seconds,
         parts=False,
-        probes=False,
         out=run,
     )
     return result.judgement  # type: ignore[union-attr]

@@ -66,7 +66,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     memory_limit_bytes: int | None = None,
     seed_with: str = "",
     parts: bool | None = None,
-    probes: bool = True,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     progress: bool = True,
@@ -150,7 +149,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
         request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name), own=own)
         begun = measure.begin(folder, request, listener, asked)
-        return _measured(begun, judging, listener, probes=bool(requires) or (probes and not rev), fail_on=fail_on)
+        return _measured(begun, judging, listener, fail_on=fail_on)
 
 
 @asked_from_python()
@@ -204,14 +203,10 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         own = pipelines.with_program(name, own, program, stored_run.resume_command(run))
         stored_run.require_resumable(run.measured[0], own)
         run = replace(run, own=own)
-        return _measured(run, judging, listener_here(progress=progress), probes=bool(requires))
+        return _measured(run, judging, listener_here(progress=progress))
 
 
-def _measured(
-    run: OpenRun, judging: Judging, listener: measure.Listener, *, probes: bool, fail_on: str | None = None
-) -> AnyResult:
-    if probes:
-        measure.probe_beside(run, judging, listener)
+def _measured(run: OpenRun, judging: Judging, listener: measure.Listener, *, fail_on: str | None = None) -> AnyResult:
     measure.measure(run, judging, listener)
     with listener.busy("judging"):
         return result_of(run, judging, fail_on)

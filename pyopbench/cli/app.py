@@ -120,6 +120,7 @@ COMMANDS = (
         MEASURE,
         "Check values against NumPy, and gradients against a reference and finite differences.",
         options.VERIFY,
+        exit_codes={1: "a variant is wrong, or does not support what is required"},
     ),
     Command(
         "pipeline",
@@ -250,13 +251,6 @@ COMMANDS = (
         "Show which tensor-array conversions share memory, and what copying costs in the others.",
         options.COPIES,
         "With --device gpu, copies between host and GPU are timed too, by size and by kind of host memory.",
-    ),
-    Command(
-        "probe",
-        "probe:probe",
-        LOOK,
-        "Try what each variant supports on this TensorFlow: SavedModel, XLA, threads, ...",
-        options.PROBE,
     ),
     Command(
         "certify",

@@ -68,7 +68,7 @@ def pipeline(
         **wanted,
     )
     begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]), ConsoleListener(err))
-    return measure_and_report(begun, replace(options, baseline=request.baseline), probe=False, as_json=as_json)
+    return measure_and_report(begun, replace(options, baseline=request.baseline), as_json=as_json)
 
 
 def _read_step(seconds: float | None, elements: int) -> TrainingStep:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
-from pyopbench.judge.decision import Unknown
 from pyopbench.judge.findings import (
     BaselineFailed,
     BaselineNotMeasured,
@@ -31,13 +30,12 @@ from pyopbench.judge.findings import (
     StillOpen,
 )
 from pyopbench.judge.judge import Judgement
-from pyopbench.judge.requirements import GPU, PROBES
+from pyopbench.judge.requirements import GPU, remarks
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
-from pyopbench.store import counted_copies, run_sides
-from pyopbench.store import probes as probes_file
+from pyopbench.store import run_sides
 from pyopbench.store.open_file import REPORT, read_bytes
 from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
@@ -54,7 +52,7 @@ MOST_LAUNCHES_ASKED = 40
 MOST_EFFECT_ASKED = 0.25
 """The next command proposes no larger minimum effect: a quarter of the current time is always worth acting on."""
 
-NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it, and report again:"
+NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it:"
 
 EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
@@ -176,27 +174,21 @@ def _print_pipeline(judgement: PipelineJudgement, folder: Path) -> None:
 
 
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
-    """Return the commands that try what was not tried of what is required, and report again; none if all was.
+    """Return the commands that measure again and try what was not tried of what is required; none if all was.
 
     Args:
         judgement: of stored results.
         sources: of these; results of other tools have nothing to try.
     """
-    wanted = [(one.op, two) for one in judgement.decisions for two in one.unknown]
-    probed = [(op, one) for op, one in wanted if one.requirement in PROBES]
-    # A file of counted copies is written as a whole, so that one which is there would lose what it has.
-    counted = [(op, one) for op, one in wanted if one.requirement == GPU and judgement.run.counted_copies is None]
+    untried = [(one.op, unknown.requirement) for one in judgement.decisions for unknown in one.unknown]
     runs = _own_runs(sources)
-    if not (probed or counted) or not runs:
+    if not untried or not runs:
         return []
-    found = []
-    for run in runs:
-        folder, tf = run.folder, run.measured[0].content.settings.tf
-        on = [] if tf is None else ["--tf", tf]
-        found += [[*one, *on, "--out", str(folder / probes_file.FILE)] for one in _probing(judgement, probed)]
-        found += [[*one, *on, "--out", str(folder / counted_copies.FILE)] for one in _counting(judgement, counted)]
-    again = ["pyopbench", "report", *_folders(runs), "--require", ",".join(judgement.requires)]
-    return [shlex.join(one) for one in (*found, again)]
+    words = ["--require", ",".join(judgement.requires)]
+    tf = runs[0].measured[0].content.settings.tf
+    words += [] if tf is None else ["--tf", tf]
+    words += ["--device", "gpu"] if GPU in (name for _, name in untried) else []
+    return [shlex.join(["pyopbench", "run", *op, *words]) for op in _together(judgement, [op for op, _ in untried])]
 
 
 def _own_runs(sources: Sequence[Source]) -> list[OpenRun]:
@@ -310,38 +302,12 @@ def _settings_words(stored: StoredSettings, usual: Settings) -> list[str]:
 OF_SETTINGS = {"rounds": "rounds", "seed": "seed", "linearity": "linearity", "case_timeout_seconds": "case_timeout"}
 """What a run keeps of `--settings` -> its key."""
 
-Wanted = Sequence[tuple[str, Unknown]]
 
-
-def _probing(judgement: Judgement, wanted: Wanted) -> Iterator[list[str]]:
-    """Yield the commands that probe ops, without where to: an own op with inputs or a seed has one of its own."""
-    for ops in _together(judgement, wanted):
-        named = [word for op in ops for word in ("--op", *judgement.run.own.get(op, (op,)))]
-        here = [one for op, one in wanted if op in ops]
-        probes = ",".join(dict.fromkeys(PROBES[one.requirement] for one in here))
-        labels = ",".join(dict.fromkeys(label for one in here for label in one.labels))
-        yield ["pyopbench", "probe", *named, "--probe", probes, "--variant", labels]
-
-
-def _counting(judgement: Judgement, wanted: Wanted) -> Iterator[list[str]]:
-    """Yield the command that counts the copies of ops, without where to: one, because it writes a file as a whole.
-
-    Copies are those of a variant, whatever the op; but some variants are tried with own ops alone.
-    """
-    own = [(op, one) for op, one in wanted if op in judgement.run.own]
-    for several in _together(judgement, own or wanted)[:1]:
-        words = [word for op in several for word in judgement.run.own.get(op, (op,))]
-        labels = [Label.parse(label) for op, one in wanted if op in several for label in one.labels]
-        variants = ",".join(dict.fromkeys(label.variant for label in labels))
-        yield ["pyopbench", "placement", *words, "--variant", variants]
-
-
-def _together(judgement: Judgement, wanted: Wanted) -> list[list[str]]:
-    """Return ops that one command can name together; one that is named with inputs or a seed is alone."""
-    ops = list(dict.fromkeys(op for op, _ in wanted))
-    alone = [[op] for op in ops if len(judgement.run.own.get(op, ())) > 1]
-    others = [op for op in ops if [op] not in alone]
-    return [*([others] if others else []), *alone]
+def _together(judgement: Judgement, ops: Sequence[str]) -> list[list[str]]:
+    """Return the words of ops that one command can name together; one that has inputs or a seed is alone."""
+    words = {op: list(judgement.run.own.get(op, (op,))) for op in ops}
+    together = [one[0] for one in words.values() if len(one) == 1]
+    return [*([together] if together else []), *(one for one in words.values() if len(one) > 1)]
 
 
 def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sources: Sequence[Source]) -> None:
@@ -355,7 +321,6 @@ def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sourc
     """
     from pyopbench.judge import interim_analysis as interim
     from pyopbench.report import terminal
-    from pyopbench.report.sections._required import remarks
 
     for limitation in judgement.run.cannot:
         say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation.text())}")

@@ -59,7 +59,7 @@ def resume(
     effect = formatting.percent(options.minimum_effect)
     _ask_to_install(run, yes=yes)
     say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
-    return measure_and_report(run, options, probe=bool(requires), as_json=as_json, fail_on=fail_on)
+    return measure_and_report(run, options, as_json=as_json, fail_on=fail_on)
 
 
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:

@@ -1,4 +1,4 @@
-"""`pyopbench run`, and what `resume` does alike: probe beside a run, measure, report, end when interrupted."""
+"""`pyopbench run`, and what `resume` does alike: measure, report, end when interrupted."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def run(
     memory_limit_bytes: int | None,
     parts: bool | None,
     threads: str,
-    probes: bool,
     tf: Sequence[str],
     packages: Sequence[str],
     python: Sequence[str],
@@ -109,13 +108,10 @@ def run(
     part = read_shard(shard, rare.get("replicates", 1), rev)
     request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part, own=own)
     begun = measure.begin(out_path, request, ConsoleListener(err), asked)
-    is_probed = bool(requires) or (probes and not rev)
-    return measure_and_report(begun, options, probe=is_probed, as_json=as_json, fail_on=fail_on)
+    return measure_and_report(begun, options, as_json=as_json, fail_on=fail_on)
 
 
-def measure_and_report(
-    run: OpenRun, options: judge.Judging, *, probe: bool, as_json: bool, fail_on: str | None = None
-) -> int:
+def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, fail_on: str | None = None) -> int:
     """Measure what is left of a run, write and print its report, and return the exit code.
 
     Nobody else measures on this machine meanwhile: a report takes processor time that others would measure.
@@ -123,7 +119,6 @@ def measure_and_report(
     Args:
         run: that was begun.
         options: how to judge.
-        probe: try first what the ports can do.
         as_json: print decisions.json in place of tables.
         fail_on: what a run on several sides fails on, as in `parse.parse_fail_on`.
     """
@@ -131,8 +126,6 @@ def measure_and_report(
     with ExitStack() as until_reported:
         with telling_how_to_resume(run):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
-            if probe:
-                measure.probe_beside(run, options, listener)
             ended = measure.measure(run, options, listener)
         if run.has_several_sides:
             return report_sides(run, options, fail_on, as_json=as_json)

@@ -47,8 +47,8 @@ def report_sides(run: OpenRun, options: judge.Judging, fail_on: str | None, *, a
 
 def _report_environments(run: OpenRun, options: judge.Judging, *, is_silent: bool) -> bool:
     """Write a report for each environment and a comparison for each but the first; was a variant wrong on one?"""
+    from pyopbench.judge.requirements import remarks
     from pyopbench.report import write
-    from pyopbench.report.sections._required import remarks
 
     found, unmeasured = sides.find_measured(run)
     _warn_of_unmeasured(run, unmeasured)

@@ -8,13 +8,22 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from rich.markup import escape
 
 from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine import plan as planning
-from pyopbench.engine.verify import EVERYTHING, BatchedFinding, Finding, verify_batched, verify_cases
+from pyopbench.engine.verify import (
+    EVERYTHING,
+    BatchedFinding,
+    Finding,
+    verify_batched,
+    verify_cases,
+    verify_requirements,
+)
+from pyopbench.judge import requirements
 from pyopbench.judge.ports import WritablePort, how_to_write_one
 from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
@@ -22,6 +31,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.portable import BATCHED, port_words
 from pyopbench.model.side import Environment
+from pyopbench.store.line_types import RequirementLine
 
 EXIT_WRONG = 1
 TIMEOUT_SECONDS = 120.0
@@ -87,11 +97,13 @@ def verify(
     modes: Sequence[str],
     axis: Any,
     batch: int | None,
+    requires: Sequence[str],
     settings: Any,
     tf: str | None,
     as_json: bool,
 ) -> int:
-    """Check values against NumPy, and gradients against a reference and finite differences."""
+    """Check values, gradients and what is required, and return the exit code."""
+    required = requirements.check(requires)
     timeout_seconds = dict(settings).get("case_timeout", TIMEOUT_SECONDS)
     fields = {"variants": variants, "gradients": gradients, "modes": modes}
     axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
@@ -103,12 +115,25 @@ def verify(
         findings = verify_cases(
             axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
         )
+    tried: list[RequirementLine] = []
+    if required:
+        with err.status("trying what is required") as status:
+            tried = verify_requirements(
+                axes,
+                required,
+                lambda done, total: status.update(f"trying what is required: {done} of {total}"),
+                tf,
+                own,
+            )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
-        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+        out.print_json(json.dumps([*(one.as_dict() for one in findings), *map(msgspec.to_builtins, tried)]))
     else:
         _print_findings(findings, wrong)
-    return EXIT_WRONG if wrong else 0
+        if required:
+            rows = [(one.op, one.label, one.requirement, one.status, one.reason) for one in tried]
+            print_table("What is required", ("op", "variant", "requirement", "result", "reason"), rows)
+    return EXIT_WRONG if wrong or any(one.status != "works" for one in tried) else 0
 
 
 def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:

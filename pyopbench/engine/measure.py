@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from pyopbench.engine import environments, git, plan, probe, sides, stored_run
+from pyopbench.engine import environments, git, plan, require, sides, stored_run
 from pyopbench.engine import messages as wording
 from pyopbench.engine.budget import Budget, Tell
 from pyopbench.engine.git import keep_in_use
@@ -25,6 +25,7 @@ from pyopbench.engine.remaining_work import Analyse, RemainingWork, remaining_wo
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sweeps import SWEEP_ROUNDS, Contrasts, Sweeps, works_of
 from pyopbench.engine.warming import Warming
+from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import diff
 from pyopbench.model.case import UNLIMITED, by_placement
@@ -108,20 +109,6 @@ def _say_planned_together(run: OpenRun, listener: Listener) -> None:
     listener.say(wording.planned_together_text(cases, skips, len(control.cases), str(run.folder)), whole=True)
 
 
-def probe_beside(run: OpenRun, options: judge.Judging, listener: Listener) -> None:
-    """Try what the ports can do, and store it with each side. If that fails, the run goes on without it."""
-    for side in run.measured:
-        _probe(side, run.own, options, listener)
-
-
-def _probe(side: OpenSide, own: OwnOps, options: judge.Judging, listener: Listener) -> None:
-    try:
-        with listener.busy("probing") as show:
-            probe.keep_beside(side, options.requires, lambda done, total: show(f"probing {done:,} of {total:,}"), own)
-    except PyopbenchError as error:
-        listener.problem(error, "probing failed")
-
-
 def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd | None:
     """Measure what is left of a run and return how it ended; None if no worker could be started any more.
 
@@ -135,6 +122,10 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
         with listener.busy("starting"):  # a version of TensorFlow that is gone from the cache is installed again
             found = sides.checkouts_of(run)
             tasks = [_task(run, side, options, found.get(side.folder), listener) for side in run.measured]
+        if options.requires:
+            with listener.busy("trying what is required") as show:
+                for task in tasks:
+                    _try_requirements(task, options.requires, show)
         with listener.sampling() as tell:
             together = partial(_analyse_together, run, options, listener) if run.has_several_sides else None
             ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
@@ -148,6 +139,13 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
         most = ended.most if settings.launches < UNLIMITED else None
         listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
     return ended
+
+
+def _try_requirements(task: Task, requires: Sequence[str], show: Callable[[str], None]) -> None:
+    start = partial(Worker, require.TIMEOUT_SECONDS, task.python, checkout=task.checkout, own=task.own, hides_gpu=True)
+    require.try_missing(
+        task.side, requires, start, lambda done, total: show(f"trying what is required: {done:,} of {total:,}")
+    )
 
 
 def _task(run: OpenRun, side: OpenSide, options: judge.Judging, checkout: Checkout | None, listener: Listener) -> Task:

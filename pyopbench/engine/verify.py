@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from pyopbench.engine import require
 from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases, require_loaded
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, WorkerLoop
 from pyopbench.model.case import DTYPES, GPU, PLACEMENTS, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
+from pyopbench.store.line_types import RequirementLine
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
@@ -76,6 +78,24 @@ def verify_cases(
         is_usable = hides_gpu == (cases[0].placement != GPU)
         verification.run(planner if is_usable else None)  # it has imported TensorFlow already
     return verification.findings
+
+
+def verify_requirements(
+    axes: Axes,
+    requires: Sequence[str],
+    tell: Callable[[int, int], None],
+    tf: str | None = None,
+    own: OwnOps = NO_OWN_OPS,
+) -> list[RequirementLine]:
+    """Try requirements with each op, variant and gradient of `axes`, and return what came of each."""
+    plan = ask_for_plan(axes, own, environment=Environment(tf))
+    cases = [Case.from_id(key) for key in plan["cases"]]
+    gradients = {name: one["gradients"] for name, one in plan["catalogue"]["variants"].items()}
+    found: list[RequirementLine] = []
+    attempts = require.attempts_of(cases, gradients, requires)
+    start = partial(Worker, require.TIMEOUT_SECONDS, python_for(tf), own=own, hides_gpu=True)
+    require.try_all(attempts, start, found.append, tell)
+    return found
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:

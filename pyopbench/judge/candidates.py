@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
-from pyopbench.judge.decision import Bar, Substituted, Unknown
+from pyopbench.judge.decision import Bar, Unknown
 from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured, BaselineTooNoisy, finite
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.judge.program import Mix
@@ -102,8 +102,7 @@ class SettingComparison:
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
         barred: what was removed because it cannot do what is required.
-        unknown: what is required and not known of some labels.
-        substituted: what is required and was seen with the cube, because the op gives nothing to try.
+        unknown: what is required and was not tried with some labels.
         must_change: may the current callback not stay, for it cannot do what is required?
     """
 
@@ -120,7 +119,6 @@ class SettingComparison:
     surcharges: Mapping[int, Surcharge] = field(default_factory=dict)
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
-    substituted: tuple[Substituted, ...] = ()
     must_change: bool = False
 
     def seconds_of(self, calls: float) -> dict[int, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -20,53 +19,24 @@ from pyopbench.judge.findings import (
 from pyopbench.model import formatting
 from pyopbench.stats.unresolved import Unresolved
 
-BarStatus: TypeAlias = Literal["fails", "silently wrong", "refused", "falls back", "does not apply"]
-"""Why a requirement is not met: an error, other numbers without one, no device, the host in place of the device, or
-there is nothing to try the variant with, so that nobody has seen it do what is required."""
-
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What a variant cannot do.
+    """What a variant was seen not to do.
 
     Attributes:
         label: the variant.
-        requirement: one of `requirements.NAMES`.
-        probe: what saw it: a probe, or `placement`.
-        status: in which way.
-        told: the words of the error, the numbers that were seen, or why there is nothing to try; empty where the
-            status says all.
-        op: the op that it was seen with; None for x**3 of four numbers, and for what `placement` saw.
+        requirement: its name.
+        status: in which way; `does not apply` where there is nothing to try.
+        reason: the error, the numbers that were seen, or why there is nothing to try.
     """
 
     label: str
     requirement: str
-    probe: str
-    status: BarStatus
-    told: str
-    op: str | None = None
-
-    @property
-    def was_seen(self) -> bool:
-        """Was the variant seen not to do it, and not only never seen to do it?"""
-        return self.status != "does not apply"
-
-
-@dataclass(frozen=True)
-class Substituted:
-    """A requirement that cannot be tried with the op: that the label meets it was seen with x**3 of four numbers.
-
-    Attributes:
-        label: the variant.
-        requirement: one of `requirements.PROBES`.
-        told: why there is nothing to try with the op.
-    """
-
-    label: str
-    requirement: str
-    told: str
+    status: Literal["fails", "silently wrong", "does not apply"]
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -75,80 +45,6 @@ class Unknown:
 
     requirement: str
     labels: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Copied:
-    """What one call copies between host and device at least, and where the op is pinned for that.
-
-    Attributes:
-        copies: how many, both ways.
-        moved_bytes: of all of them.
-        size: of the call.
-        pinned: one of `places.PINS`.
-    """
-
-    copies: int
-    moved_bytes: int
-    size: int
-    pinned: str
-
-
-@dataclass(frozen=True)
-class NotCounted:
-    """Why there are no counts of a label on the device.
-
-    Attributes:
-        why: the simulated device cannot run it, the device `refused` it, or it was `left_out`.
-        message: how it was refused; else empty.
-    """
-
-    label: str
-    why: Literal["simulated", "refused", "left_out"]
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class DataOnDevice:
-    """What a decision means with inputs and results on the device.
-
-    Attributes:
-        baseline: the current callback.
-        today: what it copies.
-        choice: where the decision goes to; None for keep and undecided.
-        afterwards: what that copies, or why that is not known; None without a choice.
-        free: variants that copy nothing, where the choice is not one and the baseline copies something.
-    """
-
-    baseline: str
-    today: Copied
-    choice: str | None
-    afterwards: Copied | NotCounted | None
-    free: tuple[str, ...]
-    kind: Literal["data_on_device"] = "data_on_device"
-
-    def text(self) -> str:
-        """Return what counted copies add to a decision, as a sentence."""
-        return _on_device(self)
-
-
-@dataclass(frozen=True)
-class PinToHost:
-    """With inputs and results on the host a variant goes by the device, unless it is pinned to the host.
-
-    `pinned` is what it copies then.
-    """
-
-    variant: str
-    pinned: Copied
-    kind: Literal["pin_to_host"] = "pin_to_host"
-
-    def text(self) -> str:
-        """Return what counted copies add to a decision, as a sentence."""
-        return _pin(self)
-
-
-CopiesAdvice: TypeAlias = DataOnDevice | PinToHost
 
 
 @dataclass(frozen=True)
@@ -295,11 +191,8 @@ class Decision:
         crossovers: where the fastest variant changes.
         size_trends: how each candidate stands to the current callback along the sizes, in the order of their labels.
         would_change: what evidence would change the decision.
-        blocks: requirements (`--require`) that the current callback was seen not to meet, whether asked for or not.
         barred: what was removed because it cannot do what is required.
-        unknown: what is required and not known of some variants.
-        substituted: what is required and cannot be tried with the op, so that what was seen with x**3 counts.
-        copies: what it means where data live on a GPU, of counted copies; empty where none were counted.
+        unknown: what is required and was not tried with some variants.
         launches: launches that `saved` is made of; None without one.
         loss: the share of the current time that the answer may cost at the most against the best of all candidates, at
             95% for all of them together; None for undecided.
@@ -325,11 +218,8 @@ class Decision:
     caveats: tuple[Caveat, ...] = ()
     would_change: tuple[WouldChange, ...] = ()
     size_trends: tuple[SizeTrend, ...] = ()
-    blocks: tuple[str, ...] = ()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
-    substituted: tuple[Substituted, ...] = ()
-    copies: tuple[CopiesAdvice, ...] = ()
     launches: int | None = None
     loss: float | None = None
     is_provisional: bool = False
@@ -365,57 +255,3 @@ class Decision:
         """Return the answer of a decision, or that kinds of machine have different ones."""
         differs = any(isinstance(caveat, DiffersByMachine) for caveat in self.caveats)
         return DIFFERS_TEXT if differs else self.answer.text()
-
-
-def _on_device(advice: DataOnDevice) -> str:
-    today = advice.today
-    moves = f"copies at least {_moved(today)}" if today.copies else f"copies nothing ({_pinned(today)})"
-    free = f"; {formatting.listing(advice.free)} copies nothing" if len(advice.free) == 1 else _free(advice.free)
-    return f"With data on the device, {advice.baseline} {moves}{_afterwards(advice)}{free}."
-
-
-def _free(variants: Sequence[str]) -> str:
-    return f"; {formatting.listing(variants)} copy nothing" if variants else ""
-
-
-def _afterwards(advice: DataOnDevice) -> str:
-    choice, after, today = advice.choice, advice.afterwards, advice.today
-    if after is None:
-        return ""
-    if isinstance(after, NotCounted):
-        return f"; what {choice} would copy is unknown: {_why_not(after)}"
-    if not after.copies:
-        saved = ", which {} saves: it copies nothing" if today.copies else ", and neither does {}"
-        return f"{saved.format(choice)} ({_pinned(after)})"
-    if after.moved_bytes < today.moved_bytes:
-        return f", and {choice} only {_moved(after)}"
-    return f", and {choice} at least as much: {_moved(after)}"
-
-
-def _pin(advice: PinToHost) -> str:
-    head = f"With data on the host, {advice.variant} copies to the device unless you pin it to the host"
-    if not advice.pinned.copies:
-        return f"{head}, where it copies nothing."
-    return f"{head}; even there it copies {_moved(advice.pinned)}."
-
-
-def _why_not(missing: NotCounted) -> str:
-    match missing.why:
-        case "simulated":
-            return "the simulated device cannot run it"
-        case "refused":
-            return f"it was refused ({missing.message})"
-        case "left_out":
-            return "it was not counted"
-
-
-def _moved(copied: Copied) -> str:
-    copies = formatting.count(copied.copies, "copy", "copies")
-    return (
-        f"{formatting.byte_count(copied.moved_bytes)} in {copies} per call of {formatting.size(copied.size)} "
-        f"({_pinned(copied)})"
-    )
-
-
-def _pinned(copied: Copied) -> str:
-    return copied.pinned if copied.pinned == "unpinned" else f"pinned to the {copied.pinned}"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge import requirements
 from pyopbench.judge.candidates import KEYS, SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.cost_components import (
@@ -27,7 +26,7 @@ from pyopbench.judge.cost_components import (
 from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.devices import DeviceComparison, device_comparisons
-from pyopbench.judge.evidence import advice_on_copies, caveats_of, changes_of, reason_of
+from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
 from pyopbench.judge.findings import (
     Answer,
     BaselineMeasured,
@@ -47,7 +46,6 @@ from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, 
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
-from pyopbench.store import counted_copies
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
@@ -145,7 +143,7 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
         mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads the current time evenly over the
             log of the size.
         step: of the user's program, for what a port is worth there.
-        requires: what a port has to be able to do, names of `requirements.NAMES`; candidates that cannot are removed.
+        requires: what a port has to be able to do, names of requirements; candidates that cannot are removed.
 
     Raises:
         BadInput: as `compared`.
@@ -167,11 +165,7 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
 
 def decisions_of(found: Compared) -> tuple[Decision, ...]:
     """Return the decisions on what was compared, in the order of its comparisons."""
-    decisions = (decide(comparison, found.rulebook, made) for comparison, made in found.choices)
-    return tuple(
-        _with_sightings(decision, found.run, comparison)
-        for decision, comparison in zip(decisions, found.comparisons, strict=True)
-    )
+    return tuple(decide(comparison, found.rulebook, made) for comparison, made in found.choices)
 
 
 def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequence[str]) -> tuple[MachineAnswers, ...]:
@@ -205,16 +199,6 @@ def _with_machines(decision: Decision, answers: MachineAnswers) -> Decision:
     """Return the decision with what kinds of machine differ by, where they do."""
     finding = answers.finding
     return decision if finding is None else replace(decision, caveats=(*decision.caveats, finding))
-
-
-def _with_sightings(decision: Decision, run: Run, comparison: SettingComparison) -> Decision:
-    """Return the decision with what was seen beside the samples: counted copies, and what its callback cannot do."""
-    copies = (
-        advice_on_copies(decision, counted_copies.rows_of(run.counted_copies))
-        if run.counted_copies
-        else decision.copies
-    )
-    return replace(decision, copies=copies, blocks=requirements.blocked(run, decision.op, comparison.baseline))
 
 
 def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
@@ -294,7 +278,6 @@ def _undecided(comparison: SettingComparison, reason: Reason) -> Decision:
         would_change=(BaselineMeasured(comparison.baseline),),
         barred=comparison.barred,
         unknown=comparison.unknown,
-        substituted=comparison.substituted,
     )
 
 

@@ -31,7 +31,7 @@ EXTRA = "What else to measure"
 
 USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
 REQUIREMENTS = ("savedmodel", "xla", "second_order", "distributed", "tflite", "gpu")
-"""What a port may have to be able to do; `judge/requirements.py` has what settles each."""
+"""What a port may have to be able to do; `worker/require.py` tries all but `gpu`."""
 
 
 @dataclass(frozen=True)
@@ -437,16 +437,6 @@ PARTS = Option(
     flags=("--parts/--no-parts",),
     python="measure also where a callback's time goes; None for yes, except with `rev`.",
 )
-PROBES = Option(
-    "probes",
-    "Try what the current callback prevents: SavedModel, XLA ... Once per machine.",
-    panel=EXTRA,
-    type=bool,
-    default=True,
-    flags=("--probes/--no-probes",),
-    python="try also what the current callback blocks, once on a machine; never with `rev`, unless something "
-    "is required.",
-)
 THREADS = Option(
     "threads",
     "Also measure calls from this many threads at once, as in serving, e.g. 1,2,4.",
@@ -578,7 +568,6 @@ RUN = (
     PARTS,
     THREADS,
     REQUIRES,
-    PROBES,
     TF,
     WITH,
     PYTHON,
@@ -661,6 +650,7 @@ VERIFY = (
     MODES,
     AXIS,
     Option("batch", "Check forms that take N examples at once against a loop over examples.", "N", type=int, least=1),
+    replace(REQUIRES, help=f"Try also whether variants support these: {', '.join(REQUIREMENTS[:-1])}.", panel=None),
     settings_option("case_timeout"),
     ONE_TF,
     AS_JSON,
@@ -872,47 +862,6 @@ COPIES = (
     Option("device", "cpu, or gpu if TensorFlow sees one.", "NAME", default="cpu"),
     AS_JSON,
     out_option("FILE", "Save as JSON. RUN/copies.json is shown in the report of that run."),
-)
-PROBE = (
-    Option(
-        "files",
-        "Show this file, or compare two, instead of probing.",
-        "FILE",
-        is_argument=True,
-        is_repeated=True,
-        read=_paths,
-    ),
-    Option(
-        "probes",
-        "Only these probes (comma-separated or repeated).",
-        "NAME",
-        WHAT,
-        flags=("--probe",),
-        is_repeated=True,
-        read=_names("probe"),
-    ),
-    Option(
-        "ops",
-        "Probe this op with its own inputs. Default: x³ of four numbers. Repeat for several.",
-        "OP",
-        WHAT,
-        flags=("--op",),
-        is_repeated=True,
-    ),
-    INPUTS,
-    SEED_WITH,
-    replace(VARIANTS, help="Only these variants, or variant+gradient.", read=_names("variant"), completes=""),
-    ONE_TF,
-    Option(
-        "timeout_seconds",
-        "Time limit of one probe, e.g. 60s.",
-        "TIME",
-        WHAT,
-        flags=("--timeout",),
-        read=parse_duration,
-    ),
-    AS_JSON,
-    out_option("FILE", "Add the results to a file. RUN/probes.json is shown in that run's report."),
 )
 CERTIFY = (
     Option(

@@ -27,12 +27,6 @@ OPS = PACKAGE / "ops"
 BUILTIN = OPS / "builtin"
 """The folder of the files of built-in ops."""
 
-WORKER = PACKAGE / "worker"
-"""The measuring process."""
-
-PROBES = WORKER / "probes" / "table.py"
-"""The table of probes, whose names are read off it."""
-
 PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = OPS / "controls"
 """A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
@@ -48,7 +42,7 @@ PLACES = {
 }
 """Kind -> the folder of the package, or the file, that defines what there is of it."""
 
-OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT", "probes": "PROBE"}
+OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
 
 RESERVED = {"ops": "floor", "variants": "parts"}
@@ -106,11 +100,6 @@ def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
             if isinstance(value, ast.Dict) and any(isinstance(one, ast.Name) and one.id == table for one in targets):
                 return tuple(str(ast.literal_eval(key)) for key in value.keys if key is not None)
     return (path.stem,)
-
-
-def find_probes() -> list[str]:
-    """Return the names of the probes, in alphabetical order: the keys of the table in `PROBES`."""
-    return sorted(names_in(PROBES, "probes"))
 
 
 def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> tuple[list[str], OwnOps]:

@@ -95,7 +95,6 @@ def _text(decision: Decision) -> dict[str, Any]:
         "answer": decision.answer_text(),
         "reason": decision.why(),
         "would_change": [flip.text() for flip in decision.would_change],
-        "copies": [advice.text() for advice in decision.copies],
     }
 
 

@@ -147,6 +147,24 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
                 raise corrupt(place, f"{name!r} is not a name of letters, digits and underscores")
 
 
+class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
+    """What came of a requirement (`--require`) that was tried with an op in a variant.
+
+    Attributes:
+        requirement: its name.
+        op: the op.
+        label: `variant` or `variant+gradient`.
+        status: `silently wrong` is a wrong result without an error.
+        reason: why it does not work, or cannot be tried; "" if it works.
+    """
+
+    requirement: str
+    op: str
+    label: str
+    status: Literal["works", "fails", "silently wrong", "does not apply"]
+    reason: str
+
+
 class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
     """Workers that have prepared their cases and take turns from there on."""
 
@@ -244,7 +262,16 @@ class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
 
 
 AnyLine: TypeAlias = (
-    LaunchLine | PreparedLine | PortLine | WorkersLine | GroupLine | LostLine | LookLine | ResumedLine | EndedLine
+    LaunchLine
+    | PreparedLine
+    | PortLine
+    | RequirementLine
+    | WorkersLine
+    | GroupLine
+    | LostLine
+    | LookLine
+    | ResumedLine
+    | EndedLine
 )
 FAILING = (PreparedLine, GroupLine, LostLine)
 """Lines that say which cases failed."""

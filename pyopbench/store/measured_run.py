@@ -19,6 +19,7 @@ from pyopbench.store.line_types import (
     LaunchLine,
     LookLine,
     PortLine,
+    RequirementLine,
     WorkersLine,
 )
 from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
@@ -127,8 +128,9 @@ class Run:
             made, and quantiles of the seconds that one took; nan is not known.
         pipeline: cases of an op in an input pipeline; they are in none of `cases`, `failures` and `frame`. None in a
             run without.
-        counted_copies, copy_costs, probes: what `pyopbench placement`, `copies` and `probe` found, where that is kept
-            beside the samples; else None.
+        requirements: what was tried for `--require`.
+        counted_copies, copy_costs: what `pyopbench placement` and `copies` found, where that is kept beside the
+            samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         hosts: number of a launch -> name of the machine that it was on; none where all were on one.
         machines: environment of each machine, by name; none where all launches were on one.
@@ -160,7 +162,7 @@ class Run:
     waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
     counted_copies: Mapping[str, Any] | None = None
     copy_costs: Mapping[str, Any] | None = None
-    probes: Mapping[str, Any] | None = None
+    requirements: tuple[RequirementLine, ...] = ()
     pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hosts: Mapping[int, str] = field(default_factory=dict)

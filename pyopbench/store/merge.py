@@ -6,7 +6,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import integrity, probes, run_folder, run_sides
+from pyopbench.store import integrity, run_folder, run_sides
 from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, ResumedLine, WorkersLine
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import Merged, MergedShard, RunContent, Shard, join_catalogues
@@ -181,10 +180,6 @@ def _write(folder: Path, shards: Sequence[_ShardRun], place: int) -> None:
         before = integrity.checksum_of(sealed[-1][:-1]) or 0
     write_atomically(folder / run_folder.SAMPLES_FILE, b"".join(sealed))
     write_atomically(folder / run_folder.RUN_FILE, run)
-    found = [one.run.measured[place].folder / probes.FILE for one in shards]
-    documents = [probes.read(path) for path in found if path.exists()]
-    if documents:
-        probes.write(folder / probes.FILE, reduce(probes.merged, documents))
 
 
 def _content(folder: Path, shards: Sequence[_ShardRun], place: int) -> RunContent:

@@ -19,7 +19,6 @@ from pyopbench.store import (
     counted_copies,
     integrity,
     open_file,
-    probes,
     run_folder,
 )
 from pyopbench.store.line_types import (
@@ -32,6 +31,7 @@ from pyopbench.store.line_types import (
     LookLine,
     PortLine,
     PreparedLine,
+    RequirementLine,
     WorkersLine,
 )
 from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
@@ -100,11 +100,11 @@ def run_of(side: OpenSide) -> Run:
         hosts=_hosts(content, launches),
         machines=content.merged.hosts if content.merged else {},
         ports=_once(_of_kind(lines, PortLine)),
+        requirements=_of_kind(lines, RequirementLine),
     )
     for name, path, read in (
         ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
         ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
-        ("probes", folder / probes.FILE, probes.read),
     ):
         whole = _with_beside(whole, name, path, read)
     whole = _without_pipeline(whole, content.pipeline, prepared, groups)
@@ -296,7 +296,7 @@ def _pool(runs: Sequence[Run]) -> Run:
         copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
         pipeline=_pool_pipelines(runs, offsets),
         waits=pd.concat(waits, ignore_index=True),
-        probes=next((run.probes for run in runs if run.probes), None),
+        requirements=tuple(line for run in runs for line in run.requirements),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
         hosts=hosts,
         machines={name: one for run in reversed(runs) for name, one in run.machines.items()},

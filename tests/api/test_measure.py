@@ -25,7 +25,7 @@ from repositories import commit, repository
 __all__ = ["planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 X = np.ones(3, np.float32)
-QUIET: dict[str, Any] = {"launches": 2, "probes": False, "progress": False}
+QUIET: dict[str, Any] = {"launches": 2, "progress": False}
 
 
 def body(x: Any) -> Any:
@@ -59,13 +59,13 @@ def test_every_worker_of_a_run_is_sent_its_own_op(
     for variable in ("FAKE_WORKER_LOG", "FAKE_WORKER_TIMES"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, "probes": True})
+    pyopbench.run(body, [X], out=tmp_path / "run", requires=["xla"], **QUIET)
     pyopbench.resume(tmp_path / "run", body, [X], progress=False)
     asked = [json.loads(line) for line in (tmp_path / "FAKE_WORKER_LOG").read_text(encoding="utf-8").splitlines()]
     times = [json.loads(line) for line in (tmp_path / "FAKE_WORKER_TIMES").read_text(encoding="utf-8").splitlines()]
     with_op = [request for request in asked if [one["function"] for one in request.get("own", ())] == ["body"]]
     assert len(with_op) == len({process for process, *_ in times})
-    assert {"plan", "probes", "prepare"} == {request["do"] for request in with_op}
+    assert {"plan", "require", "prepare"} == {request["do"] for request in with_op}
 
 
 def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp_path: Path) -> None:

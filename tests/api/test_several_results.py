@@ -27,7 +27,7 @@ from repositories import commit
 from revision_runs import DIFFERENT, write_revisions
 
 __all__ = ["call", "planned", "project"]
-QUIET: dict[str, Any] = {"launches": 3, "quick": True, "probes": False, "progress": False}
+QUIET: dict[str, Any] = {"launches": 3, "quick": True, "progress": False}
 KEYS = cases(ops=("double",))
 X = np.ones(3, np.float32)
 

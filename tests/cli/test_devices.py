@@ -33,7 +33,7 @@ def both(planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.Monke
     return cases
 
 
-WORDS = ("--launches", 3, "--settings", "rounds=2", "--until", "end", "--no-probes")
+WORDS = ("--launches", 3, "--settings", "rounds=2", "--until", "end")
 
 
 def require_answers(folder: Path, cases: list[str]) -> None:

@@ -84,33 +84,22 @@ def test_json_is_the_document(results):
     assert printed == json.loads((results / "decisions.json").read_text(encoding="utf-8"))
 
 
-def test_what_is_required_and_was_not_tried_comes_with_the_commands_that_try_it(results):
+def test_what_is_required_and_was_not_tried_comes_with_the_command_that_tries_it(results):
     shown = invoke("report", results, "--require", "savedmodel,xla", COLUMNS="200").stdout
-    probing, reporting = [shlex.split(line) for line in shown.splitlines() if line.startswith("  pyopbench ")]
-    assert probing[:3] == ["pyopbench", "probe", "--op"]
-    assert probing[probing.index("--probe") + 1] == "savedmodel,xla"
-    assert probing[-2:] == ["--out", str(results / "probes.json")]
-    assert reporting == ["pyopbench", "report", str(results), "--require", "savedmodel,xla"]
+    (trying,) = [shlex.split(line) for line in shown.splitlines() if line.startswith("  pyopbench ")]
+    assert trying[:2] == ["pyopbench", "run"]
+    assert trying[trying.index("--require") + 1] == "savedmodel,xla"
 
 
 def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
     """Options that name inputs are for one op, so that ops that have some cannot share a command."""
     own = {"mine": ("mine.py",), "f": ("a.py:f", "--input", "np.ones(3)", "--seed-with", "random.seed({seed})")}
-    unknown = [Unknown("xla", ("traced", "njit")), Unknown("savedmodel", ("traced",)), Unknown("gpu", ("traced",))]
-    decisions = [SimpleNamespace(op=op, unknown=unknown) for op in ("sinh", "mine", "f")]
-    run = SimpleNamespace(own=own, counted_copies=None)
-    judgement = SimpleNamespace(decisions=decisions, run=run, requires=("savedmodel", "xla", "gpu"))
-    tried = ["--probe", "xla,savedmodel", "--variant", "traced,njit", "--out", str(results / "probes.json")]
-    commands = [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])]
-    assert commands == [
-        ["pyopbench", "probe", "--op", "sinh", "--op", "mine.py", *tried],
-        ["pyopbench", "probe", "--op", *own["f"], *tried],
-        ["pyopbench", "placement", "mine.py", "--variant", "traced", "--out", str(results / "placement.json")],
-        ["pyopbench", "report", str(results), "--require", "savedmodel,xla,gpu"],
+    decisions = [SimpleNamespace(op=op, unknown=[Unknown("xla", ("traced",))]) for op in ("sinh", "mine", "f")]
+    judgement = SimpleNamespace(decisions=decisions, run=SimpleNamespace(own=own), requires=("savedmodel", "xla"))
+    assert [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])] == [
+        ["pyopbench", "run", "sinh", "mine.py", "--require", "savedmodel,xla"],
+        ["pyopbench", "run", *own["f"], "--require", "savedmodel,xla"],
     ]
-    judgement.run.counted_copies = {}  # which a command would write over
-    commands = [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])]
-    assert [words[1] for words in commands] == ["probe", "probe", "report"]
 
 
 SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)

@@ -15,7 +15,7 @@ import stored
 from commands import Call, begin, groups, told
 from places import FAKE_WORKER_COMMAND
 from pyopbench.cli import resume
-from pyopbench.engine import measure, probe, stored_run, worker_process
+from pyopbench.engine import measure, stored_run, worker_process
 from pyopbench.judge import judge
 from pyopbench.store import run_sides
 
@@ -141,17 +141,6 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     again = call(*words)
     assert again.code == 0, again.err
     assert sorted(number for number, _ in groups(folder)) == [0, 1]
-
-
-def test_a_run_that_is_interrupted_while_it_probes_can_be_resumed(
-    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned("native")
-    monkeypatch.setattr(probe, "keep_beside", interrupt)
-    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
-    assert ended.code == 130
-    again = call(*printed_command(ended.err))
-    assert again.code == 0, again.err
 
 
 WITH_FAKE_WORKER = f"""

@@ -44,7 +44,7 @@ def test_calls_from_threads_are_measured_with_all_other_cases_on_any_side(
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     monkeypatch.setattr("pyopbench.engine.environments.python_of", lambda environment: None)
     monkeypatch.setattr("pyopbench.engine.environments.missing", lambda asked: [])
-    words = ("--threads", "1,4", "--launches", 2, "--settings", "rounds=2", "--until", "end", "--no-probes", *more)
+    words = ("--threads", "1,4", "--launches", 2, "--settings", "rounds=2", "--until", "end", *more)
     ended = call("run", "double", *words, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     first = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[0])

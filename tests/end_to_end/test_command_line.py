@@ -37,7 +37,7 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import WorkerLost
-from pyopbench.store import probes, run_folder
+from pyopbench.store import run_folder
 
 pytestmark = pytest.mark.long
 
@@ -286,7 +286,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert progress[1] == "sweep 1 (2 workers), 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
-    files = {*REPORT, run_folder.RUN_FILE, run_folder.SAMPLES_FILE, probes.FILE}
+    files = {*REPORT, run_folder.RUN_FILE, run_folder.SAMPLES_FILE}
     assert files == {path.name for path in folder.iterdir()}
 
 
@@ -581,7 +581,7 @@ def misbehaved(misbehaving: Future[Finished]) -> Finished:
 def misbehave(folder: Path) -> Finished:
     """Run variants that misbehave in every way, next to some that do not."""
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
-    axes = "--mode call --axis size=4 --direction forward,backward --baseline numpy_function --no-parts --no-probes"
+    axes = "--mode call --axis size=4 --direction forward,backward --baseline numpy_function --no-parts"
     options = f"{axes} --launches {LAUNCHES} --settings rounds=20 --until end"
     arguments = ["negate", "--variant", variants, *options.split(), "--settings", f"case_timeout={TIMEOUT_SECONDS}s"]
     process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 (")

@@ -19,7 +19,7 @@ import stored
 from commands import planned
 from fake_worker import FAILURES
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import budget, measure, probe, sweeps, warming, worker_process
+from pyopbench.engine import budget, measure, sweeps, warming, worker_process
 from pyopbench.engine import launch as launches
 from pyopbench.engine import plan as planning
 from pyopbench.engine import settings as usual
@@ -148,19 +148,6 @@ def test_a_worker_that_does_not_start_is_told_with_the_way_on(
     assert [what for what, _ in told.problems] == [""]
     assert told.sentences[-1] == f"  resume: pyopbench resume {run.folder}"
     assert not any(line.get("samples") for line in stored.read_lines(run.folder))
-
-
-def test_a_run_is_worth_having_without_probes(
-    begun: Callable[..., tuple[OpenRun, Told]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, told = begun()
-
-    def fail(*_: object) -> None:
-        raise BadInput("no", received="this", legal="that", hint="do")
-
-    monkeypatch.setattr(probe, "keep_beside", fail)
-    measure.probe_beside(run, JUDGING, told)
-    assert told.problems == [("probing failed", "no")]
 
 
 def test_nobody_need_listen(begun: Callable[..., tuple[OpenRun, Told]]) -> None:

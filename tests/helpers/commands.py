@@ -16,7 +16,7 @@ import pytest
 import stored
 from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND, line_of
 from pyopbench.cli import app
-from pyopbench.engine import probe, worker_process
+from pyopbench.engine import worker_process
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import PyopbenchError
 
@@ -75,7 +75,6 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
-    probe._describe.cache_clear()
 
     def plan(*variants: str, **changes: Any) -> None:
         cases = [stored.case(variant) for variant in ("py_function_numpy", *variants)]

@@ -15,10 +15,9 @@
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
 answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
 `FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for a device it has it, or
-else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. It knows the probes `PROBES`, which all work,
-unless `FAKE_WORKER_PROBED` gives their op another behaviour; with one that is `inapplicable` there, none applies. The
-batched forms of ops are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it
-lacks what `FAKE_WORKER_LACKS` says.
+else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. What is required works. The batched forms of ops
+are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it lacks what
+`FAKE_WORKER_LACKS` says.
 
 The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
 
@@ -65,7 +64,6 @@ FAILURES = {
     "impossible": ("unsupported", "it cannot be built"),
 }
 EXIT_CODE = 7
-PROBES = ("savedmodel", "xla", "second_order", "server_other_process", "tflite")
 LASTING_SECONDS = 0.01
 LATE = "late_"
 
@@ -146,10 +144,8 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return answer_device(os.environ.get("FAKE_WORKER_DEVICE", ""))
     if request["do"] == "count_copies":
         return count_copies(request["case"])
-    if request["do"] == "probes":
-        return answer_probes()
-    if request["do"] == "probe":
-        return answer_probe(request)
+    if request["do"] == "require":
+        return answer_requirement(request)
     if request["do"] == "batched_forms":
         forms = json.loads(os.environ.get("FAKE_WORKER_FORMS", "[]"))
         return {"forms": [{"op": op, "dtype": "float32", "size": 1, "form": form} for op, form in forms]}
@@ -187,22 +183,9 @@ def compare_values(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": "" if same else "outputs", "reason": "" if same else f"expected {there}, got {here}"}
 
 
-def answer_probe(request: Mapping[str, Any]) -> dict[str, Any]:
-    op = request.get("op")
-    behaviour = json.loads(os.environ.get("FAKE_WORKER_PROBED", "{}")).get(op, request["variant"])
-    behave(f"{request['probe']}/{request['variant']}", behaviour)
-    found = ("does not apply", "nothing to try") if behaviour == "inapplicable" else ("works", "")
-    return {"status": found[0], "told": found[1], "words": "", "figures": {}, "seconds": SECONDS}
-
-
-def answer_probes() -> dict[str, Any]:
-    names = ("well", "crashing", "hanging", "numpy_function", "py_function_numpy", "native")
-    variant = {"kind": "callback", "gradients": ["custom_gradient", "override_map"], "is_usual": True}
-    return {
-        "probes": dict.fromkeys(PROBES, "made up"),
-        "variants": dict.fromkeys(names, variant),
-        "environment": {**VERSIONS, "python": "3.11.7", "cores": 2},
-    }
+def answer_requirement(request: Mapping[str, Any]) -> dict[str, Any]:
+    behave(f"{request['requirement']}/{request['variant']}", request["variant"])
+    return {"status": "works", "reason": ""}
 
 
 def answer_build(ops: Sequence[str]) -> dict[str, Any]:

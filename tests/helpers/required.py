@@ -6,20 +6,25 @@ from types import SimpleNamespace
 from typing import Any
 
 from frames import Bench
-from probe_files import document
 from pyopbench.judge.judge import Judgement, judge_run
+from pyopbench.store.line_types import RequirementLine
 
 TODAY = "py_function_numpy"
-
+OP = "sinh"
+"""The op of these runs."""
 
 CURVES = {TODAY: 1e-4, "native": 2e-5, "xla": 1e-5, "numpy_function": 5e-5}
 """Both ports are far faster; native takes the least work."""
 
 
-def run_with(*rows: dict[str, Any], curves: dict[str, float] = CURVES, **changes: Any) -> Any:
+def line(requirement: str, label: str, status: Any = "works", reason: str = "", op: str = OP) -> RequirementLine:
+    return RequirementLine(launch=0, requirement=requirement, op=op, label=label, status=status, reason=reason)
+
+
+def run_with(*lines: RequirementLine, curves: dict[str, float] = CURVES, **changes: Any) -> Any:
     made = vars(Bench(curves, within=0.01, between=0.001).run())
-    return SimpleNamespace(**{**made, "probes": document(*rows), **changes})
+    return SimpleNamespace(**{**made, "requirements": lines, **changes})
 
 
-def judged(*rows: dict[str, Any], requires: tuple[str, ...], curves: dict[str, float] = CURVES) -> Judgement:
-    return judge_run(run_with(*rows, curves=curves), requires=requires)
+def judged(*lines: RequirementLine, requires: tuple[str, ...], curves: dict[str, float] = CURVES) -> Judgement:
+    return judge_run(run_with(*lines, curves=curves), requires=requires)

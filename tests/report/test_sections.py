@@ -84,7 +84,7 @@ def nothing_measured(judgement):
 def test_sections_are_found_in_order_each_under_the_name_of_its_file():
     found = discover(hostile_versions())
     assert [section.name for section in found] == [
-        "source", "decisions", "machines", "automatic", "versions", "devices", "worth", "probes", "latency",
+        "source", "decisions", "machines", "automatic", "versions", "devices", "worth", "requirements", "latency",
         "by_version", "nodes", "threads", "pipeline", "ratios", "checks", "crossovers", "placement", "split",
         "copies", "holes", "noise", "certificate", "environment", "method",
     ]  # fmt: skip
@@ -592,7 +592,7 @@ def test_a_section_says_when_there_is_nothing_to_show(judged):
         "automatic",
         "devices",
         "worth",
-        "probes",
+        "requirements",
         "nodes",
         "threads",
         "pipeline",

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-import probe_files
 import sharded
 import stored
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import merge, probes, run_folder, run_sides
+from pyopbench.store import merge, run_folder, run_sides
 from pyopbench.store.read import read_one
 
 
@@ -133,14 +132,6 @@ def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
     assert hosts[1] == hosts[0]
     launches = [set(read_one([part.folder]).frame["launch"]) for part in run_sides.read(tmp_path / "merged")]
     assert launches == [{0, 1, 3, 4}] * 2
-
-
-def test_what_was_probed_on_each_machine_is_joined(shards: list[Path], tmp_path: Path) -> None:
-    for folder, label in zip(shards, ("native", "xla", "traced", "native"), strict=True):
-        probes.write(folder / probes.FILE, probe_files.document(probe_files.row("savedmodel", label)))
-    merge.merge(shards, tmp_path / "merged")
-    found = probes.rows_of(probes.read(tmp_path / "merged" / probes.FILE))
-    assert sorted(row.label for row in found) == ["native", "traced", "xla"]
 
 
 def interrupt(folder: Path) -> None:

@@ -17,7 +17,7 @@ import placement_files
 import stored
 from pyopbench.model.errors import BadInput
 from pyopbench.report import copy_costs_text as wording
-from pyopbench.store import copy_costs, counted_copies, probes
+from pyopbench.store import copy_costs, counted_copies
 from pyopbench.store.side_file import SideFile
 
 
@@ -118,8 +118,3 @@ def _report(document: dict[str, Any]) -> None:
     assert copy_costs.costs(document)
     wording.hazards(document)
     wording.refusals(document)
-
-
-def test_rows_of_a_later_version_are_read() -> None:
-    row = {"probe": "xla", "label": "native", "status": "works", "told": "", "later": 1}
-    assert [one.label for one in probes.rows_of({"rows": [row]})] == ["native"]

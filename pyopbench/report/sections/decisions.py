@@ -13,7 +13,6 @@ from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
-from pyopbench.report.sections._required import blocked, blocked_by
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision, SizeSeconds
@@ -65,12 +64,10 @@ def _head(judgement: Judgement) -> tuple[Block, ...]:
             Paragraph("There is no decision, because no variant was measured alongside the callback.", "warn"),
             *warnings,
         )
-    what = blocked(judgement)
-    told = (Paragraph(f"{what}.", "warn"),) if what else ()
     decisions = judgement.decisions
     ops = len({decision.op for decision in decisions})
     summary = summary_text([decision.action for decision in decisions], ops, judgement.baseline)
-    return (Paragraph(summary), *warnings, *told)
+    return (Paragraph(summary), *warnings)
 
 
 def _noise(judgement: Judgement) -> Sequence[Block]:
@@ -93,17 +90,15 @@ def of_noise(judgement: Judgement) -> Paragraph | None:
 
 def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
     uses = [use for use in USES if any(one.use == use for mine in ops.values() for one in mine)]
-    probed = judgement.run.probes is not None
     rows: Rows = tuple(
         (
             Cell(op, op=op),
             *(_over_places([one for one in mine if one.use == use]) for use in uses),
             _confidence(mine),
-            *((blocked_by(judgement, mine),) if probed else ()),
         )
         for op, mine in ops.items()
     )
-    columns = ("op", *(f"for {use}" for use in uses), "confidence", *(("does not work with",) if probed else ()))
+    columns = ("op", *(f"for {use}" for use in uses), "confidence")
     return Table(columns, rows, "Answers at a glance")
 
 
@@ -178,7 +173,6 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
         *_by_size(decisions, places, unit_of(judgement, op)),
         *_crossovers(decisions, places, unit_of(judgement, op)),
         *_changes(decisions, places),
-        *_copies(judgement, decisions, places),
         *_as_source(judgement, op),
     )
 
@@ -205,18 +199,6 @@ def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
 
 def _settled_by(decision: Decision) -> Settling | None:
     return decision.reason.settled_by if isinstance(decision.reason, StillOpen) else None
-
-
-def _copies(judgement: Judgement, decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    """Return what each answer means where data live on a device, where copies were counted."""
-    rows: Rows = tuple(
-        (one.use, *cells_of(one, places), one.answer.text(), " ".join(advice.text() for advice in one.copies))
-        for one in decisions
-        if one.copies
-    )
-    kind = "a simulated device" if (judgement.run.counted_copies or {}).get("device") == "simulated" else "a GPU"
-    caption = f"{decisions[0].op}: what the answer means where there is a GPU, by copies counted on {kind}"
-    return _details(("answer", "where there is a GPU"), rows, caption, places)
 
 
 def _details(columns: tuple[str, ...], rows: Rows, caption: str, places: Places) -> Sequence[Block]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,13 +24,13 @@ from pyopbench.ops.batched.examples import examples_of
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import Checked, Reference, check_gradients, check_values, dense, make_reference
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
-from pyopbench.worker.probe import find_out
 
 CHECKED_CALLS = 8
 """Of each thread, while all others call too."""
 BLOCK_SECONDS = 0.05
 """Least that a block lasts: threads take turns at the interpreter's lock every 5 ms."""
-PROBE = "concurrent_calls"
+OVERLAP_SECONDS = 0.001
+"""By how much longer a body takes, so that those of several threads overlap."""
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 FEWEST_CALLS = 5
 """Calls beyond a quantile, at least, for it to be told: the 99th of a hundred needs 500."""
@@ -119,9 +117,6 @@ class CallsTogether:
 def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogether, Checked]:
     """Build and check the calls of a case of mode `threads:N`.
 
-    A gradient that the probe finds wrong under threads is refused: quick bodies hardly meet, so that calls of the op
-    itself may be right for as long as one looks.
-
     Args:
         op: of the case.
         variant: of the case.
@@ -135,8 +130,6 @@ def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogethe
         Exception: whatever the body raises.
     """
     assert case.threads is not None
-    if case.direction != "forward":
-        _require_safe_gradient(case.variant, case.gradient)
     function = wrap(variant.build(op, alone(case)), variant, "call")
     rng = np.random.default_rng([2, case.size, *case.op.encode()])
     examples = examples_of(op, case.size, case.dtype, case.threads).each
@@ -144,6 +137,8 @@ def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogethe
     made = [_call(op, case, function, reference).check() for reference in references]
     calls = [call for call, _ in made]
     _check_together(calls)
+    if case.direction != "forward" and variant.runs_python:
+        _require_safe_gradient(op, variant, case, references)
     return CallsTogether(calls), made[0][1]
 
 
@@ -160,7 +155,7 @@ def _call(op: Op, case: Case, function: Body, reference: Reference) -> Concurren
     return ConcurrentCall(op, case.dtype, tuple(segments), reference)
 
 
-def _check_together(calls: Sequence[ConcurrentCall]) -> None:
+def _check_together(calls: Sequence[ConcurrentCall], how: str = "") -> None:
     def check(call: ConcurrentCall) -> None:
         for _ in range(CHECKED_CALLS):
             call.check()
@@ -168,21 +163,24 @@ def _check_together(calls: Sequence[ConcurrentCall]) -> None:
     try:
         call_together([partial(check, call) for call in calls])
     except Exception as error:
-        raise WrongResult(f"from {len(calls)} threads at once: {describe_error(error)}") from error
+        raise WrongResult(f"{how}from {len(calls)} threads at once: {describe_error(error)}") from error
 
 
-@cache
-def _why_unsafe(variant: str, gradient: str) -> str:
-    """Return what the probe of calls from several threads finds wrong with a gradient; empty for nothing."""
-    with TemporaryDirectory(prefix="pyopbench-probe-") as folder:
-        found = find_out(PROBE, variant, gradient, Path(folder))
-    return "" if found.status in ("works", "does not apply") else found.told or found.status
+def _require_safe_gradient(op: Op, variant: Variant, case: Case, references: Sequence[Reference]) -> None:
+    """Check gradients while the Python bodies of all threads overlap: quick ones hardly meet.
 
+    Raises:
+        WrongResult: a thread gets the result of another, or an error.
+    """
+    body = getattr(op, variant.body)
 
-def _require_safe_gradient(variant: str, gradient: str) -> None:
-    reason = _why_unsafe(variant, gradient)
-    if reason:
-        raise WrongResult(f"its gradient is wrong when several threads call it, as the probe {PROBE} finds: {reason}")
+    def slow(*inputs: Any) -> Any:
+        time.sleep(OVERLAP_SECONDS)
+        return body(*inputs)
+
+    slowed = replace(op, **{variant.body: slow})  # type: ignore[arg-type]
+    function = wrap(variant.build(slowed, alone(case)), variant, "call")
+    _check_together([_call(op, case, function, reference).check()[0] for reference in references], "with slow bodies ")
 
 
 def repeat_call(call: Callable[[], Any], seconds: float, clock: Callable[[], float]) -> list[float]:

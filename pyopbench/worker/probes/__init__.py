@@ -1,1 +1,0 @@
-"""Probes: one file each, ending `PROBE = Probe(...)`; found by the file's name."""
