@@ -193,8 +193,8 @@ COMMANDS = (
         JUDGE,
         "Plot results over commits, TensorFlow versions or dates, and find where they changed.",
         options.HISTORY,
-        "A suspected change is confirmed by measuring both sides again, interleaved (--confirm).",
-        {0: "done", 1: "--confirm or --bisect found a slowdown", 2: "bad usage", 3: "nothing was timed"},
+        "A suspected change is confirmed by measuring both sides again, interleaved: the command is printed.",
+        {0: "done", 2: "bad usage", 3: "nothing was timed"},
         keeps_what_it_reads=True,
     ),
     Command(

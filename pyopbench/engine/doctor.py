@@ -304,7 +304,7 @@ def _git() -> Check:
         lack = "git is not installed; on Debian or Ubuntu: apt-get install git"
     elif (int(numbers[1]), int(numbers[2])) < git.OLDEST:
         lack = f"{said} is too old; install git {oldest} or later"
-    return _check("git", "--rev, history --confirm", said, lack)
+    return _check("git", "--rev", said, lack)
 
 
 def _uv(machine: Machine) -> Check:

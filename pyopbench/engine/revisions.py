@@ -168,33 +168,6 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
     return found
 
 
-def repository_at(ops: Sequence[str]) -> Path:
-    """Return the repository of the first op file of a command line, or of the current folder if it names none.
-
-    Raises:
-        BadInput: there is none.
-    """
-    files = [Path(word.partition(":")[0]) for word in ops if word.partition(":")[0].endswith(".py")]
-    folder = files[0].resolve().parent if files else Path.cwd()
-    top = _top_of(folder)
-    if top is None:
-        raise BadInput(
-            "not in a git repository, so there are no commits to bisect",
-            received=str(folder),
-            hint="change to the repository in which the results were measured",
-        )
-    return top
-
-
-def between(repository: Path, before: str, after: str) -> list[str]:
-    """Return the commits after one up to another along first parents, oldest first; none if one does not follow.
-
-    Raises:
-        BadInput: one of them is not in the repository.
-    """
-    return _list_first_parents(repository, _commit(repository, before), _commit(repository, after)) or []
-
-
 def _list_first_parents(repository: Path, first: str, last: str) -> list[str] | None:
     """Return the commits after one up to another along first parents, oldest first.
 

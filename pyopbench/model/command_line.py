@@ -775,27 +775,6 @@ HISTORY = (
         read=_one_of("commit", "tf", "date"),
     ),
     replace(MINIMUM_EFFECT_OPTION, help="Smallest change to list, e.g. 3% or 0.03.", panel=None),
-    replace(
-        RUN_SPREAD,
-        help="Assumed difference between separate runs of the same code, if they are too few to show it.",
-    ),
-    Option(
-        "alarm_rate",
-        "Share of unchanged series that may raise a false alarm: 5%, 1% or 0.1%.",
-        "SHARE",
-        default="1%",
-        read=parse_share,
-    ),
-    Option("confirm", "Measure both sides of each suspected change again, interleaved.", type=bool, default=False),
-    Option(
-        "bisect",
-        "Find the commits that caused changes by bisection, measuring commits in rounds.",
-        type=bool,
-        default=False,
-    ),
-    replace(
-        BUDGET, help="Time for each re-run of --confirm, and for all rounds of --bisect together, e.g. 5m.", panel=None
-    ),
     out_option("DIR", "Folder for history.html, .md and .json.", default="results/history"),
     AS_JSON,
     QUIET,

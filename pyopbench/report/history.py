@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from pyopbench.judge.comparison.changes import FoundChange, Rerun, Status, Traced, together
-from pyopbench.judge.comparison.history import STATUS_TEXTS, History
+from pyopbench.judge.comparison.changes import FoundChange, Traced
+from pyopbench.judge.comparison.history import RERUN, History
 from pyopbench.judge.comparison.series import Series
 from pyopbench.judge.comparison.sides import CaseKey
 from pyopbench.model import formatting
@@ -20,7 +20,7 @@ from pyopbench.report.markdown import escape, fence
 from pyopbench.store.strict_json import without_nan
 
 SCHEMA = 1
-COLUMNS = ("case", "change", "from, to", "status", "measured again")
+COLUMNS = ("case", "change", "from, to")
 LONGEST_NAME = 200
 """A longer name is cut in tables; the JSON has it whole."""
 MOST_MARKDOWN = 200
@@ -34,33 +34,24 @@ def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
         formatting.shorten(history.traced[change.number].series.name, LONGEST_NAME),
         change.text(),
         change.place_text(),
-        STATUS_TEXTS[change.status],
-        change.again_text(),
     )
 
 
-def short_rows(history: History, most: int) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+def short_rows(history: History, most: int) -> tuple[str, list[tuple[str, ...]]]:
     """Return the rows of the first changes for a narrow place.
 
     Returns:
-        The parts that the cases of all series have in common, which the rows go without; the columns that say
-        something; and their cells for each change.
+        The parts that the cases of all series have in common, which the rows go without; and the cells of `COLUMNS`
+        for each change.
     """
     keys = [_key(one.series) for one in history.traced]
     names = short_names(keys)
     rows = [(names[one.number], *row_of(history, one)[1:]) for one in history.changes[:most]]
-    kept = [place for place in range(len(COLUMNS)) if any(row[place] for row in rows)]
-    cells = [tuple(row[place] for place in kept) for row in rows]
-    return shared_parts(keys), tuple(COLUMNS[place] for place in kept), cells
+    return shared_parts(keys), rows
 
 
 def _key(series: Series) -> CaseKey:
     return CaseKey(series.case, tuple(series.case.split("/")) if series.fields else (), series.environment)
-
-
-def reruns_of(history: History, status: Status = "suspected") -> list[Rerun]:
-    """Return what would confirm the changes of a status, one for each pair of moments, of the most important first."""
-    return together(one.rerun for one in history.with_status(status) if one.rerun is not None)
 
 
 def markdown(history: History) -> str:
@@ -74,10 +65,10 @@ def markdown(history: History) -> str:
             lines += ["", f"and {len(history.changes) - len(rows):,} more"]
         lines.append("")
     lines += [escape(history.alarm_text()), ""]
-    lines += [f"- {escape(one.text())}" for one in (*history.bisected, *history.remarks)]
-    commands = [one.text() for one in reruns_of(history)[:MOST_COMMANDS]]
+    lines += [f"- {escape(one.text())}" for one in history.remarks]
+    commands = [one.text() for one in history.reruns()[:MOST_COMMANDS]]
     if commands:
-        lines += ["", "What would confirm the suspicions:", "", str(fence("\n".join(commands)))]
+        lines += ["", RERUN, "", str(fence("\n".join(commands)))]
     return printable("\n".join(lines).rstrip() + "\n")
 
 
@@ -88,13 +79,10 @@ def as_json(history: History) -> str:
         "axis": history.axis,
         "tools": history.tools,
         "minimum_effect": history.options.minimum_effect,
-        "run_spread": history.options.run_spread,
-        "alarm_rate": history.options.alarm_rate,
         "moments": [asdict(moment) for moment in history.moments],
         "series": [_series(one) for one in history.traced],
         "changes": [_change(history, change) for change in history.changes],
-        "reruns": [{**asdict(one), "command": one.command} for one in reruns_of(history)],
-        "bisected": [asdict(one) for one in history.bisected],
+        "reruns": [{**asdict(one), "command": one.command} for one in history.reruns()],
         "remarks": [asdict(remark) for remark in history.remarks],
         "warnings": [asdict(warning) for warning in history.warnings],
     }

@@ -15,8 +15,8 @@ from pyopbench.judge.comparison.history import History
 from pyopbench.model import formatting
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
-from pyopbench.report.history import COLUMNS, LONGEST_NAME, MOST_COMMANDS, reruns_of, row_of
-from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table, Tone
+from pyopbench.report.history import COLUMNS, LONGEST_NAME, MOST_COMMANDS, row_of
+from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table
 
 STEPS = 10_000
 """Logs are packed as whole numbers of this part of one: a hundredth of a percent."""
@@ -32,7 +32,6 @@ FILTERS = {
 """Fields of series that a reader can filter by, with their titles."""
 MOST_VALUES = 40
 """A field with more values has no boxes; the search finds its series."""
-TONES: dict[str, Tone] = {"confirmed": "bad", "suspected": "warn", "open": "warn", "refuted": "muted"}
 SCRIPTS = ("history_filters.js", "tables.js")
 
 
@@ -43,7 +42,7 @@ class Figure:
     Attributes:
         anchor: where links to it lead.
         name, note: its heading, and what its values are.
-        status: of its most important change; "" without one.
+        status: `changed`, or "".
         fields: what it is filtered by.
     """
 
@@ -97,28 +96,21 @@ def _changes(history: History) -> list[Table]:
 
 
 def _row(history: History, change: FoundChange) -> tuple[Cell | str, ...]:
-    case, size, place, status, again = row_of(history, change)
-    tone = "good" if change.status == "confirmed" and change.direction == "faster" else TONES[change.status]
-    return (
-        Cell(case, op=_anchor(change.number)),
-        Cell(size, number=change.ratio),
-        place,
-        Cell(status, tone=tone),
-        again,
-    )
+    case, size, place = row_of(history, change)
+    return (Cell(case, op=_anchor(change.number)), Cell(size, number=change.ratio), place)
 
 
 def _commands(history: History) -> list[Paragraph | Code]:
-    commands = [one.text() for one in reruns_of(history)[:MOST_COMMANDS]]
+    commands = [one.text() for one in history.reruns()[:MOST_COMMANDS]]
     return [Paragraph(wording.RERUN), Code("\n".join(commands))] if commands else []
 
 
 def _figure(history: History, number: int) -> Figure:
     series = history.traced[number].series
-    statuses = [change.status for change in history.changes if change.number == number]
+    changed = any(change.number == number for change in history.changes)
     fields = tuple((name, value) for name, value in series.fields.items() if name in FILTERS)
     name = formatting.shorten(series.name, LONGEST_NAME)
-    return Figure(_anchor(number), name, series.measure_text(), statuses[0] if statuses else "", fields)
+    return Figure(_anchor(number), name, series.measure_text(), "changed" if changed else "", fields)
 
 
 def _anchor(number: int) -> str:
@@ -176,9 +168,8 @@ def _packed(history: History, number: int, traced: Traced) -> dict[str, Any]:
 
 
 def _told(history: History, change: FoundChange) -> dict[str, Any]:
-    _, size, place, status, again = row_of(history, change)
-    told = "; ".join(part for part in (f"{status}: {size}", place, again) if part)
-    return {"at": change.place, "direction": change.direction, "status": change.status, "told": told}
+    _, size, place = row_of(history, change)
+    return {"at": change.place, "direction": change.direction, "told": f"{size}; {place}"}
 
 
 def _whole(values: npt.NDArray[np.float64]) -> Sequence[int | None]:

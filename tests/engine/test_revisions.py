@@ -65,8 +65,6 @@ def test_a_range_from_a_merged_branch_is_refused(made: tuple[Path, list[str]]) -
     with pytest.raises(BadInput) as refused:
         revisions.named(folder, [f"{side}..main"])
     assert refused.value.received == f"--rev {side}..main"
-    assert revisions.between(folder, side, "main") == []
-    assert revisions.between(folder, commits[2], "main")[:2] == commits[3:]
 
 
 def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(

@@ -45,7 +45,7 @@ def write_revisions(
         different: place -> what a revision computes otherwise.
         twin: factors of the control, where they are not those of the first revision.
         launches: of each.
-        by_hash: are revisions asked for by their whole hashes, as a script or `history --confirm` does?
+        by_hash: are revisions asked for by their whole hashes, as the commands of `history` do?
         clocks: place -> number of a launch -> its clock rate over the usual one.
         are_told: does the system report these?
         noise: what else is reported of the machine; else it is quiet.

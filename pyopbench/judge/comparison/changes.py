@@ -1,30 +1,22 @@
-"""Changes in the series of a history: where they lie, how large they are, and what measuring again made of them."""
+"""Changes in the series of a history: where they lie, how large they are, and the command that would confirm each."""
 
 from __future__ import annotations
 
 import math
 import re
 import shlex
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from scipy import special
 
-from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.series import Axis, Moment, Series
-from pyopbench.judge.comparison.sides import read_sides
-from pyopbench.judge.decision import Outcome as VerdictOutcome
-from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.side import HERE, Environment
 from pyopbench.stats.change_points import ChangePoint, Segmentation
-from pyopbench.stats.estimate import FAMILY_ERROR, LEVEL
-from pyopbench.store import run_sides
+from pyopbench.stats.estimate import LEVEL
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.measured_run import Run
 from pyopbench.store.run_json import RunSettings
@@ -38,10 +30,6 @@ COMMIT = re.compile("[0-9a-f]{7,64}")
 """The hash of a commit. `WORKTREE` is left out: the files may have changed since."""
 OWN = re.compile(r"[\w./-]+\.py(:\w+)?|[\w.]+:\w+")
 """A file or a function of the user on a command line, told from values of options such as folders."""
-
-Status: TypeAlias = Literal["confirmed", "suspected", "open", "refuted"]
-STATUSES: tuple[Status, ...] = ("confirmed", "suspected", "open", "refuted")
-"""From what has to be acted on to what has not."""
 
 
 @dataclass(frozen=True)
@@ -66,33 +54,18 @@ class Rerun:
     environment: Environment = HERE
 
     @property
-    def folder(self) -> str:
-        """The name of the folder for it."""
-        where = "" if self.environment.is_here else f"-{zlib.crc32(self.environment.text.encode()):08x}"
-        return f"{self.before[:10]}-{self.after[:10]}{where}"
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether it runs and installs nothing that only a file of results names, but for a locked TensorFlow."""
-        return not (self.environment.packages or self.environment.python)
-
-    @property
     def command(self) -> tuple[str, ...]:
         """The command line, without where results go."""
         if self.tool == "asv":
             names = sorted({f"^{re.escape(case.partition('(')[0])}" for case in self.cases})
             benches = (word for name in names for word in ("--bench", name))
             return ("asv", "continuous", "--interleave-rounds", *benches, self.before, self.after)
-        return self.over((self.before, self.after))
-
-    def over(self, moments: Sequence[str]) -> tuple[str, ...]:
-        """Return the pyopbench command that measures the same cases at other moments, interleaved."""
-        words = (word for moment in moments for word in (OPTIONS[self.axis], moment))
+        option = OPTIONS[self.axis]
         return (
             "pyopbench",
             "run",
             *self.ops,
-            *words,
+            *(option, self.before, option, self.after),
             *self._environment_options(),
             *_selection(map(Case.from_id, self.cases)),
         )
@@ -105,96 +78,9 @@ class Rerun:
             if value:
                 yield from (option, value)
 
-    @property
-    def own_words(self) -> tuple[str, ...]:
-        """The words that are needed to go on with it: those of ops of the user's own."""
-        return tuple(word for word in self.ops if word not in declared("ops"))
-
     def text(self) -> str:
         """Return the command that measures both sides again."""
         return shlex.join(self.command)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What measuring a case anew came to: `ratio` of after over before with its interval, and the verdict on it."""
-
-    outcome: VerdictOutcome
-    ratio: float
-    low: float
-    high: float
-    launches: int
-    folder: str
-
-
-@dataclass(frozen=True)
-class Confirmation:
-    """Two moments that were measured anew, interleaved.
-
-    Attributes:
-        axis, before, after, environment: which they are and where, as in `Rerun`.
-        outcomes: id of a case -> what it came to.
-    """
-
-    axis: Axis
-    before: str
-    after: str
-    environment: Environment
-    outcomes: Mapping[str, Outcome]
-
-    def answers(self, rerun: Rerun) -> bool:
-        """Whether it is what `rerun` asks for."""
-        asked = (rerun.axis, rerun.before, rerun.after, rerun.environment)
-        return (self.axis, self.before, self.after, self.environment) == asked
-
-
-@dataclass(frozen=True)
-class Bisected:
-    """A step that bisection found in the series of a case.
-
-    Attributes:
-        case: its id.
-        before, after: the range that was searched, in full; the step is after the first.
-        left: the commits that may have caused the step; if there is one, `is_certain` says whether it did.
-        measured: the commits that were measured to find it, in order.
-        ratio: level after over level before; None if nothing was measured.
-        is_finished: whether nothing is left to measure; if several commits are left then, those in between failed.
-        is_certain: whether the step is at least 99% certain to be at the one commit that is left.
-        environment: what it was measured in, as it is asked for, in words; empty for the packages installed here.
-    """
-
-    case: str
-    before: str
-    after: str
-    left: tuple[str, ...]
-    measured: tuple[str, ...]
-    ratio: float | None = None
-    is_finished: bool = True
-    is_certain: bool = False
-    environment: str = ""
-
-    @property
-    def is_slower(self) -> bool:
-        """Whether it names a commit that made the case slower."""
-        return self.is_certain and self.ratio is not None and self.ratio > 1
-
-    def text(self) -> str:
-        """Return a sentence with the commit, or with the number of commits that are left."""
-        commits = formatting.count(len(self.measured), "commit")
-        case = self.case + (f" on {self.environment}" if self.environment else "")
-        size = "" if self.ratio is None else f", to {formatting.ratio(self.ratio)} the time before"
-        if self.is_certain:
-            return f"{case} changed in {run_sides.short_hash(self.left[0])}{size} ({commits} measured)."
-        if not self.left:
-            return f"{case} cannot be bisected: {self.after} does not follow {self.before}."
-        some = f"one of {len(self.left):,} commits up to {run_sides.short_hash(self.left[-1])}"
-        if len(self.left) == 1:
-            one = run_sides.short_hash(self.left[-1])
-            again = "" if self.is_finished else " Run --bisect again to continue."
-            return f"{case} probably changed in {one}, which is not certain after {commits}.{again}"
-        if self.is_finished:
-            return f"{case} changed in {some}; those in between cannot be measured ({commits} measured)."
-        return f"{case} changed in {some}; after {commits} it is not clear which. Run --bisect again to continue."
 
 
 def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Sequence[Run]) -> Rerun | None:
@@ -227,42 +113,6 @@ def together(reruns: Iterable[Rerun]) -> list[Rerun]:
         words = known.ops if set(_pairs(one.ops)) <= set(_pairs(known.ops)) else (*known.ops, *one.ops)
         found[key] = replace(known, ops=words, cases=tuple(dict.fromkeys((*known.cases, *one.cases))))
     return list(found.values())
-
-
-def read_confirmation(folder: Path, minimum_effect: float) -> Confirmation | None:
-    """Return what two moments came to that were measured interleaved; None where that is not what a folder holds.
-
-    Args:
-        folder: of a run over two versions or revisions.
-        minimum_effect: a relative difference that is worth acting on.
-
-    Raises:
-        BadInput: the files are not as they were written.
-    """
-    if not run_sides.is_here(folder):
-        return None
-    found = [one for one in run_sides.read(folder) if not one.is_control]
-    if len(found) != 2:
-        return None
-    axis = run_sides.axis_of(found)
-    if axis == "side":
-        return None
-    values = [one.revision.commit if one.revision is not None else str(one.tf) for one in found]
-    where = [replace(one.environment, tf=None) if axis == "tf" else one.environment for one in found]
-    if where[0] != where[1]:
-        return None
-    try:
-        sides = read_sides([str(folder), *(one.label for one in found)], axis)
-        # What is measured again is suspected already: both errors together are what a false confirmation needs.
-        compared = compare_sides(sides, minimum_effect, correction=Correction(error=FAMILY_ERROR))
-    except NothingMeasured:
-        return Confirmation(axis, values[0], values[1], where[0], {})
-    verdicts = {str(case.key): case.verdict for case in compared.cases}
-    outcomes = {
-        case: Outcome(one.outcome, one.ratio, one.low, one.high, one.launches, str(folder))
-        for case, one in verdicts.items()
-    }
-    return Confirmation(axis, values[0], values[1], where[0], outcomes)
 
 
 def _words(series: Series, run: Run) -> tuple[str, ...]:
@@ -324,10 +174,7 @@ class FoundChange:
         first, last: labels between which the change lies: the first moment that may be after it, and the last.
         ratio: level after over level before.
         low, high: its 95% interval, for the place that was found.
-        status: `suspected` until the two moments were measured anew, interleaved; then `confirmed`, `refuted`, or
-            `open` where that did not settle it.
         rerun: what would confirm it; None where nothing can be measured anew.
-        again: what was measured anew.
     """
 
     number: int
@@ -339,9 +186,7 @@ class FoundChange:
     ratio: float
     low: float
     high: float
-    status: Status
     rerun: Rerun | None
-    again: Outcome | None = None
 
     @property
     def direction(self) -> Literal["slower", "faster"]:
@@ -359,18 +204,11 @@ class FoundChange:
         others = " or ".join(filter(None, (early, late)))
         return f"{self.before} to {self.after}{others and f', or {others}'}"
 
-    def again_text(self) -> str:
-        """Return what measuring again came to; "" where nothing was measured again."""
-        if self.again is None:
-            return ""
-        found = self.again
-        return f"{formatting.ratio_interval(found.ratio, found.low, found.high)}, {found.outcome}"
-
 
 def changes_in(
     axis: Axis, moments: Sequence[Moment], traced: Sequence[Traced], runs: Sequence[Run]
 ) -> Iterator[FoundChange]:
-    """Yield the changes of series, whatever their size, as suspicions."""
+    """Yield the changes of series, whatever their size."""
     reach = float(special.ndtri((1 + LEVEL) / 2))
     for number, one in enumerate(traced):
         places = one.series.places
@@ -389,7 +227,6 @@ def changes_in(
                 ratio=math.exp(change.step),
                 low=math.exp(change.step - half),
                 high=math.exp(change.step + half),
-                status="suspected",
                 rerun=rerun,
             )
 
@@ -401,19 +238,6 @@ def _beside(change: ChangePoint, series: Series, moments: Sequence[Moment]) -> t
     return before, after, earliest, latest
 
 
-def confirmed(change: FoundChange, series: Series, confirmations: Sequence[Confirmation]) -> FoundChange:
-    """Return the change with what came of measuring it anew, the last time that it was."""
-    rerun = change.rerun
-    outcomes = [one.outcomes.get(series.case) for one in confirmations if rerun is not None and one.answers(rerun)]
-    again = next((one for one in reversed(outcomes) if one is not None), None)
-    if again is None:
-        return change
-    if again.outcome == "unresolved":
-        return replace(change, status="open", again=again)
-    return replace(change, status="confirmed" if again.outcome == change.direction else "refuted", again=again)
-
-
-def importance(change: FoundChange) -> tuple[int, float, int, str]:
-    """Return a sort key: by status, then the largest first."""
-    size = math.log(change.ratio)
-    return STATUSES.index(change.status), -abs(size), change.number, change.after
+def importance(change: FoundChange) -> tuple[float, int, str]:
+    """Return a sort key: the largest first."""
+    return -abs(math.log(change.ratio)), change.number, change.after

@@ -9,20 +9,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.changes import (
-    COMMIT,
-    STATUSES,
-    Bisected,
-    Confirmation,
     FoundChange,
     Rerun,
-    Status,
     Traced,
     changes_in,
-    confirmed,
     importance,
-    rerun_of,
+    together,
 )
-from pyopbench.judge.comparison.series import Axis, Moment, Series, are_interleaved, moment_of, series_of, usual_axis
+from pyopbench.judge.comparison.series import Axis, Moment, are_interleaved, moment_of, series_of, usual_axis
 from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
@@ -30,7 +24,6 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.stats.change_points import ALARM_RATE, segment
 from pyopbench.stats.series_noise import FEWEST_POINTS
-from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation
 from pyopbench.store.measured_run import Run, limitations_of
@@ -45,16 +38,8 @@ MOMENTS: dict[Axis, tuple[str, str]] = {
     "date": ("run", "runs"),
 }
 """What a moment is called, and several."""
-CHANGES_CAPTION = "Changes, confirmed ones first"
-RERUN = (
-    "Commands that measure both sides of suspected changes again, interleaved (pyopbench history --confirm runs them):"
-)
-STATUS_TEXTS = {
-    "confirmed": "confirmed",
-    "suspected": "suspected",
-    "open": "unresolved",
-    "refuted": "refuted",
-}
+CHANGES_CAPTION = "Suspected changes, the largest first"
+RERUN = "Commands that measure both sides of suspected changes again, interleaved:"
 
 OTHER_VALUES = "other_values"
 """The part of an environment with the ops that compute otherwise than at the first of interleaved commits."""
@@ -259,14 +244,10 @@ class Options:
     Attributes:
         axis: None for what the results differ in.
         minimum_effect: the smallest change that is shown, as a share.
-        run_spread: what runs that were not interleaved are taken to differ by, where they are too few to tell.
-        alarm_rate: share of series without a change in which one may be suspected.
     """
 
     axis: Axis | None = None
     minimum_effect: float = MINIMUM_EFFECT
-    run_spread: float = RUN_SPREAD
-    alarm_rate: float = ALARM_RATE
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,12 +258,10 @@ class History:
         axis, moments: what series are over, oldest first.
         options: how it was judged, with the axis filled in.
         traced: the series, in order of their names.
-        changes: those of at least the minimum effect, by status, then the largest first.
+        changes: those of at least the minimum effect, the largest first.
         remarks: what a reader has to know.
         warnings: of the results.
         tools: what measured.
-        reruns: for each series, a re-run from its first to its last moment; None if it cannot be measured again.
-        bisected: the steps that bisection found.
     """
 
     axis: Axis
@@ -293,12 +272,10 @@ class History:
     remarks: tuple[Remark, ...]
     warnings: tuple[RunWarning, ...]
     tools: tuple[str, ...]
-    reruns: tuple[Rerun | None, ...] = ()
-    bisected: tuple[Bisected, ...] = ()
 
-    def with_status(self, status: Status) -> tuple[FoundChange, ...]:
-        """Return the changes of one status."""
-        return tuple(one for one in self.changes if one.status == status)
+    def reruns(self) -> list[Rerun]:
+        """Return what would confirm the changes, one for each pair of moments, of the most important first."""
+        return together(one.rerun for one in self.changes if one.rerun is not None)
 
     @property
     def searched(self) -> int:
@@ -311,33 +288,25 @@ class History:
         return f"{formatting.count(len(self.traced), 'series', 'series')} over {many}"
 
     def summary(self) -> str:
-        """Return how many changes have which status."""
-        counts = {status: len(self.with_status(status)) for status in STATUSES}
-        told = [f"{many:,} {STATUS_TEXTS[status]}" for status, many in counts.items() if many]
-        if not told and self.bisected:
-            steps = formatting.count(len(self.bisected), "step")
-            return f"No change was suspected; the search for commits found {steps}."
-        if not told:
-            return "No change was found."
-        return f"{formatting.count(len(self.changes), 'change')}: {formatting.listing(told)}."
+        """Return how many changes there are."""
+        return f"{formatting.count(len(self.changes), 'suspected change')}." if self.changes else "No change was found."
 
     def alarm_text(self) -> str:
         """Return how often a suspicion is false, in a sentence or two."""
-        expected = self.options.alarm_rate * self.searched
+        expected = ALARM_RATE * self.searched
         return (
             "A change is suspected where the level of a series shifts by more than noise explains. Expect about "
-            f"{expected:.2g} false alarms: {formatting.percent(self.options.alarm_rate)} of {self.searched:,} "
-            "series. It is confirmed if both sides, measured again interleaved, show it too."
+            f"{expected:.2g} false alarms: {formatting.percent(ALARM_RATE)} of {self.searched:,} "
+            "series. To confirm a change, measure both sides again, interleaved."
         )
 
 
-def read_history(paths: Sequence[Path], options: Options, confirmations: Sequence[Confirmation] = ()) -> History:
+def read_history(paths: Sequence[Path], options: Options) -> History:
     """Read results and find the changes in them.
 
     Args:
         paths: of results, as `store.read.read_source` takes them.
         options: how to judge.
-        confirmations: what was measured anew.
 
     Raises:
         BadInput: a path is not of results.
@@ -345,7 +314,7 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
     """
     folders = list(dict.fromkeys(real_path(path) for path in paths))
     sources = [part for path in folders for part in _by_kind(_read(path))]
-    found = history_of(_alike(sources), options, confirmations)
+    found = history_of(_alike(sources), options)
     if not found.traced:
         raise NothingMeasured(
             "nothing was timed",
@@ -356,22 +325,17 @@ def read_history(paths: Sequence[Path], options: Options, confirmations: Sequenc
     return replace(found, remarks=(*_not_measured(folders), *found.remarks))
 
 
-def history_of(
-    sources: Sequence[Sequence[Run]], options: Options, confirmations: Sequence[Confirmation] = ()
-) -> History:
+def history_of(sources: Sequence[Sequence[Run]], options: Options) -> History:
     """Return the history of some sources; see `read_history`."""
     axis = options.axis or usual_axis(sources)
     options = replace(options, axis=axis)
-    moments, series = series_of(sources, axis, options.run_spread)
+    moments, series = series_of(sources, axis)
     ordered = sorted(series, key=lambda one: (one.name, one.anchor))
-    traced = tuple(
-        Traced(one, segment(one.values, one.errors, one.noise, options.alarm_rate, one.between)) for one in ordered
-    )
+    traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, ALARM_RATE, one.between)) for one in ordered)
     runs = [run for source in sources for run in source]
     every = list(changes_in(axis, moments, traced, runs))
-    listed = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(options.minimum_effect)]
-    small = [options.minimum_effect] * (len(every) - len(listed))
-    changes = [confirmed(one, traced[one.number].series, confirmations) for one in listed]
+    changes = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(options.minimum_effect)]
+    small = [options.minimum_effect] * (len(every) - len(changes))
     return History(
         axis,
         moments,
@@ -381,14 +345,7 @@ def history_of(
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
         merge_warnings(warning for run in runs for warning in run.warnings),
         tuple(sorted({run.tool for run in runs})),
-        tuple(_rerun_of_series(axis, moments, one, runs) for one in ordered),
     )
-
-
-def _rerun_of_series(axis: Axis, moments: Sequence[Moment], series: Series, runs: Sequence[Run]) -> Rerun | None:
-    """Return the re-run of the first and the last moment that can be measured again; None if these are not two."""
-    able = [moments[place] for place in series.places if axis != "commit" or COMMIT.fullmatch(moments[place].value)]
-    return rerun_of(axis, able[0], able[-1], series, runs) if able else None
 
 
 def _read(path: Path) -> tuple[Run, ...]:

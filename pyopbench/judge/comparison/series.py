@@ -29,6 +29,7 @@ from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import MachinesEstimate, over_each_machine, over_machines
 from pyopbench.stats.series_noise import SMALLEST_ERROR, Noise, between_runs
+from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.measured_run import Run
 from pyopbench.store.run_sides import short_hash
 
@@ -402,15 +403,12 @@ class _Placed:
     run: Run
 
 
-def series_of(
-    sources: Sequence[Sequence[Run]], axis: Axis, run_spread: float
-) -> tuple[tuple[Moment, ...], tuple[Series, ...]]:
+def series_of(sources: Sequence[Sequence[Run]], axis: Axis) -> tuple[tuple[Moment, ...], tuple[Series, ...]]:
     """Return the moments of some sources in order, and the series over them.
 
     Args:
         sources: the runs of each; those of one source may have been measured interleaved.
         axis: what the moments are.
-        run_spread: what runs that were not interleaved are taken to differ by, where they are too few to tell.
     """
     read = [[moment_of(axis, run) for run in runs] for runs in sources]
     every = list(dict.fromkeys(moment for moments in read for moment in moments))
@@ -428,7 +426,7 @@ def series_of(
             key = (run.tool, point.case, point.kind, point.anchor, environment)
             found.setdefault(key, []).append(placed)
     shared = _shared([placed[0].environment for placed in found.values()])
-    return moments, tuple(_series(sources, placed, shared, run_spread) for placed in found.values())
+    return moments, tuple(_series(sources, placed, shared) for placed in found.values())
 
 
 def _environment(axis: Axis, run: Run) -> tuple[tuple[str, str], ...]:
@@ -442,9 +440,7 @@ def _shared(environments: Sequence[tuple[tuple[str, str], ...]]) -> set[tuple[st
     return first.intersection(*others)
 
 
-def _series(
-    sources: Sequence[Sequence[Run]], placed: Sequence[_Placed], shared: set[tuple[str, str]], run_spread: float
-) -> Series:
+def _series(sources: Sequence[Sequence[Run]], placed: Sequence[_Placed], shared: set[tuple[str, str]]) -> Series:
     placed = sorted(placed, key=lambda one: one.place)
     points = [one.point for one in placed]
     first = placed[0]
@@ -452,7 +448,7 @@ def _series(
     values, errors, lows, highs = (np.array(column, dtype=np.float64) for column in columns)
     one_source = len({one.source for one in placed}) == 1 and are_interleaved(sources[first.source])
     together = one_source and bool((errors > 0).all())  # a single launch does not tell what launches differ by
-    between = 0.0 if together else between_runs(values, errors, run_spread)
+    between = 0.0 if together else between_runs(values, errors, RUN_SPREAD)
     return Series(
         case=first.point.case,
         fields=fields_of(first.run, first.point.case),

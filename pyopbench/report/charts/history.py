@@ -18,7 +18,7 @@ LABELS = "LABELS"
 """Stands where the page puts the labels of the axis."""
 HEIGHT_PIXELS = 190
 POINT_COLOUR, LEVEL_COLOUR = "#0077bb", "#808080"
-SOLID, DASHED = [1, 0], [5, 4]
+DASHED = [5, 4]
 NUMBERS: dict[Measure, str] = {
     "ratio": "format(datum.value, '.4~r')",
     "latency": "format(datum.value, '.4~s') + 's'",
@@ -96,14 +96,12 @@ def _levels() -> alt.Chart:
 
 
 def _changes() -> alt.Chart:
-    """Return a rule at each change: solid where it is confirmed, in the colour of what became of the time."""
+    """Return a rule at each change, in the colour of what became of the time."""
     names = ("slower", "faster")
     colours = [OUTCOMES[name][0] for name in names]
     stroke = alt.Stroke("direction:N", legend=None).scale(domain=list(names), range=colours)
-    is_confirmed = alt.FieldEqualPredicate(field="status", equal="confirmed")
-    dash = alt.StrokeDashValue(**alt.when(is_confirmed).then(alt.value(SOLID)).otherwise(alt.value(DASHED)))
-    found: alt.Chart = _chart("told").mark_rule(strokeWidth=2).encode(
-        x=_x(), stroke=stroke, strokeDash=dash,
+    found: alt.Chart = _chart("told").mark_rule(strokeWidth=2, strokeDash=DASHED).encode(
+        x=_x(), stroke=stroke,
         tooltip=[alt.Tooltip("told:N", title="change")],
     )  # fmt: skip
     return found

@@ -27,19 +27,13 @@ POINTS = [
 @pytest.mark.parametrize("measure", ["ratio", "latency"])
 def test_points_intervals_levels_and_changes_are_drawn(measure):
     level = {"start": -0.4, "stop": 0.4, "level": 1.0}
-    change = {"x": 0.5, "direction": "slower", "status": "suspected", "told": "slower by a quarter"}
+    change = {"x": 0.5, "direction": "slower", "told": "slower by a quarter"}
     found = drawn(measure, [*POINTS, level, change])
     assert ">first<" in found
     assert ">second<" in found
     assert found.count("mark-rule role-mark") == 3
     assert "stroke-dasharray" in found
     assert "NaN" not in found
-
-
-def test_a_confirmed_change_is_a_solid_line():
-    change = {"x": 0.5, "direction": "faster", "status": "confirmed", "told": "faster"}
-    assert "5,4" not in drawn("ratio", [*POINTS, change])
-    assert "5,4" in drawn("ratio", [*POINTS, {**change, "status": "suspected"}])
 
 
 def test_a_point_that_is_linked_to_stands_out():
