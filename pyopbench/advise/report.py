@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from pyopbench.advise.advice import WITHDRAWN_PATCH, Advice, Row, Withdrawn
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
@@ -319,16 +317,14 @@ def write(advice: Advice) -> Path:
         *(Code(one) for one in commands(advice)),
         *([Code(patch, "The change")] if patch else []),
     ]
-    template = page.environment(autoescape=True).get_template("advice.html.j2")
-    html = template.render(
+    html = page.rendered(
+        "advice.html.j2",
         program=shlex.join(advice.program.command),
         answer=headline(advice),
         table=Table(COLUMNS, tuple(rows(advice)), f"{table_title(advice)}; the costliest first"),
         blocks=blocks,
-        policy="",
-        style=Markup(page.source("page.css")),
     )
-    write_atomically(advice.folder / HTML, printable(html).encode() + b"\n")
+    write_atomically(advice.folder / HTML, html.encode())
     write_atomically(advice.folder / DATA, sealed(json.dumps(without_nan(storable(as_data(advice))), indent=1)))
     return advice.folder / HTML
 

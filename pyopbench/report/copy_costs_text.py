@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Cell, _cells
+from pyopbench.report.sections import Cell
 from pyopbench.store.copy_costs import CopyCost, GpuCopyCost, costs, gpu_costs, overwriting
 
 COLUMNS = ("bridge", "mode", "array", "memory", "one element", "MB/s")
@@ -26,8 +26,8 @@ def _row(cost: CopyCost) -> tuple[Cell | str, ...]:
         {"call": "graph"}.get(cost.mode, cost.mode),
         cost.layout,
         "shared" if cost.shared else "copied",
-        _cells.seconds(cost.bridge_seconds),
-        Cell(formatting.MISSING if cost.rate is None else f"{cost.rate / 1e6:,.0f}", number=cost.rate),
+        formatting.seconds(cost.bridge_seconds),
+        Cell(formatting.MISSING if cost.rate is None else f"{cost.rate / 1e6:,.0f}"),
     )
 
 
@@ -68,18 +68,18 @@ def gpu_tables(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], 
     return [(title, columns, [_gpu_row(cost, sizes, show) for cost in found]) for title, show in tables]
 
 
-def _gpu_row(cost: GpuCopyCost, sizes: list[int], show: Callable[[int, float], Cell]) -> tuple[Cell | str, ...]:
+def _gpu_row(cost: GpuCopyCost, sizes: list[int], show: Callable[[int, float], str]) -> tuple[Cell | str, ...]:
     memory = ", ".join(cost.memory) or "unknown"
     shown = (show(size, cost.seconds[size]) if size in cost.seconds else formatting.MISSING for size in sizes)
     return (cost.direction, cost.way, memory, *shown)
 
 
-def _seconds(size: int, seconds: float) -> Cell:
-    return _cells.seconds(seconds)
+def _seconds(size: int, seconds: float) -> str:
+    return formatting.seconds(seconds)
 
 
-def _rate(size: int, seconds: float) -> Cell:
-    return Cell(f"{size / seconds / 1e9:.3g}", number=size / seconds)
+def _rate(size: int, seconds: float) -> str:
+    return f"{size / seconds / 1e9:.3g}"
 
 
 def gpu_devices(document: Mapping[str, Any]) -> str:

@@ -1,13 +1,9 @@
-"""The interactive page of a history: one chart for each series, drawn when it comes near the window."""
+"""The page of a history: the changes, a chart of each series that has one, and a table of all series."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from pyopbench.judge.comparison import history as wording
 from pyopbench.judge.comparison.changes import FoundChange, Traced
@@ -15,77 +11,54 @@ from pyopbench.judge.comparison.history import History
 from pyopbench.model import formatting
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
+from pyopbench.report.charts.picture import Spec
 from pyopbench.report.history import COLUMNS, LONGEST_NAME, MOST_COMMANDS, row_of
 from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table
 
-STEPS = 10_000
-"""Logs are packed as whole numbers of this part of one: a hundredth of a percent."""
-FILTERS = {
-    "op": "op",
-    "variant": "variant",
-    "direction": "direction",
-    "mode": "mode",
-    "dtype": "dtype",
-    "size": "size",
-    "placement": "device",
-}
-"""Fields of series that a reader can filter by, with their titles."""
-MOST_VALUES = 40
-"""A field with more values has no boxes; the search finds its series."""
-SCRIPTS = ("history_filters.js", "tables.js")
+MOST_CHARTS = 40
+"""So many series with a change have a chart, the most important first; each takes a third of a second."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A series as the page shows it.
+    """A series with a chart.
 
     Attributes:
         anchor: where links to it lead.
         name, note: its heading, and what its values are.
-        status: `changed`, or "".
-        fields: what it is filtered by.
+        spec: the chart.
     """
 
     anchor: str
     name: str
     note: str
-    status: str
-    fields: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a reader can filter by."""
-
-    field: str
-    title: str
-    values: tuple[str, ...]
+    spec: Spec
 
 
 def html(history: History) -> str:
     """Return the page."""
-    figures = [_figure(history, number) for number in range(len(history.traced))]
-    changed = [one for one in figures if one.status]
-    anchors = {one.anchor: one.anchor for one in figures}
-    shown = {
-        "title": history.title(),
-        "span": _span(history),
-        "tools": formatting.listing(history.tools),
-        "answer": [
-            Paragraph(history.summary()),
-            *_changes(history),
-            Paragraph(history.alarm_text(), "muted"),
-        ],
-        "remarks": [Bullets(tuple(remark.text() for remark in history.remarks))] if history.remarks else [],
-        "commands": _commands(history),
-        "figures": [*changed, *(one for one in figures if not one.status)],
-        "anchors": anchors,
-        "choices": list(_choices(history)),
-        "data": _data(history),
-        "specs": {measure: series_chart(measure) for measure in ("ratio", "latency")},
-    }
-    scripts = (page.source("history.js"), page.enclosed(SCRIPTS))
-    return page.assembled("history.html.j2", scripts, shown)
+    numbers = list(dict.fromkeys(change.number for change in history.changes))
+    figures = [_figure(history, number) for number in numbers[:MOST_CHARTS]]
+    left = len(numbers) - len(figures)
+    first, last = history.moments[0], history.moments[-1]
+    return page.rendered(
+        "history.html.j2",
+        title=history.title(),
+        span=first.label if first == last else f"{first.label} to {last.label}",
+        tools=formatting.listing(history.tools),
+        answer=[Paragraph(history.summary()), *_changes(history), Paragraph(history.alarm_text(), "muted")],
+        remarks=[Bullets(tuple(remark.text() for remark in history.remarks))] if history.remarks else [],
+        commands=_commands(history),
+        figures=figures,
+        more=[Paragraph(f"{left:,} more series with changes have no chart.", "muted")] if left else [],
+        table=Table(
+            ("case", "values", "points", "first level", "last level"),
+            tuple(_series(one) for one in history.traced),
+            "All series",
+            folded=True,
+        ),
+        anchors={one.anchor: one.anchor for one in figures},
+    )
 
 
 def _changes(history: History) -> list[Table]:
@@ -96,8 +69,8 @@ def _changes(history: History) -> list[Table]:
 
 
 def _row(history: History, change: FoundChange) -> tuple[Cell | str, ...]:
-    case, size, place = row_of(history, change)
-    return (Cell(case, op=_anchor(change.number)), Cell(size, number=change.ratio), place)
+    case, *others = row_of(history, change)
+    return (Cell(case, op=_anchor(change.number)), *others)
 
 
 def _commands(history: History) -> list[Paragraph | Code]:
@@ -106,71 +79,18 @@ def _commands(history: History) -> list[Paragraph | Code]:
 
 
 def _figure(history: History, number: int) -> Figure:
-    series = history.traced[number].series
-    changed = any(change.number == number for change in history.changes)
-    fields = tuple((name, value) for name, value in series.fields.items() if name in FILTERS)
-    name = formatting.shorten(series.name, LONGEST_NAME)
-    return Figure(_anchor(number), name, series.measure_text(), "changed" if changed else "", fields)
+    traced = history.traced[number]
+    mine = [change for change in history.changes if change.number == number]
+    name = formatting.shorten(traced.series.name, LONGEST_NAME)
+    return Figure(_anchor(number), name, traced.series.measure_text(), series_chart(traced, history.moments, mine))
+
+
+def _series(traced: Traced) -> tuple[str, ...]:
+    series, levels = traced.series, traced.found.levels
+    show = formatting.ratio if series.measure == "ratio" else formatting.seconds
+    ends = (show(math.exp(one.mean)) for one in (levels[0], levels[-1]))
+    return (formatting.shorten(series.name, LONGEST_NAME), series.measure_text(), f"{len(series.values):,}", *ends)
 
 
 def _anchor(number: int) -> str:
     return f"series-{number}"
-
-
-def _choices(history: History) -> Iterator[Choice]:
-    """Yield the fields that have several values."""
-    for field, title in FILTERS.items():
-        values = {one.series.fields[field] for one in history.traced if field in one.series.fields}
-        if 1 < len(values) <= MOST_VALUES:
-            in_order = sorted(values, key=int) if field == "size" else sorted(values)
-            yield Choice(field, title, tuple(in_order))
-
-
-def _span(history: History) -> str:
-    """Return the first and the last moment."""
-    first, last = history.moments[0], history.moments[-1]
-    return first.label if first == last else f"{first.label} to {last.label}"
-
-
-def _data(history: History) -> dict[str, Any]:
-    """Return the points of all series, packed."""
-    return {
-        "steps": STEPS,
-        "moments": [[one.label, _date(one.date), one.subject] for one in history.moments],
-        "series": [_packed(history, number, one) for number, one in enumerate(history.traced)],
-    }
-
-
-def _date(date: str) -> str:
-    return formatting.moment(date) if date else ""
-
-
-def _packed(history: History, number: int, traced: Traced) -> dict[str, Any]:
-    """Return a series: logs as whole numbers, and ends of intervals by how far they are off."""
-    series = traced.series
-    values = _whole(series.values)
-    whole: dict[str, Any] = {
-        "measure": series.measure,
-        "values": values,
-        "levels": [
-            [int(series.places[one.start]), int(series.places[one.stop - 1]), round(one.mean * STEPS)]
-            for one in traced.found.levels
-        ],
-    }
-    if series.places.tolist() != list(range(len(history.moments))):
-        whole["places"] = series.places.tolist()
-    if np.isfinite(series.lows).any():
-        whole["below"], whole["above"] = _whole(series.values - series.lows), _whole(series.highs - series.values)
-    launches = sorted(set(series.launches.tolist()))
-    whole["launches"] = launches[0] if len(launches) == 1 else series.launches.tolist()
-    whole["changes"] = [_told(history, one) for one in history.changes if one.number == number]
-    return whole
-
-
-def _told(history: History, change: FoundChange) -> dict[str, Any]:
-    _, size, place = row_of(history, change)
-    return {"at": change.place, "direction": change.direction, "told": f"{size}; {place}"}
-
-
-def _whole(values: npt.NDArray[np.float64]) -> Sequence[int | None]:
-    return [round(value * STEPS) if np.isfinite(value) else None for value in values.tolist()]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 
 from markupsafe import Markup, escape
-
-from pyopbench.report.sections import Cell
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 """An option of the command line; browsers break lines after each of its hyphens."""
@@ -51,35 +47,3 @@ def fit(text: str, *, folded: bool) -> str:
     if longest > LONG_WORD or (folded and len(text) > LONG_FOLDED_CELL):
         return "long"
     return "whole" if not folded and text and (len(text) <= SHORT_CELL or longest == len(text)) else ""
-
-
-def field_of(rows: Sequence[Sequence[Cell | str]], place: int) -> Markup:
-    """Return the attribute that says what a page filters the cells of a column by; nothing where it is nothing."""
-    fields = {cell.field for row in rows if isinstance(cell := row[place], Cell) and cell.field}
-    return Markup("").join(Markup(' data-field="{}"').format(field) for field in fields)
-
-
-def value_of(cell: Cell | str) -> Markup:
-    """Return the attribute by which a page filters a cell; nothing where it is the text."""
-    differs = isinstance(cell, Cell) and cell.field and cell.value != cell.text
-    return Markup(' data-value="{}"').format(cell.value) if differs else Markup("")  # type: ignore[union-attr]
-
-
-def order_of(rows: Sequence[Sequence[Cell | str]]) -> Markup:
-    """Return the attribute by which a page sorts a table; nothing for a table without a number.
-
-    It has for each row, parted by blanks, and each of its cells, parted by commas, the place of its number in its
-    column, from 0 up, or nothing where a page sorts by the text. Places take far fewer bytes than numbers.
-    """
-    numbers = [[_number(cell) for cell in row] for row in rows]
-    columns = [sorted({one for one in column if one is not None}) for column in zip(*numbers, strict=True)]
-    if not any(columns):
-        return Markup("")
-    places = [{number: str(place) for place, number in enumerate(column)} for column in columns]
-    shown = (",".join("" if one is None else at[one] for one, at in zip(row, places, strict=True)) for row in numbers)
-    return Markup(' data-order="{}"').format(" ".join(shown))
-
-
-def _number(cell: Cell | str) -> float | None:
-    number = None if isinstance(cell, str) else cell.number
-    return None if number is None or math.isnan(number) else number

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import pandas as pd
-
-from pyopbench.model import formatting
 from pyopbench.report.sections import Block, Heading, Paragraph, Section
 
 Part: TypeAlias = tuple[Section, tuple[Block, ...]]
 
 NOT_IN_ANCHORS = re.compile(r"[^a-z0-9_]+")
-FILTERS = {"variant": "variant", "direction": "direction", "mode": "mode", "dtype": "dtype", "placement": "device"}
-"""What tables and charts are filtered by, with its title; a column of a table is named like the field."""
 BEFORE_PAGES = 15
 """Sections up to this order, the answer among them, stand before the pages of the ops."""
 
@@ -74,31 +69,6 @@ def arrange(parts: Sequence[Part]) -> Layout:
     anchors = anchors_of(list(by_op))
     made = tuple(_page(op, anchors[op], found) for op, found in by_op.items())
     return Layout(tuple(first), made, tuple((one, blocks) for one, blocks in guide if blocks), tuple(rest))
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What a reader can filter by: the values of a field, each with how it is shown."""
-
-    field: str
-    title: str
-    values: tuple[tuple[str, str], ...]
-
-
-def choices_of(latencies: pd.DataFrame) -> tuple[Choices, ...]:
-    """Return the fields of measured cases that have more than one value."""
-    columns = {field: latencies[field] for field in FILTERS if field != "variant"}
-    columns["variant"] = latencies["variant"]
-    values = {field: sorted(set(columns[field])) for field in FILTERS}
-    return tuple(
-        Choices(field, title, tuple((value, _shown(field, value)) for value in values[field]))
-        for field, title in FILTERS.items()
-        if len(values[field]) > 1
-    )
-
-
-def _shown(field: str, value: str) -> str:
-    return formatting.direction(value) if field == "direction" else value
 
 
 def anchors_of(ops: Sequence[str]) -> dict[str, str]:

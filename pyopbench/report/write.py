@@ -24,7 +24,7 @@ from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page
 from pyopbench.report.decisions_json import decisions_json
-from pyopbench.report.layout import OpPage, Part, arrange, choices_of
+from pyopbench.report.layout import OpPage, Part, arrange
 from pyopbench.report.pipeline import DECISION, as_data
 from pyopbench.report.sections import Cell, Table, discover
 from pyopbench.store import integrity, run_sides
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
     from pyopbench.store.run_sides import OpenRun, Side, Source
 
-PAGE_SCRIPTS = ("filters.js", "tables.js")
 ANSWER_SECTION = "decisions"
 TIMES_SECTION = "latency"
 """A ticket shows only these sections of an op: the reasons of the first, the table of the second."""
@@ -141,14 +140,8 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
 
 def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
     layout = arrange(parts)
-    shown = {
-        "run": judgement.run,
-        "layout": layout,
-        "anchors": {one.op: one.anchor for one in layout.pages},
-        "choices": choices_of(judgement.latencies),
-    }
-    scripts = (page.source("charts.js"), page.enclosed(PAGE_SCRIPTS))
-    return page.assembled("report.html.j2", scripts, shown, folded=folded)
+    anchors = {one.op: one.anchor for one in layout.pages}
+    return page.rendered("report.html.j2", run=judgement.run, layout=layout, anchors=anchors)
 
 
 def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 
 import pytest
@@ -14,14 +13,10 @@ from pyopbench.report.html import (
     LONG_WORD,
     SHORT_CELL,
     breakable,
-    field_of,
     fit,
-    order_of,
     prose,
     unbroken,
-    value_of,
 )
-from pyopbench.report.sections import Cell, _cells
 
 
 def shown(markup: str) -> str:
@@ -91,29 +86,3 @@ def test_what_texts_hold_is_escaped(made, name):
 )
 def test_short_cells_are_whole_and_long_ones_break(text, folded, expected):
     assert fit(text, folded=folded) == expected
-
-
-def test_a_column_is_filtered_by_what_its_cells_stand_for():
-    rows = (
-        (_cells.direction("forward_backward"), _cells.variant("py_func+override_map"), "1 µs"),
-        (_cells.direction("forward"), _cells.variant("native"), Cell("2 µs")),
-    )
-    assert [field_of(rows, place) for place in range(3)] == [' data-field="direction"', ' data-field="variant"', ""]
-    values = [[value_of(cell) for cell in row] for row in rows]
-    assert values == [["", ' data-value="py_func"', ""], ["", "", ""]]
-
-
-def test_what_a_cell_is_filtered_by_is_escaped():
-    assert value_of(_cells.variant('"<b>+c')) == ' data-value="&#34;&lt;b&gt;"'
-
-
-def test_a_table_is_sorted_by_the_numbers_that_its_cells_stand_for():
-    rows = (
-        ("a", _cells.seconds(2e-6), _cells.saved(None, None)),
-        ("b", _cells.seconds(1.5e-3), _cells.saved(0.9, 0.8)),
-        ("c", _cells.seconds(2e-6), _cells.saved(0.5, math.nan)),
-        ("d", _cells.seconds(math.nan), "none"),
-        ("e", _cells.seconds(9e-9), _cells.saved(0.99, None)),
-    )
-    assert order_of(rows) == ' data-order=",1, ,2,1 ,1,0 ,, ,0,2"'
-    assert order_of([row[:1] for row in rows]) == order_of(()) == ""

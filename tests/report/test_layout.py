@@ -1,11 +1,9 @@
-"""How a report is put together: pages of ops, their anchors, and what is filtered by."""
+"""How a report is put together: pages of ops and their anchors."""
 
 from __future__ import annotations
 
-import pandas as pd
-
 from judgements import HOSTILE
-from pyopbench.report.layout import anchors_of, arrange, choices_of
+from pyopbench.report.layout import anchors_of, arrange
 from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table
 
 
@@ -46,15 +44,3 @@ def test_every_op_has_an_anchor_of_its_own_whatever_it_is_called():
     assert anchors["sinh"] == "op-sinh"
     assert len(set(anchors.values())) == len(ops)
     assert all(set(anchor) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-") for anchor in anchors.values())
-
-
-def test_fields_with_several_values_are_what_is_filtered_by():
-    rows = [
-        ("py_function+tape", "py_function", "forward", "call", "float32", "cpu"),
-        ("xla", "xla", "forward_backward", "call", "float32", "cpu"),
-    ]
-    frame = pd.DataFrame(rows, columns=["label", "variant", "direction", "mode", "dtype", "placement"])
-    assert [(choice.field, choice.values) for choice in choices_of(frame)] == [
-        ("variant", (("py_function", "py_function"), ("xla", "xla"))),
-        ("direction", (("forward", "forward"), ("forward_backward", "forward + backward"))),
-    ]

@@ -12,7 +12,7 @@ from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, failure, rows
 from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
 from pyopbench.report import write
-from pyopbench.report.charts.latency import DATA
+from pyopbench.report.charts.picture import DATA
 from pyopbench.report.charts.pipeline import throughput_chart
 from pyopbench.report.pipeline import as_data, report_of
 

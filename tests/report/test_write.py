@@ -1,389 +1,268 @@
-"""The report: every output from the same sections, the same bytes each time, and inert whatever names hold."""
+"""The report: every output from the same sections, complete, reproducible, and inert whatever names hold."""
 
 from __future__ import annotations
 
-import base64
-import dataclasses
 import hashlib
 import html
-import itertools
 import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
-import altair as alt
-import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
+import pipelines
 import stored
-from frames import Bench
-from judgements import CLOSING, HOSTILE, decision, hostile_report, plain, plain_report, with_noise_for_today
+import thread_calls
+from frames import Bench, run_of
+from judgements import (
+    HOSTILE,
+    decision,
+    hostile,
+    hostile_report,
+    hostile_versions,
+    plain,
+    plain_report,
+    with_noise_for_today,
+)
 from places import HELPERS, ROOT
-from pyopbench.judge import judge
-from pyopbench.judge.findings import summary_text
-from pyopbench.judge.judge import Judging
+from pyopbench.judge.judge import Judging, judge_run
 from pyopbench.model import formatting
+from pyopbench.model.case import BASELINE
+from pyopbench.model.printable import printable
 from pyopbench.report import terminal, write
-from pyopbench.report.layout import OpPage
-from pyopbench.report.page import embedded as embed
-from pyopbench.report.sections import Chart, Paragraph, Section, Table, decisions, discover
+from pyopbench.report.sections import Chart, Paragraph, Table, discover
 
-TODAY = "py_function_numpy"
 NAMES = ["report.html", "report.md", "decisions.json"]
-VOID = {"meta", "br", "wbr", "img", "hr", "link", "input"}
+VOID = {"meta", "br", "wbr", "path", "rect", "line", "g"}
 
 
 class Page(HTMLParser):
-    """Collects what a browser would see: scripts by type, attributes, and whether every element is closed."""
+    """Collects what a browser would see: elements, attributes, words, and whether every element is closed."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
-        self.tags: list[str] = []
+        self.tags: Counter[str] = Counter()
         self.attributes: list[tuple[str, str | None]] = []
-        self.scripts: list[tuple[str, str]] = []
-        self.words: list[str] = []
+        self.words = ""
         self.open: list[str] = []
         self.feed(content)
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
+        self.tags[tag] += 1
         self.attributes += attrs
         if tag not in VOID:
             self.open.append(tag)
-        if tag == "script":
-            self.scripts.append((dict(attrs).get("type") or "", ""))
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        if tag not in VOID:
+            assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if self.open and self.open[-1] == "script":
-            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
-        else:
-            self.words.append(data)
+        self.words += data
 
-    @property
-    def specs(self) -> list[str]:
-        return [content for kind, content in self.scripts if kind == "application/json"]
-
-    @property
-    def code(self) -> list[str]:
-        return [content for kind, content in self.scripts if kind != "application/json"]
+    def values(self, *names: str) -> list[str | None]:
+        return [value for name, value in self.attributes if name in names]
 
 
-@pytest.fixture(scope="module")
-def judged():
-    return plain()
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-@pytest.fixture(scope="module")
-def rendered():
-    return plain_report()
+def shown(text: str) -> str:
+    """Return what a page shows of a text, but for code in backticks."""
+    return one_line(printable(text)).replace("`", "")
 
 
-@pytest.fixture(scope="module")
-def attacked():
-    return hostile_report()
+def with_run(judgement, **fields):
+    return replace(judgement, run=SimpleNamespace(**{**vars(judgement.run), **fields}))
 
 
-def glance_of(judged) -> str:
-    """Return the caption of the table that comes first."""
-    return next(block.caption for block in decisions.build(judged) if isinstance(block, Table))
+def nothing_measured():
+    judged = plain()
+    nothing = with_run(judged, frame=judged.run.frame.iloc[:0], failures=(), launches=())
+    return replace(nothing, latencies=judged.latencies.iloc[:0], verdicts=(), decisions=())
 
 
-def test_the_report_is_three_files(judged, rendered, tmp_path):
-    assert list(rendered) == NAMES
-    paths = write.write(judged, tmp_path / "deep" / "folder")
-    assert [path.name for path in paths] == NAMES
-    assert {path.name: path.read_text(encoding="utf-8") for path in paths} == rendered
-    assert sorted(path.name for path in paths[0].parent.iterdir()) == sorted(NAMES)
+def on_two_devices():
+    cpu = Bench({"py_function_numpy": 9e-5, "native": lambda n: 6e-6 + 1e-8 * n}, sizes=(1_000, 1_000_000))
+    return judge_run(run_of(cpu, replace(cpu, curves={"py_function_numpy": 4e-4, "native": 5e-5}, placement="gpu")))
 
 
-def test_results_are_judged_and_their_report_is_written(tmp_path):
+def from_threads():
+    made = thread_calls.run({BASELINE: {1: 1000.0, 4: 900.0}, "native": {1: 2000.0, 4: 6000.0}})
+    fields = ("frame", "waits", "cases", "failures", "catalogue")
+    return with_run(plain(), **{name: getattr(made, name) for name in fields})
+
+
+def in_a_pipeline():
+    return with_run(plain(), pipeline=pipelines.rows({pipelines.CURRENT.key: 1e-4, pipelines.PORT.key: 1e-5}))
+
+
+MADE = {
+    "plain": plain,
+    "hostile": hostile,
+    "one launch": lambda: plain(launches=1),
+    "nothing": nothing_measured,
+    "two devices": on_two_devices,
+    "threads": from_threads,
+    "pipeline": in_a_pipeline,
+    "noise": with_noise_for_today,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_page_holds_every_block_of_every_section(name):
+    judged = MADE[name]()
+    across = hostile_versions() if name == "hostile" else None
+    page = Page(write.render(judged, across)["report.html"])
+    words = one_line(page.words).replace("`", "")
+    assert page.open == []
+    charts = 0
+    for section in discover(across):
+        blocks = section.build(judged)
+        charts += sum(isinstance(block, Chart) for block in blocks)
+        for block in blocks:
+            if isinstance(block, Paragraph):
+                assert shown(block.text) in words
+            if isinstance(block, Table):
+                assert {len(row) for row in block.rows} <= {len(block.columns)}, block.caption
+                assert all(
+                    shown(getattr(cell, "text", cell)) in words.replace("`", "") for row in block.rows for cell in row
+                )
+    assert page.tags["svg"] == charts
+
+
+@pytest.mark.parametrize("name", ["plain", "hostile"])
+def test_the_page_has_no_script_and_loads_nothing_and_its_links_lead_somewhere(name):
+    page = Page({"plain": plain_report, "hostile": hostile_report}[name]()["report.html"])
+    assert not page.tags["script"]
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    (policy,) = [value for value in page.values("content") if value and "default-src" in value]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    places = page.values("id")
+    assert len(places) == len(set(places))
+    assert {f"#{one}" for one in places} >= set(page.values("href", "src", "xlink:href"))
+
+
+def test_every_measured_case_and_every_verdict_is_in_a_table():
+    judged = plain()
+    words = one_line(Page(plain_report()["report.html"]).words)
+    for row in judged.latencies.to_dict("records"):
+        assert formatting.seconds_interval(row["seconds"], row["low"], row["high"]) in words
+    for verdict in judged.verdicts:
+        assert formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high) in words
+    assert "signal 11" in words, "why a case has no number"
+
+
+def test_what_is_absent_has_no_section():
+    names = {name: {section.name for section in discover() if section.build(MADE[name]())} for name in MADE}
+    assert names["nothing"] >= {"decisions", "latency", "holes", "environment", "method"}
+    for name, section in (("two devices", "devices"), ("threads", "threads"), ("pipeline", "pipeline")):
+        assert {other for other in MADE if section in names[other]} == {name}
+
+
+def test_the_report_is_three_files(tmp_path):
     cases = [stored.case("native"), stored.case("numpy_function")]
     lines = [stored.launch_line(0), stored.group_line(0, cases), stored.launch_line(1), stored.group_line(1, cases)]
     folder = stored.write(tmp_path / "run", stored.run(cases), lines)
-    judgement = write.report_results([folder], tmp_path / "out", Judging("numpy_function", 0.05))
+    judgement = write.report_results([folder], tmp_path / "deep" / "out", Judging("numpy_function", 0.05))
     assert (judgement.baseline, judgement.minimum_effect) == ("numpy_function", 0.05)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(NAMES)
+    found = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "deep" / "out").iterdir()}
+    assert found == write.render(judgement)
+    assert list(write.render(judgement)) == NAMES
 
 
-def test_the_same_judgement_gives_the_same_bytes_in_another_process(rendered):
+def test_the_same_judgement_gives_the_same_bytes_in_another_process():
     code = (
         "import hashlib, judgements; from pyopbench.report import write; found = write.render(judgements.plain());"
         "print(*(hashlib.sha256(found[name].encode()).hexdigest() for name in found))"
     )
-    here = [hashlib.sha256(rendered[name].encode()).hexdigest() for name in NAMES]
-    for seed in ("1", "2"):
-        environment = {
-            **os.environ,
-            "PYTHONHASHSEED": seed,
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(HELPERS)]),
-        }
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        assert done.stdout.split() == here
+    here = [hashlib.sha256(plain_report()[name].encode()).hexdigest() for name in NAMES]
+    paths = os.pathsep.join([str(ROOT), str(HELPERS)])
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == here
 
 
-# HTML
-
-
-def test_the_page_needs_no_network(rendered):
-    page = Page(rendered["report.html"])
-    links = [value for name, value in page.attributes if name in {"src", "href", "action", "poster", "srcset"}]
-    assert all(value.startswith("#") for value in links)
-    assert "link" not in page.tags
-    assert "@import" not in rendered["report.html"].split("</style>")[0]
-    (policy,) = [value for name, value in page.attributes if name == "content" and "default-src" in value]
-    assert "default-src 'none'" in policy
-    assert "unsafe-inline" not in policy.split("script-src")[1]
-
-
-def test_the_policy_lets_exactly_the_scripts_of_the_page_run(rendered):
-    page = Page(rendered["report.html"])
-    (policy,) = [value for name, value in page.attributes if name == "content" and "default-src" in value]
-    allowed = re.findall(r"'sha256-([^']+)'", policy)
-    assert [base64.b64encode(hashlib.sha256(code.encode()).digest()).decode() for code in page.code] == allowed
-    assert len(allowed) == 3
-
-
-def test_the_library_is_in_the_page_once(rendered):
-    assert (
-        rendered["report.html"].count("window.vegaEmbed = ") + rendered["report.html"].count("window.vegaEmbed=") == 1
-    )
-
-
-def test_every_section_and_chart_is_in_the_page(judged, rendered):
-    page = Page(rendered["report.html"])
-    assert page.open == []
-    charts = [block for section in discover() for block in section.build(judged) if isinstance(block, Chart)]
-    found = [unpacked(json.loads(spec)) for spec in page.specs]
-    assert sorted(map(as_text, found)) == sorted(as_text(complete(chart.spec)) for chart in charts)
-    words = " ".join("".join(page.words).split())
-    for section in discover():
-        if section.build(judged):
-            assert section.title in words
-    for op in dict.fromkeys(judged.latencies["op"]):
-        assert ("id", f"op-{op}") in page.attributes
-
-
-def test_every_chart_of_the_page_is_valid_vega_lite(rendered):
-    charts = [unpacked(json.loads(spec)) for spec in Page(rendered["report.html"]).specs]
-    assert len(charts) > 4
-    for spec in charts:
-        alt.FacetChart.validate(spec)
-    with pytest.raises(jsonschema.ValidationError):
-        alt.FacetChart.validate({**charts[0], "columns": "three"})
-
-
-def as_text(spec) -> str:
-    return json.dumps(spec, sort_keys=True)
-
-
-def unpacked(spec):
-    """Undo what the page packs, as its script does."""
-    packed = spec["datasets"]["rows"]
-    rows = []
-    for values in packed["values"]:
-        row = dict(zip(packed["columns"], values, strict=True))
-        rows.append({n: v if v is None or n not in packed["words"] else packed["words"][n][v] for n, v in row.items()})
-    return {**spec, "datasets": {**spec["datasets"], "rows": rows}}
-
-
-def complete(spec):
-    """Return the spec with every column in every row."""
-    rows = spec["datasets"]["rows"]
-    columns = sorted({name for row in rows for name in row})
-    rows = [{name: row.get(name) for name in columns} for row in rows]
-    return {**spec, "datasets": {**spec["datasets"], "rows": rows}}
-
-
-def test_the_page_follows_light_and_dark_and_narrow_screens(rendered):
-    media = re.findall(r"@media ([^{]*[^{ ]) *\{", rendered["report.html"])
-    assert media.count("(prefers-color-scheme: dark)") == 1
-    assert 'name="viewport"' in rendered["report.html"]
-
-
-def test_hostile_names_are_inert_in_html(rendered, attacked):
-    quiet, loud = Page(rendered["report.html"]), Page(attacked["report.html"])
-    assert loud.open == []
-    assert len(loud.code) == len(quiet.code) == 3
-    assert set(loud.tags) <= set(quiet.tags) | {"ul", "li", "wbr"}
-    assert not [name for name, _ in loud.attributes if name.startswith("on")]
-    for spec in loud.specs:
-        assert "<" not in spec
-        assert json.loads(spec)["datasets"]["rows"]
-
-
-def test_hostile_names_are_still_shown(attacked):
-    words = " ".join("".join(Page(attacked["report.html"]).words).split())
-    for name in HOSTILE:
-        assert " ".join(name.split()) in words
-
-
-# Markdown
-
-
-def paragraphs_of(markdown: str) -> str:
-    return MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
-
-
-@pytest.mark.parametrize("which", ["rendered", "attacked"])
-def test_markdown_tables_have_a_cell_for_each_column(which, request):
-    page = paragraphs_of(request.getfixturevalue(which)["report.md"])
-    tables = re.findall(r"<table>(.*?)</table>", page, re.DOTALL)
-    assert len(tables) >= 4
-    for table in tables:
-        rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
-        assert len(rows) >= 2
-        # markdown-it, like GitHub, cuts what is too much and fills what is missing: neither may happen
-        assert len({len(re.findall(r"<t[hd]", row)) for row in rows}) == 1
-    lines = request.getfixturevalue(which)["report.md"].splitlines()
-    for above, below in itertools.pairwise(lines):
-        if above.startswith("|") and below.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", above)) == len(re.findall(r"(?<!\\)\|", below))
-
-
-def test_hostile_names_are_inert_and_shown_in_markdown(attacked):
-    page = paragraphs_of(attacked["report.md"])
-    assert set(re.findall(r"</?([a-z0-9]+)", page)) <= {
-        "h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "strong", "pre", "code", "ul", "li",
-        "details", "summary",
-    }  # fmt: skip
-    words = " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
-    for name in HOSTILE:
-        assert " ".join(name.split()) in words
-
-
-def test_markdown_has_the_answer_first_and_what_a_ticket_needs(rendered):
-    titles = re.findall(r"^## (.*)$", rendered["report.md"], re.MULTILINE)
-    asked = ["decisions", "holes", "certificate", "environment"]
-    assert titles == [section.title for section in discover() if section.name in asked]
-
-
-def test_markdown_of_every_op_is_under_a_hundred_lines():
-    made = tuple(decision("xla", op=f"op_{n}", use=use) for n in range(12) for use in ("inference", "training"))
-    many = write.render(dataclasses.replace(plain(), decisions=made))["report.md"]
-    assert many.count("<details>") >= 12
-    assert len(many.splitlines()) < 100
-
-
-def test_each_op_is_folded_into_one_line_with_its_reasons_and_one_table(judged, rendered):
-    lines = [line for line in rendered["report.md"].splitlines() if line.startswith("<details>")]
-    for op, line in zip(dict.fromkeys(made.op for made in judged.decisions), lines, strict=True):
-        assert f"<summary>{op} · " in line
-        assert line.count("<table>") == 1
-        for made in judged.decisions:
-            assert (made.why() in html.unescape(line)) == (made.op == op) or made.op != op
-
-
-def test_long_markdown_goes_without_the_tables_of_ops(judged, rendered, monkeypatch):
-    whole = rendered["report.md"]
-    monkeypatch.setattr(write, "TICKET_CHARACTERS", len(whole) - 1)
-    short = write.render(judged)["report.md"]
-    assert "<table>" in whole
-    assert "<table>" not in short
-    assert glance_of(judged) in short
-
-
-# JSON and terminal
-
-
-def test_too_noisy_a_machine_is_told_with_the_answers():
-    judged = judge.judge_run(Bench({TODAY: 3e-5, "native": 3e-5, "xla": 3e-5}, between=0.2, seed=1).run())
-    made = write.render(judged)
-    warning = judged.disturbance.warning_text()
-    assert warning
-    first, _ops = made["report.html"].split(' id="ops"')
-    shown = " ".join("".join(Page(first).words).split())
-    assert shown.index(glance_of(judged)) < shown.index(warning), "before the first op"
-    markdown = html.unescape(re.sub(r"<[^>]+>", "", paragraphs_of(made["report.md"])))
-    assert warning in markdown
-    noise = json.loads(made["decisions.json"])["noise"]
-    assert noise["too_noisy"] is True
-
-
-def test_a_quiet_machine_has_no_banner(judged, rendered):
-    assert not judged.disturbance.too_noisy
-    assert judged.disturbance.warning_text() == ""
-    told = [block.text for block in decisions.build(judged) if isinstance(block, Paragraph)]
-    assert told == [summary_text([made.action for made in judged.decisions], 3, judged.baseline)], "and nothing else"
-    noise = json.loads(rendered["decisions.json"])["noise"]
-    assert noise["too_noisy"] is False
-    assert len(noise["launches"]) == 4
-
-
-def test_every_decision_is_in_every_output(judged, rendered):
-    page = " ".join("".join(Page(rendered["report.html"]).words).split())
-    markdown = html.unescape(re.sub(r"<[^>]+>", "", paragraphs_of(rendered["report.md"])))
-    document = json.loads(rendered["decisions.json"])
+def test_every_decision_is_in_every_output():
+    judged = plain()
+    page, markdown = one_line(Page(plain_report()["report.html"]).words), text_of(plain_report()["report.md"])
     (table,) = terminal.tables(judged)
-    assert len(document["decisions"]) == len(table.rows) == len(judged.decisions) > 4
-    for made, found, row in zip(judged.decisions, document["decisions"], table.rows, strict=True):
-        assert (found["op"], found["use"], found["action"], found["choice"]) == (
+    documents = json.loads(plain_report()["decisions.json"])["decisions"]
+    assert len(judged.decisions) > 4
+    for made, found, row in zip(judged.decisions, documents, table.rows, strict=True):
+        assert [found[name] for name in ("op", "use", "action", "choice")] == [
             made.op,
             made.use,
             made.action,
             made.choice,
-        )
+        ]
         assert (*row[:2], row[-3]) == (made.op, made.use, made.answer.text())
         assert found["reason"]["kind"] == made.reason.kind
         assert made.why() in page
         assert made.why() in markdown
 
 
-def test_names_that_end_scripts_are_in_the_data_and_cannot_end_them():
-    embedded = embed({"name": CLOSING})
-    assert "<" not in embedded
-    assert json.loads(embedded) == {"name": CLOSING}
-
-
 def test_a_cost_that_is_noise_is_a_number_in_no_output():
     """-13.2 us (-6,020 to 5,990) says nothing: tables say so, and `decisions.json` has the numbers with the reason."""
-    judged = with_noise_for_today()
-    told = write.render(judged)
+    found = write.render(with_noise_for_today())
     for name in ("report.md", "report.html"):
-        assert formatting.TOO_NOISY in told[name]
-        assert "13.2 µs" not in told[name]
-    assert formatting.TOO_NOISY in terminal.undecided(judged)[0][0]
-    (made,) = json.loads(told["decisions.json"])["decisions"]
-    assert made["reason"]["kind"] == "baseline_too_noisy"
+        assert formatting.TOO_NOISY in found[name]
+        assert "13.2 µs" not in found[name]
+    (made,) = json.loads(found["decisions.json"])["decisions"]
     assert made["reason"]["seconds"] == pytest.approx(-13.2e-6)
 
 
-def test_an_answer_whose_costs_are_noise_shows_what_it_saves_and_no_costs():
-    """Two launches at 60 and 300 us, on a machine with two speeds: the port takes a tenth in both."""
-    judged = with_noise_for_today((60e-6, 300e-6))
-    (made,) = judged.decisions
-    assert made.seconds[0].today == pytest.approx(180e-6)
-    assert made.seconds[0].today_too_noisy
-    assert terminal.tables(judged)[0].rows[0][-1] in (formatting.TOO_NOISY, formatting.MISSING)
+# Markdown
 
 
-def page_of(name: str) -> OpPage:
-    answers = Table(("use", "answer", "why"), (("inference", "keep", name),), "evidence", says_why=True)
-    others = Table(("use", "what would change it"), (("inference", "more launches"),), "flips")
-    times = Table(("variant", "1k"), ((name, "1.00 µs"),), "times")
-    sections = [Section(key, key, 10, lambda judgement: ()) for key in ("decisions", "latency")]
-    return OpPage(name, "op-x", "keep", ((sections[0], (others, answers)), (sections[1], (times, times))))
+def as_html(markdown: str) -> str:
+    return MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
 
 
-def test_an_op_has_its_answer_its_reasons_and_one_table():
-    line = write.folded(page_of("sinh"), whole=True)
-    answer = "<details><summary>sinh · keep</summary><p>inference: sinh</p>"
-    table = "<table><tr><th>variant</th><th>1k</th></tr><tr><td>sinh</td><td>1.00 µs</td></tr></table>"
-    assert line == f"{answer}<p>times</p>{table}</details>"
-    assert write.folded(page_of("sinh"), whole=False) == f"{answer}</details>"
+def text_of(markdown: str) -> str:
+    return one_line(html.unescape(re.sub(r"<[^>]+>", "", as_html(markdown))))
 
 
-def test_hostile_names_neither_end_the_line_nor_are_markup():
+@pytest.mark.parametrize("name", ["plain", "hostile"])
+def test_markdown_tables_have_a_cell_for_each_column(name):
+    markdown = {"plain": plain_report, "hostile": hostile_report}[name]()["report.md"]
+    tables = re.findall(r"<table>(.*?)</table>", as_html(markdown), re.DOTALL)
+    assert len(tables) >= 4
+    for table in tables:
+        rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+        assert len({len(re.findall(r"<t[hd]", row)) for row in rows}) == 1
+
+
+def test_hostile_names_are_inert_and_shown():
+    page = as_html(hostile_report()["report.md"])
+    assert set(re.findall(r"</?([a-z0-9]+)", page)) <= {
+        "h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "strong", "pre", "code", "ul", "li",
+        "details", "summary",
+    }  # fmt: skip
+    words = (text_of(hostile_report()["report.md"]), one_line(Page(hostile_report()["report.html"]).words))
     for name in HOSTILE:
-        line = write.folded(page_of(name), whole=True)
-        assert "\n" not in line
-        assert "<script" not in line
-        assert "<img" not in line
-        assert "<b>" not in line
+        assert all(one_line(name) in one for one in words)
+
+
+def test_each_op_is_folded_into_one_line_of_markdown_with_its_reasons():
+    judged = plain()
+    lines = [line for line in plain_report()["report.md"].splitlines() if line.startswith("<details>")]
+    for op, line in zip(dict.fromkeys(made.op for made in judged.decisions), lines, strict=True):
+        assert line.count("<table>") == 1
+        assert all(made.why() in html.unescape(line) for made in judged.decisions if made.op == op)
+
+
+def test_markdown_that_is_too_long_for_a_ticket_goes_without_the_tables_of_ops():
+    made = [decision("xla", op=f"op_{n}", use=use) for n in range(400) for use in ("inference", "training")]
+    many = write.render(replace(plain(), decisions=(*plain().decisions, *made)))["report.md"]
+    assert many.count("<details>") >= 400
+    assert "<table>" not in many

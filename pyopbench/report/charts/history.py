@@ -1,107 +1,124 @@
-"""The chart of a series over commits, versions or dates: one spec for all series, whose rows the page puts in.
+"""The chart of a series over commits, versions or dates, as a Vega-Lite spec.
 
-A row is a point (`y`), a stretch of one level (`level`) or a change (`told`); `x` is a place on the axis.
+A row is a point (`y`), a stretch of one level (`level`) or a change (`direction`); `x` is a place on the axis.
 """
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.judge.comparison.series import Measure
-from pyopbench.report.charts.latency import DATA, Spec
+from pyopbench.judge.comparison.changes import FoundChange, Traced
+from pyopbench.judge.comparison.series import Measure, Moment
+from pyopbench.report.charts.picture import DATA, PADDING, WIDTH_PIXELS, Spec
 from pyopbench.report.charts.style import OUTCOMES, THEME
 
-LABELS = "LABELS"
-"""Stands where the page puts the labels of the axis."""
 HEIGHT_PIXELS = 190
+AXIS_PIXELS = 80
+WIDEST_LOG = 2 * math.log(2)
+"""A wider interval runs out of the picture, or it would flatten everything else."""
 POINT_COLOUR, LEVEL_COLOUR = "#0077bb", "#808080"
 DASHED = [5, 4]
 NUMBERS: dict[Measure, str] = {
     "ratio": "format(datum.value, '.4~r')",
     "latency": "format(datum.value, '.4~s') + 's'",
 }
-TOOLTIP = {
-    "label": "at",
-    "date": "date",
-    "subject": "message",
-    "value_text": "value",
-    "interval_text": "95% interval",
-    "launches": "launches",
-}
-"""Fields of a point that are told of it -> what they are called."""
 
 
 @debug_mode(False)
-def series_chart(measure: Measure) -> Spec:
-    """Return the spec of a chart, with no rows in it.
+def series_chart(traced: Traced, moments: Sequence[Moment], changes: Sequence[FoundChange]) -> Spec:
+    """Return the chart of a series: its points with their intervals, its levels, and a rule at each change.
+
+    Ratios and seconds are both on a logarithmic axis, so that the same factor has the same height everywhere.
 
     Args:
-        measure: ratios or seconds; both on a logarithmic axis, so that the same factor has the same height everywhere.
+        traced: the series.
+        moments: places on the axis.
+        changes: those of this series.
     """
+    rows = [*_points_of(traced), *_levels_of(traced)]
+    rows += [{"x": one.place - 0.5, "direction": one.direction} for one in changes]
+    labels = f"{json.dumps([one.label for one in moments])}[datum.value]"
+    layers = {"direction": _changes, "level": _levels, "from": _intervals, "y": _points}
     context: dict[str, Any] = {"top_level": False, "data": alt.NamedData(DATA), "datasets": {}}
-    layers = [_changes(), _levels(), _intervals(), _points(measure)]
+    drawn = [
+        layer(labels, traced.series.measure) for field, layer in layers.items() if any(field in row for row in rows)
+    ]
     return {
         "config": THEME,
-        "datasets": {DATA: []},
+        "padding": PADDING,
+        "datasets": {DATA: rows},
         "data": {"name": DATA},
         "height": HEIGHT_PIXELS,
-        "layer": [layer.to_dict(validate=False, context=context) for layer in layers],
+        "width": WIDTH_PIXELS - AXIS_PIXELS,
+        "layer": [layer.to_dict(validate=False, context=context) for layer in drawn],
     }
 
 
-def _chart(told: str) -> alt.Chart:
-    """Return a chart of the rows that have a field, named after it: a page leaves out those that no row has."""
-    found: alt.Chart = alt.Chart(alt.Undefined).transform_filter(f"isValid(datum.{told})").properties(name=told)
+def _points_of(traced: Traced) -> Iterator[dict[str, Any]]:
+    series = traced.series
+    for x, value, low, high in zip(series.places, series.values, series.lows, series.highs, strict=True):
+        row = {"x": int(x), "y": math.exp(value)}
+        if np.isfinite(low) and np.isfinite(high):
+            row["from"] = math.exp(max(low, value - WIDEST_LOG))
+            row["to"] = math.exp(min(high, value + WIDEST_LOG))
+        yield row
+
+
+def _levels_of(traced: Traced) -> Iterator[dict[str, Any]]:
+    places = traced.series.places
+    for one in traced.found.levels:
+        ends = {"start": int(places[one.start]) - 0.4, "stop": int(places[one.stop - 1]) + 0.4}
+        yield {**ends, "level": math.exp(one.mean)}
+
+
+def _chart(field: str) -> alt.Chart:
+    """Return a chart of the rows that have a field."""
+    found: alt.Chart = alt.Chart(alt.Undefined).transform_filter(f"isValid(datum['{field}'])")
     return found
 
 
-def _x(field: str = "x") -> alt.X:
+def _x(labels: str, field: str = "x") -> alt.X:
     x = alt.X(f"{field}:Q", title=None).scale(zero=False, nice=False, padding=14)
-    found: alt.X = x.axis(labelExpr=LABELS, tickMinStep=1, labelAngle=-30, labelOverlap=True, grid=False)
+    found: alt.X = x.axis(labelExpr=labels, tickMinStep=1, labelAngle=-30, labelOverlap=True, grid=False)
     return found
 
 
-def _y(field: str, measure: Measure | None = None) -> alt.Y:
+def _y(field: str, measure: Measure) -> alt.Y:
     y = alt.Y(f"{field}:Q", title=None).scale(type="log", nice=False, padding=10)
-    found: alt.Y = y if measure is None else y.axis(labelExpr=NUMBERS[measure], tickCount=5)
+    found: alt.Y = y.axis(labelExpr=NUMBERS[measure], tickCount=5)
     return found
 
 
-def _points(measure: Measure) -> alt.Chart:
-    told = [alt.Tooltip(f"{field}:N", title=title) for field, title in TOOLTIP.items()]
-    is_linked = alt.FieldEqualPredicate(field="linked", equal=True)
-    size = alt.SizeValue(**alt.when(is_linked).then(alt.value(170)).otherwise(alt.value(26)))
-    colour = alt.ColorValue(**alt.when(is_linked).then(alt.value("#cc3311")).otherwise(alt.value(POINT_COLOUR)))
-    found: alt.Chart = _chart("y").mark_point(filled=True, opacity=0.9, cursor="pointer").encode(
-        x=_x(), y=_y("y", measure), tooltip=told, size=size, color=colour,
-    )  # fmt: skip
+def _points(labels: str, measure: Measure) -> alt.Chart:
+    mark = _chart("y").mark_point(filled=True, opacity=0.9, size=26, color=POINT_COLOUR)
+    found: alt.Chart = mark.encode(x=_x(labels), y=_y("y", measure))
     return found
 
 
-def _intervals() -> alt.Chart:
-    found: alt.Chart = _chart("from").mark_rule(strokeWidth=1, opacity=0.45, color=POINT_COLOUR).encode(
-        x=_x(), y=_y("from"), y2=alt.Y2("to:Q")
-    )  # fmt: skip
+def _intervals(labels: str, measure: Measure) -> alt.Chart:
+    mark = _chart("from").mark_rule(strokeWidth=1, opacity=0.45, color=POINT_COLOUR)
+    found: alt.Chart = mark.encode(x=_x(labels), y=_y("from", measure), y2=alt.Y2("to:Q"))
     return found
 
 
-def _levels() -> alt.Chart:
-    found: alt.Chart = _chart("level").mark_rule(strokeWidth=2.5, color=LEVEL_COLOUR).encode(
-        x=_x("start"), x2=alt.X2("stop:Q"), y=_y("level")
-    )  # fmt: skip
+def _levels(labels: str, measure: Measure) -> alt.Chart:
+    mark = _chart("level").mark_rule(strokeWidth=2.5, color=LEVEL_COLOUR)
+    found: alt.Chart = mark.encode(x=_x(labels, "start"), x2=alt.X2("stop:Q"), y=_y("level", measure))
     return found
 
 
-def _changes() -> alt.Chart:
-    """Return a rule at each change, in the colour of what became of the time."""
+def _changes(labels: str, measure: Measure) -> alt.Chart:
+    """Return a rule at each change, in the colour of slower or faster."""
     names = ("slower", "faster")
     colours = [OUTCOMES[name][0] for name in names]
     stroke = alt.Stroke("direction:N", legend=None).scale(domain=list(names), range=colours)
-    found: alt.Chart = _chart("told").mark_rule(strokeWidth=2, strokeDash=DASHED).encode(
-        x=_x(), stroke=stroke,
-        tooltip=[alt.Tooltip("told:N", title="change")],
-    )  # fmt: skip
+    mark = _chart("direction").mark_rule(strokeWidth=2, strokeDash=DASHED)
+    found: alt.Chart = mark.encode(x=_x(labels), stroke=stroke)
     return found

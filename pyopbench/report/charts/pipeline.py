@@ -8,8 +8,7 @@ import altair as alt
 from altair.utils.schemapi import debug_mode
 
 from pyopbench.judge.pipeline import PipelineJudgement
-from pyopbench.report.charts.encodings import blank
-from pyopbench.report.charts.latency import Layers, Spec, as_spec
+from pyopbench.report.charts.picture import Frame, Layers, Spec, as_spec
 
 COLOURS = {
     "keep": "#808080",
@@ -21,8 +20,7 @@ COLOURS = {
 }
 """Colour of each action: the vibrant scheme of P. Tol, which people tell apart who see few colours."""
 ROW_PIXELS = 22
-RATES_FRAME = {"axis": 270, "narrowest": 200}
-"""What the axis on the left takes, and the narrowest panel, in pixels."""
+RATES_FRAME = Frame(axis=270)
 RATES_PANEL = "arrangements"
 
 
@@ -42,10 +40,10 @@ def throughput_chart(judgement: PipelineJudgement) -> Spec:
     ]
     actions = [name for name in COLOURS if any(row["action"] == name for row in rows)]
     order = [one.arrangement.key for one in judgement.throughputs]
-    y = alt.Y("arrangement:N", title=None, sort=order).axis(labelLimit=RATES_FRAME["axis"] - 10, grid=True)
+    y = alt.Y("arrangement:N", title=None, sort=order).axis(labelLimit=RATES_FRAME.axis - 10, grid=True)
     colour = alt.Color("action:N", title=None).scale(domain=actions, range=[COLOURS[name] for name in actions])
-    base = blank().encode(y=y, color=colour)
+    base = alt.Chart(alt.Undefined).encode(y=y, color=colour)
     rate = alt.X("rate:Q", title="elements per second, with 95% interval").scale(type="log", nice=False)
     rule = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x=rate)
-    return as_spec(Layers([rule, point], ROW_PIXELS * max(len(rows), 1)), rows, {}, RATES_FRAME)
+    return as_spec(Layers([rule, point], ROW_PIXELS * max(len(rows), 1)), rows, RATES_FRAME)

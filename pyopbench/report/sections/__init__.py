@@ -23,25 +23,19 @@ Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that stands out, or that a page does something with.
+    """A cell of a table that stands out or leads somewhere.
 
     Attributes:
         text: what it says.
         tone: told by colour in HTML and never by colour alone.
         note: the small print of `text`.
         op: an op whose page the cell leads to; "" for none.
-        number: what a page sorts by; None where it is the text.
-        field, value: what a page filters the row by, such as `variant` and the name of one as the filter shows it; ""
-            for nothing.
     """
 
     text: str
     tone: Tone = ""
     note: str = ""
     op: str = ""
-    number: float | None = None
-    field: str = ""
-    value: str = ""
 
     def __str__(self) -> str:
         return f"{self.text}: {self.note}" if self.note else self.text

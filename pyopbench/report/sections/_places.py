@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.model import formatting
 from pyopbench.model.case import DIRECTIONS, Case
 from pyopbench.model.errors import BadInput
-from pyopbench.report.sections import Cell, Table, _cells
+from pyopbench.report.sections import Cell, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,27 +30,14 @@ class Places:
         """Return the values of the varying fields."""
         return tuple(str(row[field]) for field in self.varying)
 
-    def cells(self, row: Mapping[str, Any]) -> tuple[Cell, ...]:
-        """Return the cells of the varying fields."""
-        return tuple(_cells.place(field, str(row[field])) for field in self.varying)
-
     def panel(self, row: Mapping[str, Any]) -> str:
         """Return the title of the panel: the direction, and where it holds."""
         return " · ".join((formatting.direction(row["direction"]), *self.of(row)))
-
-    def fields(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Return what a page filters a panel by: mode, dtype and placement, and the direction where there is one."""
-        return {field: str(row[field]) for field in ("direction", *FIELDS) if field in row}
 
     def in_panels(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows with their `panel`, sorted so that the directions of one place stand side by side."""
         ordered = sorted(rows, key=lambda row: (self.of(row), _rank(row["direction"]), row["label"], row["size"]))
         return [{**row, "panel": self.panel(row)} for row in ordered]
-
-
-def panels_of(rows: Iterable[Mapping[str, Any]], places: Places) -> dict[str, dict[str, str]]:
-    """Return for rows that have their `panel` what each panel is filtered by."""
-    return {row["panel"]: places.fields(row) for row in rows}
 
 
 def places_of(judgement: Judgement) -> Places:
@@ -95,15 +82,27 @@ def parsed(case: str) -> Case | None:
         return None
 
 
+def cost(row: Mapping[str, Any]) -> Cell | str:
+    """Return what a row of `latencies.latency_table` costs, with its interval."""
+    return seconds_or_noise(row["seconds"], row["low"], row["high"], too_noisy=bool(row["too_noisy"]))
+
+
+def seconds_or_noise(value: float | None, low: float | None, high: float | None, *, too_noisy: bool) -> Cell | str:
+    """Return a duration and its interval; what is too noisy is not a number."""
+    if too_noisy:
+        return Cell(formatting.TOO_NOISY, "muted")
+    return formatting.seconds_interval(value, low, high)
+
+
 def by_size(
     rows: Iterable[Mapping[str, Any]], places: Places, show: Callable[[Mapping[str, Any]], Cell | str], caption: str
 ) -> Table:
     """Return a folded table with a row per direction, place and label, and a column per size."""
     rows = sorted(rows, key=lambda row: (_rank(row["direction"]), places.of(row), row["label"], row["size"]))
     sizes = sorted({row["size"] for row in rows})
-    lines: dict[tuple[Cell, ...], dict[int, Cell | str]] = {}
+    lines: dict[tuple[str, ...], dict[int, Cell | str]] = {}
     for row in rows:
-        head = (_cells.direction(row["direction"]), *places.cells(row), _cells.variant(row["label"]))
+        head = (formatting.direction(row["direction"]), *places.of(row), row["label"])
         lines.setdefault(head, {})[row["size"]] = show(row)
     columns = ("direction", *places.varying, "variant", *(formatting.size(size) for size in sizes))
     cells = tuple((*head, *_filled(line, sizes)) for head, line in lines.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.ports import Attempt, attempts_of, port_path
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -47,7 +47,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 def row(attempt: Attempt) -> tuple[Cell | str, ...]:
     """Return the cells of one attempt."""
     works = Cell("yes", "good") if attempt.works else Cell("no", "warn")
-    saved = _cells.saved(attempt.saved, attempt.saved_low)
+    saved = formatting.saved_at_least(attempt.saved, attempt.saved_low)
     return (attempt.op, attempt.variant, works, saved, attempt.reason or formatting.MISSING)
 
 

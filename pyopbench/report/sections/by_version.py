@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
-from pyopbench.report.charts.latency import Scene, version_chart
+from pyopbench.report.charts.latency import version_chart
 from pyopbench.report.charts.style import styles
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection, _cells
-from pyopbench.report.sections._places import FIELDS, Places, panels_of, records_in, unit_of
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Table, VersionsSection
+from pyopbench.report.sections._places import FIELDS, Places, cost, records_in, unit_of
 from pyopbench.report.sections.versions import OUTCOME_TONES, places_across
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _op(judgement: Judgement, across: VersionComparison, op: str, places: Places
     table = _table(across, op, rows, places, unit)
     if not drawn:
         return (Heading(op, of_op=True), table)
-    spec = version_chart(drawn, pinned, Scene(panels_of(drawn, places), judgement.baseline, unit), across.labels)
+    spec = version_chart(drawn, pinned, judgement.baseline, across.labels)
     return (Heading(op, of_op=True), Chart(spec, _alt(across, op, drawn)), table)
 
 
@@ -93,22 +93,22 @@ def _table(across: VersionComparison, op: str, rows: Sequence[Mapping[str, Any]]
     lines = []
     for case, found in cases.items():
         row = next(iter(found.values()))
-        where = (_cells.direction(row["direction"]), *places.cells(row), _cells.variant(row["label"]))
-        head = (*where, _cells.size(row["size"]))
+        where = (formatting.direction(row["direction"]), *places.of(row), row["label"])
+        head = (*where, formatting.size(row["size"]))
         lines.append((*head, *(_cell(found.get(label), verdicts.get((label, case))) for label in across.labels)))
     columns = ("direction", *places.varying, "variant", unit, *across.labels)
     caption = f"{op}: time per call by version of TensorFlow, and its ratio to {across.labels[0]}"
     return Table(columns, tuple(lines), caption, folded=True, headings=3 + len(places.varying))
 
 
-def _cell(row: Mapping[str, Any] | None, verdict: CaseVerdict | None) -> Cell:
+def _cell(row: Mapping[str, Any] | None, verdict: CaseVerdict | None) -> Cell | str:
     if row is None:
         return Cell(formatting.MISSING, "muted")
     if verdict is None or row["too_noisy"]:
-        return _cells.cost(row)
+        return cost(row)
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
     note = f"{ratio} {verdict.outcome}"
-    return Cell(formatting.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], note, number=verdict.ratio)
+    return Cell(formatting.seconds(row["seconds"]), OUTCOME_TONES[verdict.outcome], note)
 
 
 SECTION = VersionsSection("by_version", "Time per call by version of TensorFlow", 22, build)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table
 from pyopbench.report.sections._places import Places, ops_of, places_of, records
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
-    largest: dict[tuple[Cell, ...], dict[str, float]] = {}
+    largest: dict[tuple[Cell | str, ...], dict[str, float]] = {}
     for row in records(judgement, op):
         errors = judgement.run.checked.get(str(row["case"]))
         if errors is not None:
@@ -51,19 +51,19 @@ def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     )
 
 
-def _head(row: Mapping[str, Any], places: Places) -> tuple[Cell, ...]:
-    return (_cells.direction(row["direction"]), *places.cells(row), _cells.variant(row["label"]))
+def _head(row: Mapping[str, Any], places: Places) -> tuple[Cell | str, ...]:
+    return (formatting.direction(row["direction"]), *places.of(row), row["label"])
 
 
-def _cell(name: str, errors: Mapping[str, float]) -> Cell:
+def _cell(name: str, errors: Mapping[str, float]) -> Cell | str:
     uncertainty = errors.get(UNCERTAINTY)
     if name == DIFFERENCE and uncertainty is not None:
-        return Cell(f"could not be checked: uncertain by {uncertainty:.0%}", number=uncertainty)
+        return f"could not be checked: uncertain by {uncertainty:.0%}"
     return _shown(errors.get(name))
 
 
-def _shown(error: float | None) -> Cell:
-    return Cell(formatting.MISSING if error is None else "equal" if error == 0 else f"{error:.1e}", number=error)
+def _shown(error: float | None) -> Cell | str:
+    return formatting.MISSING if error is None else "equal" if error == 0 else f"{error:.1e}"
 
 
 SECTION = Section("checks", "Errors of values and gradients", 32, build)

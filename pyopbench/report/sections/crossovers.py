@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone, _cells
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._places import Places, places_of, unit_of
-from pyopbench.report.sections.decisions import cells_of
+from pyopbench.report.sections.decisions import place_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Crossover, SizeTrend
@@ -34,7 +34,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
     rows = tuple(
-        (decision.use, *cells_of(decision, places), *row)
+        (decision.use, *place_of(decision, places), *row)
         for decision in judgement.decisions
         if decision.op == op
         for trend in decision.size_trends
@@ -46,21 +46,21 @@ def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
 
 
 def _rows(trend: SizeTrend, unit: str) -> list[tuple[Cell | str, ...]]:
-    label = _cells.variant(trend.label)
+    label = trend.label
     if not trend.crossovers:
         none = Cell("none in range", "muted")
         return [(label, Cell(trend.text(), TONES[trend.answer]), none, Cell(formatting.MISSING, "muted"))]
     return [(label, _change(trend, one), *_sizes(one, unit)) for one in trend.crossovers]
 
 
-def _change(trend: SizeTrend, crossover: Crossover) -> Cell:
+def _change(trend: SizeTrend, crossover: Crossover) -> Cell | str:
     return Cell(crossover.change_text(trend.label), "" if crossover.is_closed else "warn")
 
 
-def _sizes(crossover: Crossover, unit: str) -> tuple[Cell, Cell]:
+def _sizes(crossover: Crossover, unit: str) -> tuple[str, str]:
     return (
-        Cell(f"{formatting.about_size(crossover.size)} {unit}", number=crossover.size),
-        Cell(formatting.about_sizes(crossover.low, crossover.high), number=crossover.low),
+        f"{formatting.about_size(crossover.size)} {unit}",
+        formatting.about_sizes(crossover.low, crossover.high),
     )
 
 

@@ -11,7 +11,7 @@ from pyopbench.judge.findings import DIFFERS_TEXT, Settling, StillOpen, summary_
 from pyopbench.judge.ports import writable_ports
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone, _cells
+from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._places import FIELDS, Places, places_of, unit_of
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ def brief(judgement: Judgement) -> Sequence[Block]:
 def place_of(decision: Decision, places: Places) -> tuple[str, ...]:
     """Return where a decision holds, as far as that varies."""
     return places.of({field: getattr(decision, field) for field in FIELDS})
-
-
-def cells_of(decision: Decision, places: Places) -> tuple[Cell, ...]:
-    """Return the cells that say where a decision holds, as far as that varies."""
-    return places.cells({field: getattr(decision, field) for field in FIELDS})
 
 
 def _head(judgement: Judgement) -> tuple[Block, ...]:
@@ -120,7 +115,7 @@ def _over_places(decisions: Sequence[Decision]) -> Cell:
     by_size = ", differs by size" if any(len(one.ranges) > 1 for one in decisions) else ""
     saved = f"saves {formatting.saved_at_least(least.saved, least.saved_low)}{settings}{by_size}"
     provisional = ", provisional" if any(one.is_provisional for one in decisions) else ""
-    return Cell(least.answer.text(), TONES[least.action], f"{saved}{provisional}", number=least.saved)
+    return Cell(least.answer.text(), TONES[least.action], f"{saved}{provisional}")
 
 
 def _confidence(decisions: Sequence[Decision]) -> Cell:
@@ -139,11 +134,9 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
     known = [one for one in judgement.decisions if one.saved is not None]
     if not known:
         return ()
-    fields = {" · ".join(place_of(one, places)): {field: getattr(one, field) for field in FIELDS} for one in known}
     rows: list[dict[str, Any]] = [
         {
             **{name: getattr(one, name) for name in ("op", "use", "action", "saved")},
-            "answer": one.answer.text(),
             "panel": " · ".join(place_of(one, places)),
             "low": math.nan if one.saved_low is None else one.saved_low,
             "high": math.nan if one.saved_high is None else one.saved_high,
@@ -151,7 +144,7 @@ def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
         for one in known
     ]
     alt = f"Share of the callback's time that each answer saves, with its 95% interval. {_surest(known)}"
-    return (Chart(gain_chart(rows, fields, judgement.minimum_effect), alt),)
+    return (Chart(gain_chart(rows, judgement.minimum_effect), alt),)
 
 
 def _surest(decisions: Sequence[Decision]) -> str:
@@ -184,14 +177,14 @@ def _as_source(judgement: Judgement, op: str) -> Sequence[Block]:
 
 def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
     found = [(one, crossover) for one in decisions for crossover in one.crossovers]
-    rows: Rows = tuple((one.use, *cells_of(one, places), crossover.text(unit)) for one, crossover in found)
+    rows: Rows = tuple((one.use, *place_of(one, places), crossover.text(unit)) for one, crossover in found)
     return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
 
 
 def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
     """Return what would change each answer; what would settle an undecided one is part of its reason."""
     found = [(one, flip) for one in decisions for flip in one.would_change if flip != _settled_by(one)]
-    rows: Rows = tuple((one.use, *cells_of(one, places), one.answer.text(), flip.text()) for one, flip in found)
+    rows: Rows = tuple((one.use, *place_of(one, places), one.answer.text(), flip.text()) for one, flip in found)
     return _details(
         ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
     )
@@ -213,9 +206,9 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
     rows: Rows = tuple(
         (
             decision.use,
-            *cells_of(decision, places),
+            *place_of(decision, places),
             Cell(decision.answer_text(), TONES[decision.action]),
-            _cells.saved(decision.saved, decision.saved_low),
+            formatting.saved_at_least(decision.saved, decision.saved_low),
             _one_op(decision),
             decision.why(),
         )
@@ -245,10 +238,10 @@ def _by_size(decisions: Sequence[Decision], places: Places, unit: str) -> Sequen
     rows: Rows = tuple(
         (
             decision.use,
-            *cells_of(decision, places),
-            Cell(formatting.sized(part.low, unit, part.high), number=part.low),
+            *place_of(decision, places),
+            formatting.sized(part.low, unit, part.high),
             part.answer.text(),
-            _cells.saved(part.saved, part.saved_low),
+            formatting.saved_at_least(part.saved, part.saved_low),
         )
         for decision in decisions
         if len(decision.ranges) > 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.devices import DeviceComparison, DeviceSummary, OnDevice, summaries_of
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, Tone, _cells
+from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._places import unit_of
 
 if TYPE_CHECKING:
@@ -81,20 +81,20 @@ def _table(op: str, summaries: Sequence[DeviceSummary], fields: Sequence[str], u
 
 def _row(one: DeviceComparison, fields: Sequence[str]) -> tuple[Cell | str, ...]:
     return (
-        _cells.direction(one.direction),
-        *(_cells.place(name, getattr(one, name)) for name in fields),
-        _cells.size(one.size),
-        _cells.seconds(one.cpu.callback_seconds),
-        _cells.seconds(one.gpu.callback_seconds),
+        formatting.direction(one.direction),
+        *(getattr(one, name) for name in fields),
+        formatting.size(one.size),
+        formatting.seconds(one.cpu.callback_seconds),
+        formatting.seconds(one.gpu.callback_seconds),
         *_fastest(one.cpu),
         *_fastest(one.gpu),
-        Cell(formatting.ratio_interval(one.ratio, one.low, one.high), number=one.ratio),
+        formatting.ratio_interval(one.ratio, one.low, one.high),
         Cell(one.device or "unclear", TONES[one.device]),
     )
 
 
-def _fastest(there: OnDevice) -> tuple[Cell, Cell]:
-    return Cell(there.label), _cells.seconds(there.seconds)
+def _fastest(there: OnDevice) -> tuple[str, str]:
+    return there.label, formatting.seconds(there.seconds)
 
 
 SECTION = Section("devices", "Where each op should run", 14, build, brief)

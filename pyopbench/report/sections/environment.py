@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Code, Paragraph, Section, Table
+from pyopbench.report.sections import Block, Code, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -52,13 +52,8 @@ def flat(facts: Mapping[str, Any], prefix: str = "") -> Facts:
 
 
 def _facts(title: str, facts: Mapping[str, Any]) -> Table:
-    rows = tuple((key, _cell(key, value)) for key, value in sorted(flat(facts).items()))
-    return Table(("name", "value"), rows, title)
-
-
-def _cell(key: str, value: Any) -> Cell:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Cell(_shown(key, value), number=value if is_number else None)
+    rows = tuple((key, _shown(key, value)) for key, value in sorted(flat(facts).items()))
+    return Table(("name", "value"), rows, title, folded=True)
 
 
 def _shown(key: str, value: Any) -> str:
@@ -81,7 +76,7 @@ def _launches(launches: Sequence[LaunchLine]) -> Sequence[Block]:
     keys = sorted({key for fact in facts for key in fact})
     varying = [key for key in keys if len({json.dumps(fact.get(key), sort_keys=True) for fact in facts}) > 1]
     rows = tuple(
-        (_cell("launch", launch.launch), *(_cell(key, fact.get(key)) for key in varying))
+        (_shown("launch", launch.launch), *(_shown(key, fact.get(key)) for key in varying))
         for launch, fact in zip(launches, facts, strict=True)
     )
     versions = sorted({str(fact["tensorflow"]) for fact in facts if "tensorflow" in fact})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.latencies import Reason, Status, cases_by_reason, holes_of, rank
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone, _cells
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
 from pyopbench.report.sections._places import parsed
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell
     note = f" ({kept:,} of these measured in other launches)" if kept else ""
     return (
         Cell(reason.status, TONES.get(reason.status, "warn")),
-        _cells.count(len(cases)),
+        f"{len(cases):,}",
         formatting.shorten(reason.text(), LONGEST_REASON, in_words=True) + note,
         "; ".join(compact(cases)),
     )

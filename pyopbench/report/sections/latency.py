@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.judge.candidates import USES
 from pyopbench.model import formatting
-from pyopbench.report.charts.latency import Scene, latency_chart
+from pyopbench.report.charts.latency import latency_chart
 from pyopbench.report.charts.style import styles
-from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section, _cells
-from pyopbench.report.sections._places import Places, by_size, ops_of, panels_of, places_of, records, unit_of
+from pyopbench.report.sections import Block, Chart, Heading, Paragraph, Section
+from pyopbench.report.sections._places import (
+    Places,
+    by_size,
+    cost,
+    ops_of,
+    places_of,
+    records,
+    unit_of,
+)
 from pyopbench.stats import costs
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
     from pyopbench.report.charts.style import Style
-
-DIRECTION_OF_USE = {use: direction for direction, use in USES.items()}
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
@@ -28,8 +33,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
     places = places_of(judgement)
     intro = Paragraph(
         "Mean time per call over launches, with its 95% interval; lower is faster, both axes are logarithmic. The "
-        f"thick line is {judgement.baseline}, the current callback. Click a name in the legend to highlight its line. "
-        f"Dashed vertical lines mark where the fastest variant changes.{_of_nodes(judgement)}"
+        f"thick line is {judgement.baseline}, the current callback.{_of_nodes(judgement)}"
     )
     return (intro, *(block for op in ops_of(judgement) for block in _op(judgement, op, places, pinned)))
 
@@ -51,9 +55,8 @@ def _where(rows: Sequence[Mapping[str, Any]]) -> str:
 def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Style]) -> Sequence[Block]:
     rows = places.in_panels(records(judgement, op))
     unit = unit_of(judgement, op)
-    scene = Scene(panels_of(rows, places), judgement.baseline, unit)
     drawn = [row for row in rows if not row["too_noisy"]]
-    spec = latency_chart([_chart_row(row) for row in drawn], pinned, scene, _crossings(judgement, op, places))
+    spec = latency_chart([_chart_row(row) for row in drawn], pinned, judgement.baseline, unit)
     caption = f"{op}: time per call{_where(rows)} (95% interval) by {unit}"
     summary = judgement.run.catalogue.op(op).summary
     described = (Paragraph(summary),) if summary else ()
@@ -61,22 +64,8 @@ def _op(judgement: Judgement, op: str, places: Places, pinned: Mapping[str, Styl
         Heading(op, of_op=True),
         *described,
         *((Chart(spec, _alt(op, drawn, unit)),) if drawn else ()),
-        by_size(rows, places, _cells.cost, caption),
+        by_size(rows, places, cost, caption),
     )
-
-
-def _crossings(judgement: Judgement, op: str, places: Places) -> list[dict[str, Any]]:
-    """Return where the fastest variant changes, in the panel of the direction that each decision is about."""
-    return [
-        {
-            "panel": places.panel({**vars(decision), "direction": DIRECTION_OF_USE[decision.use]}),
-            "size": crossover.size,
-            "told": crossover.text(unit_of(judgement, op)),
-        }
-        for decision in judgement.decisions
-        if decision.op == op
-        for crossover in decision.crossovers
-    ]
 
 
 def _chart_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.machines import MachineAnswers, kinds_in, kinds_of, summary_text
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 from pyopbench.report.sections.decisions import TONES
 
@@ -38,18 +38,18 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     )
 
 
-def _cells_of(one: MachineAnswers, places: Places) -> tuple[Cell, ...]:
-    return (Cell(one.op), Cell(one.use), *places.cells({field: getattr(one, field) for field in FIELDS}))
+def _place_of(one: MachineAnswers, places: Places) -> tuple[Cell | str, ...]:
+    return (one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS}))
 
 
 def _by_kind(judgement: Judgement, places: Places) -> Table:
     rows: tuple[tuple[Cell | str, ...], ...] = tuple(
         (
-            *_cells_of(one, places),
-            Cell(kind.machine),
-            _cells.count(kind.machines),
+            *_place_of(one, places),
+            kind.machine,
+            f"{kind.machines:,}",
             Cell(kind.answer.text(), TONES[kind.action]),
-            _cells.saved(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
+            formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
         )
         for one in judgement.machines
         for kind in one.kinds
@@ -61,10 +61,10 @@ def _by_kind(judgement: Judgement, places: Places) -> Table:
 def _differences(judgement: Judgement, places: Places) -> Table:
     rows: tuple[tuple[Cell | str, ...], ...] = tuple(
         (
-            *_cells_of(one, places),
+            *_place_of(one, places),
             one.label or formatting.MISSING,
-            _cells.count(one.machines),
-            _cells.percent(one.i_squared),
+            f"{one.machines:,}",
+            formatting.percent(one.i_squared),
             one.text(),
         )
         for one in judgement.machines
@@ -82,7 +82,7 @@ def _machines(judgement: Judgement) -> Table:
             kinds[name],
             formatting.byte_count(one.get("memory_bytes")),
             str(one.get("os") or "unknown"),
-            _cells.count(launches[name]),
+            f"{launches[name]:,}",
         )
         for name, one in sorted(run.machines.items())
     )

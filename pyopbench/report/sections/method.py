@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Paragraph, Section, Table, _cells
-from pyopbench.report.sections._places import places_of, records
+from pyopbench.report.sections import Block, Paragraph, Section, Table
+from pyopbench.report.sections._places import cost, places_of, records
 from pyopbench.stats import costs
 from pyopbench.stats.corrections import Analyses
 
@@ -138,9 +138,9 @@ def _floor(judgement: Judgement) -> Sequence[Block]:
     places = places_of(judgement)
     lines = tuple(
         (
-            _cells.variant(row["label"]),
-            *places.cells(row),
-            _cells.cost(row),
+            row["label"],
+            *places.of(row),
+            cost(row),
         )
         for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
         if row["size"] == smallest

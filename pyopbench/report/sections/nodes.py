@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table, _cells
-from pyopbench.report.sections._places import Places, ops_of, places_of, records, unit_of
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Table
+from pyopbench.report.sections._places import Places, cost, ops_of, places_of, records, seconds_or_noise, unit_of
 from pyopbench.stats import costs, estimate, node_graphs
 from pyopbench.stats.node_graphs import Surcharge, surcharges
 
@@ -51,11 +51,11 @@ def _row(
     is_line = len(copies) >= node_graphs.LEAST_POINTS
     slope = estimate.Estimate.of(lines["slope"].dropna()) if is_line else None
     return (
-        _cells.direction(row["direction"]),
-        *places.cells(row),
-        _cells.variant(row["label"]),
-        _cells.sized(row["size"], unit_of(judgement, row["op"])),
-        _cells.cost(row),
+        formatting.direction(row["direction"]),
+        *places.of(row),
+        row["label"],
+        formatting.sized(row["size"], unit_of(judgement, row["op"])),
+        cost(row),
         formatting.MISSING if surcharge is None else _first(surcharge),
         formatting.MISSING if surcharge is None else _further(surcharge),
         ", ".join(str(number) for number in copies),
@@ -63,18 +63,18 @@ def _row(
     )
 
 
-def _first(surcharge: Surcharge) -> Cell:
-    return _cells.seconds_interval(surcharge.first, None, None, too_noisy=surcharge.first_too_noisy)
+def _first(surcharge: Surcharge) -> Cell | str:
+    return seconds_or_noise(surcharge.first, None, None, too_noisy=surcharge.first_too_noisy)
 
 
-def _slope(slope: estimate.Estimate, row: Mapping[str, Any]) -> Cell:
+def _slope(slope: estimate.Estimate, row: Mapping[str, Any]) -> Cell | str:
     today = 0.0 if row["too_noisy"] else row["seconds"]
-    return _cells.seconds_interval(slope.mean, *slope.interval(), too_noisy=slope.is_too_noisy(today))
+    return seconds_or_noise(slope.mean, *slope.interval(), too_noisy=slope.is_too_noisy(today))
 
 
 def _further(surcharge: Surcharge) -> Cell | str:
     ends = (surcharge.low, surcharge.high)
-    return _cells.seconds_interval(surcharge.further, *ends, too_noisy=surcharge.further_too_noisy)
+    return seconds_or_noise(surcharge.further, *ends, too_noisy=surcharge.further_too_noisy)
 
 
 SECTION = Section("nodes", "Inside a graph", 25, build)

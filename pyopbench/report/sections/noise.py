@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.noise import FAR_DEVIATIONS, LARGE_FAR, LARGE_STEAL
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Cell, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -75,19 +75,19 @@ def _table(launches: Sequence[LaunchNoise], cores: int) -> Table:
 
 def _row(launch: LaunchNoise, cores: int) -> tuple[Cell | str, ...]:
     return (
-        _cells.count(launch.launch),
+        f"{launch.launch:,}",
         _share(launch.steal_share, LARGE_STEAL),
-        _cells.number(launch.load, "warn" if (launch.load or 0.0) > cores else ""),
-        Cell(_span(launch.mhz_low, launch.mhz_high), number=launch.mhz_low),
-        _cells.number(launch.switches_per_second),
-        formatting.MISSING if launch.collections is None else _cells.count(launch.collections),
-        _cells.count(launch.blocks),
+        Cell(formatting.number(launch.load), "warn" if (launch.load or 0.0) > cores else ""),
+        _span(launch.mhz_low, launch.mhz_high),
+        formatting.number(launch.switches_per_second),
+        formatting.MISSING if launch.collections is None else f"{launch.collections:,}",
+        f"{launch.blocks:,}",
         _share(launch.far_share, LARGE_FAR),
     )
 
 
 def _share(share: float | None, large: float) -> Cell:
-    return _cells.percent(share, "warn" if share is not None and share > large else "")
+    return Cell(formatting.percent(share), "warn" if share is not None and share > large else "")
 
 
 def _span(low: float | None, high: float | None) -> str:

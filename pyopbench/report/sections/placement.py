@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyopbench.model import formatting
 from pyopbench.model.places import ROUTES
 from pyopbench.report import counted_copies_text as wording
-from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Bullets, Cell, Heading, Paragraph, Section, Table
 from pyopbench.store import counted_copies
 from pyopbench.store.counted_copies import CopiesRow, Note
 
@@ -95,12 +95,9 @@ def _table_rows(rows: Sequence[CopiesRow]) -> tuple[tuple[Cell | str, ...], ...]
     lines: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     for row in rows:
         tone = "warn" if counted_copies.excess(row) != "none" else "muted" if row.refused else ""
-        cell = Cell(wording.count_text(row), tone, number=None if row.refused else row.copies)  # type: ignore[arg-type]
+        cell = Cell(wording.count_text(row), tone)  # type: ignore[arg-type]
         lines.setdefault((row.case.variant, row.pinned), {})[row.route] = cell
-    return tuple(
-        (_cells.variant(variant), pinned, *(cells[route] for route in ROUTES))
-        for (variant, pinned), cells in lines.items()
-    )
+    return tuple((variant, pinned, *(cells[route] for route in ROUTES)) for (variant, pinned), cells in lines.items())
 
 
 def _notes(rows: Sequence[CopiesRow]) -> Sequence[Block]:

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.model import formatting
-from pyopbench.report.charts.latency import Scene, ratio_chart
-from pyopbench.report.charts.style import OUTCOMES
-from pyopbench.report.sections import Block, Cell, Chart, Heading, Paragraph, Section, Tone
-from pyopbench.report.sections._places import Places, by_size, panels_of, parsed, places_of, unit_of
+from pyopbench.report.sections import Block, Cell, Heading, Paragraph, Section, Tone
+from pyopbench.report.sections._places import Places, by_size, parsed, places_of, unit_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Verdict
@@ -20,7 +18,7 @@ TONES: dict[str, Tone] = {"faster": "good", "slower": "bad", "equivalent": "", "
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return for each op a chart of ratios to the baseline and the verdicts as tables."""
+    """Return for each op the verdicts on its variants as tables."""
     if not judgement.verdicts:
         return (Paragraph(f"Nothing could be compared with {judgement.baseline}.", "warn"),)
     places = places_of(judgement)
@@ -30,10 +28,9 @@ def build(judgement: Judgement) -> Sequence[Block]:
     effect = formatting.percent(judgement.minimum_effect)
     how = "paired within launches" if judgement.run.tool == "pyopbench" else "each timed on its own"
     intro = Paragraph(
-        f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; left of 1 is faster. "
-        f"Differences inside the shaded band (±{effect}) are too small to matter. In the row of a variant small sizes "
-        "are on top. A verdict is unresolved if its interval, corrected for "
-        f"{formatting.count(len(judgement.verdicts), 'verdict')}, crosses the edge of the band."
+        f"Time per call relative to {judgement.baseline}, {how}, with its 95% interval; below 1 is faster. "
+        f"Differences within ±{effect} are too small to matter. A verdict is unresolved if its interval, corrected for "
+        f"{formatting.count(len(judgement.verdicts), 'verdict')}, crosses that limit."
     )
     return (
         intro,
@@ -43,20 +40,17 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def _op(judgement: Judgement, op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
     unit = unit_of(judgement, op)
-    chart_rows = [{key: row[key] for key in CHART_FIELDS} for row in rows]
-    spec = ratio_chart(chart_rows, Scene(panels_of(rows, places), judgement.baseline, unit), judgement.minimum_effect)
     caption = f"{op}: time relative to {judgement.baseline} (95% interval) and verdict, by {unit}"
     table = by_size(rows, places, _cell, caption)
     return (
         Heading(op, of_op=True),
-        Chart(spec, _alt(op, rows, judgement.baseline)),
+        Paragraph(_counts(rows)),
         table,
         *_unresolved(op, rows, places),
     )
 
 
 JUDGED = ("ratio", "low", "high", "outcome", "reason", "needed", "launches")
-CHART_FIELDS = ("panel", "label", "size", "ratio", "low", "high", "outcome")
 
 
 def _rows(judgement: Judgement) -> list[dict[str, Any]]:
@@ -74,15 +68,15 @@ def _row(verdict: Verdict, labels: Mapping[str, str]) -> dict[str, Any] | None:
     return {**fields, **judged, "label": labels.get(verdict.case, case.variant)}
 
 
-def _cell(row: Mapping[str, Any]) -> Cell:
+def _cell(row: Mapping[str, Any]) -> Cell | str:
     shown = f"{formatting.ratio_interval(row['ratio'], row['low'], row['high'])} {row['outcome']}"
-    return Cell(shown, TONES[row["outcome"]], number=row["ratio"])
+    return Cell(shown, TONES[row["outcome"]])
 
 
-def _alt(op: str, rows: Sequence[Mapping[str, Any]], baseline: str) -> str:
+def _counts(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = Counter(row["outcome"] for row in rows)
-    told = formatting.listing([f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome]])
-    return f"Ratios of {op} to {baseline}: {formatting.count(len(rows), 'verdict')}, {told}."
+    listed = formatting.listing([f"{counts[outcome]} {outcome}" for outcome in TONES if counts[outcome]])
+    return f"{formatting.count(len(rows), 'verdict')}: {listed}."
 
 
 def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequence[Block]:
@@ -91,10 +85,10 @@ def _unresolved(op: str, rows: Sequence[dict[str, Any]], places: Places) -> Sequ
     return (by_size(left, places, _settling, f"{op}: launches that would settle the rest"),) if left else ()
 
 
-def _settling(row: Mapping[str, Any]) -> Cell:
+def _settling(row: Mapping[str, Any]) -> str:
     if row["needed"] is None:
-        return Cell(row["reason"].text())
-    return Cell(f"about {row['needed']:,}, not {row['launches']:,}", number=row["needed"])
+        return str(row["reason"].text())
+    return f"about {row['needed']:,}, not {row['launches']:,}"
 
 
 SECTION = Section("ratios", "Ratio to the current callback", 30, build)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyopbench.judge.concurrency import Measured, ThreadedCalls, thread_failures, thread_numbers, threaded_calls
 from pyopbench.model import formatting
 from pyopbench.model.case import THREADS, Case, Failure
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -59,12 +59,12 @@ def _row(one: ThreadedCalls) -> tuple[Cell | str, ...]:
     """Return the cells of `COLUMNS`."""
     times = one.times_baseline
     return (
-        Cell(one.label, field="variant", value=one.label),
-        Cell(str(one.threads), number=one.threads),
-        Cell(formatting.number(one.rate.value), number=one.rate.value),
+        one.label,
+        str(one.threads),
+        formatting.number(one.rate.value),
         _interval(one.rate),
         formatting.MISSING if times is None else formatting.ratio_interval(times.value, times.low, times.high),
-        *map(_cells.seconds, one.latencies),
+        *map(formatting.seconds, one.latencies),
     )
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, reach_of
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection, _cells
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection
 from pyopbench.report.sections._places import FIELDS, Places, parsed, varying_in
-from pyopbench.report.sections.decisions import TONES, cells_of
+from pyopbench.report.sections.decisions import TONES, place_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.versions import VersionComparison
@@ -62,7 +62,7 @@ def _answers(across: VersionComparison) -> Table:
     for setting in settings:
         found = [decisions.get(setting) for decisions in made]
         one = next(decision for decision in found if decision is not None)
-        rows.append((Cell(one.op, op=one.op), one.use, *cells_of(one, places), *map(_answer, found)))
+        rows.append((Cell(one.op, op=one.op), one.use, *place_of(one, places), *map(_answer, found)))
     columns = ("op", "use", *places.varying, *across.labels)
     return Table(columns, tuple(rows), "What to do, by side", headings=2 + len(places.varying))
 
@@ -80,7 +80,7 @@ def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
     saved = "" if decision.choice is None else f"saves {formatting.saved_at_least(decision.saved, decision.saved_low)}"
-    return Cell(decision.answer.text(), TONES[decision.action], saved, number=decision.saved)
+    return Cell(decision.answer.text(), TONES[decision.action], saved)
 
 
 def _told(comparison: Comparison) -> str:
@@ -113,16 +113,16 @@ def _change(compared: ComparedCase, labels: Mapping[str, str]) -> tuple[Cell | s
     if case is not None:
         where = (
             Cell(case.op, op=case.op),
-            _cells.direction(case.direction),
-            _cells.place("mode", case.mode),
-            _cells.place("dtype", case.dtype),
-            _cells.size(case.size),
-            _cells.place("placement", case.placement),
-            _cells.variant(labels.get(name, case.variant)),
+            formatting.direction(case.direction),
+            case.mode,
+            case.dtype,
+            formatting.size(case.size),
+            case.placement,
+            labels.get(name, case.variant),
         )
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    seconds = (_cells.seconds(compared.first_seconds), _cells.seconds(compared.second_seconds))
-    judged = Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome], number=verdict.ratio)
+    seconds = (formatting.seconds(compared.first_seconds), formatting.seconds(compared.second_seconds))
+    judged = Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome])
     return (*where, *seconds, judged)
 
 

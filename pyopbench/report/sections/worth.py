@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyopbench.judge.findings import finite
 from pyopbench.judge.program import Port, Worth
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, _cells
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table
 from pyopbench.report.sections._places import FIELDS, Places, places_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _table_and_note(shown: Table) -> tuple[Block, ...]:
 def table(judgement: Judgement, places: Places) -> Table:
     """Return a row for every candidate of every op whose calls can be one after another in the step."""
     rows: tuple[tuple[Cell | str, ...], ...] = tuple(
-        (worth.op, worth.use, *places.cells(_fields(worth)), _cells.variant(port.label), *_left(port))
+        (worth.op, worth.use, *places.of(_fields(worth)), port.label, *_left(port))
         for worth in judgement.worths
         if not worth.overlaps
         for port in worth.ports
@@ -57,14 +57,14 @@ def _fields(worth: Worth) -> dict[str, str]:
     return {field: getattr(worth, field) for field in FIELDS}
 
 
-def _left(port: Port) -> tuple[Cell, ...]:
+def _left(port: Port) -> tuple[Cell | str, ...]:
     """Return what a port leaves and saves; a lower end that tells nothing makes the others' digits mean nothing too."""
     if formatting.is_too_noisy(1 - port.saved, 1 - port.saved_low):
-        return (Cell(formatting.TOO_NOISY),) * len(COLUMNS)
+        return (formatting.TOO_NOISY,) * len(COLUMNS)
     share = f"{formatting.percent(port.share)} ({formatting.percent(port.share_low)})"
     speed_up = f"{formatting.ratio(finite(port.speed_up))} ({formatting.ratio(finite(port.speed_up_low))})"
     hours = f"{formatting.number(port.hours)} ({formatting.number(port.hours_low)})"
-    return (Cell(share, number=port.share), Cell(speed_up, number=port.speed_up), Cell(hours, number=port.hours))
+    return (share, speed_up, hours)
 
 
 SECTION = Section("worth", "What a port is worth", 15, build, build)
