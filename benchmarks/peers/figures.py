@@ -9,7 +9,7 @@ from typing import Any
 
 from scipy import stats
 
-from pyopbench.store.strict_json import without_nan
+from pyopbench.store.json_file import without_nan
 
 LEVEL = 0.95
 NEAR = 0.03

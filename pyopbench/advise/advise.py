@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -23,10 +23,7 @@ from pyopbench.advise.trial import Trial
 from pyopbench.engine.measure import Listener
 from pyopbench.find.usage import Usage
 from pyopbench.model import formatting
-from pyopbench.model.errors import BadInput
-from pyopbench.store.integrity import require_whole
-from pyopbench.store.open_file import ADVICE_REPORT, SOURCE, read_bytes
-from pyopbench.store.strict_json import parse, problem
+from pyopbench.store import json_file
 
 LEAST_BUDGET, MOST_BUDGET = 20.0, 60.0
 """Seconds for sampling one callback."""
@@ -119,7 +116,7 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         BadInput: `stored` is no such report.
         NothingMeasured: the program fails.
     """
-    found = msgspec.convert(_read_report(stored), StoredReport)
+    found = json_file.read(stored, StoredReport)
     known = {(one.file, one.function, one.kind): one for one in found.callbacks}
     ports = {one.port for one in found.callbacks if one.port}  # some call the body, or a compiled one
     attempt = Attempt(program, folder, options, listener, tools or Tools())
@@ -182,7 +179,7 @@ def _callbacks(attempt: Attempt, usage: Usage, kept: list[KeptSite], copy: Path)
 
 def _cells(attempt: Attempt) -> Cells | None:
     notebook = attempt.program.notebook
-    return Cells.of(read_bytes(attempt.program.folder / notebook, SOURCE)) if notebook else None
+    return Cells.of((attempt.program.folder / notebook).read_bytes()) if notebook else None
 
 
 def _step(usage: Usage, run: Run) -> Step:
@@ -222,25 +219,3 @@ def _answer(attempt: Attempt, advice: Advice) -> None:
             attempt.write(stored, answer.as_plain())
         attempt.listener.say(f"{row.callback.title}: {answer.text}")
         advice.rows[number] = replace(row, answer=answer)
-
-
-def _read_report(path: Path) -> Any:
-    """Return the content of a report of an advice.
-
-    Raises:
-        BadInput: it is none.
-    """
-    hint = "name report.json in the folder of an advice: pyopbench advise -- python train.py writes one"
-    try:
-        content = read_bytes(path, ADVICE_REPORT)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise BadInput("no such file", received=f"--check {path}", hint=hint) from error
-    try:
-        found = parse(content, allow_nan=True)
-        wrong = problem(found, StoredReport)
-    except (ValueError, RecursionError) as error:
-        wrong = str(error)
-    if wrong is not None:
-        raise BadInput("not the report of an advice", received=f"--check {path}: {wrong}", hint=hint)
-    require_whole(path, content, hint)
-    return found

@@ -58,7 +58,6 @@ from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import NotRepeatable, PyopbenchError
 from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.open_file import SOURCE, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
@@ -275,11 +274,11 @@ def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgeme
     try:
         return measure_it(callback, op_file, folder, budget_seconds)
     except NotRepeatable:
-        before = read_bytes(op_file, SOURCE)
+        before = op_file.read_bytes()
         if callback.draws is None or callback.draws.moved:
             raise
         write_op_file(callback, folder, is_seeded=True)
-        if read_bytes(op_file, SOURCE) == before:
+        if op_file.read_bytes() == before:
             raise
         shutil.rmtree(folder / "run", ignore_errors=True)
         return measure_it(callback, op_file, folder, budget_seconds)
@@ -443,7 +442,7 @@ def _with_draws(place: Path, files: tuple[str, str, str], draws: BodyDraws | Non
     port, test, function = files
     if draws is None or not draws.moved:
         return files
-    text = read_bytes(place / port, SOURCE).decode()
+    text = (place / port).read_bytes().decode()
     write_atomically(place / port, draws.port_with_draws(text, function, takes_list=function == OUTPUTS).encode())
     return port, test, f"{function}_{WITH_DRAWS}"
 

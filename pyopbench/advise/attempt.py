@@ -30,9 +30,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.integrity import require_whole, sealed
-from pyopbench.store.open_file import RECORDING, SOURCE, read_bytes
-from pyopbench.store.strict_json import parse, storable
+from pyopbench.store.json_file import corrupt, storable
 
 VERSION = 2
 """Version of the files; raised when a key changes its meaning or is removed."""
@@ -149,9 +147,7 @@ class Attempt:
         digest = hashlib.sha256()
         for path, is_folder in self.program.files():
             if not is_folder and path.suffix in (".py", SUFFIX) and not path.is_symlink():
-                digest.update(
-                    str(path.relative_to(self.program.root)).encode() + b"\0" + read_bytes(path, SOURCE) + b"\0"
-                )
+                digest.update(str(path.relative_to(self.program.root)).encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()
 
     @property
@@ -171,9 +167,9 @@ class Attempt:
 
     def write(self, path: Path, content: Mapping[str, Any]) -> None:
         """Write the result of a stage, and how much of the budget is spent."""
-        write_atomically(path, sealed(json.dumps(storable(content), indent=1)))
+        write_atomically(path, json.dumps(storable(content), indent=1).encode())
         spent = {"seconds": self.options.budget_seconds - self.left_seconds()}
-        write_atomically(self.folder / SPENT, sealed(json.dumps(spent, indent=1)))
+        write_atomically(self.folder / SPENT, json.dumps(spent, indent=1).encode())
 
     def record(self) -> tuple[Usage, Run, Path]:
         """Run the program with its callbacks recorded."""
@@ -305,14 +301,10 @@ def read_stored(path: Path) -> dict[str, Any]:
     """Return the stored result of a stage.
 
     Raises:
-        BadInput: the file was changed or cut off.
+        BadInput: it is not JSON.
     """
-    content = read_bytes(path, RECORDING)
-    require_whole(path, content, "remove the file to repeat the stage")
     try:
-        found: dict[str, Any] = parse(content, allow_nan=True)
+        found: dict[str, Any] = json.loads(path.read_bytes())
     except ValueError as error:
-        raise BadInput(
-            "not a file of `pyopbench advise`", received=f"{path}: {error}", hint="remove the file to repeat the stage"
-        ) from error
+        raise corrupt(str(path), f"{error}; remove the file to repeat the stage") from error
     return found

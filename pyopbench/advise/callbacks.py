@@ -26,9 +26,8 @@ from pyopbench.model.cores import usable_cores
 from pyopbench.model.function_source import unused_name
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
+from pyopbench.store.json_file import problem
 from pyopbench.store.mix_file import write_mix
-from pyopbench.store.open_file import RECORDING, read_bytes
-from pyopbench.store.strict_json import parse, problem
 
 MIX_FILE = "mix.csv"
 
@@ -343,7 +342,7 @@ def read_kept(parts: Path) -> list[KeptSite]:
     """Return what the processes of a recording kept; damaged parts are left out."""
     found: list[KeptSite] = []
     for path in sorted(parts.glob("*.kept/kept.json")):
-        sites = parse(read_bytes(path, RECORDING))
+        sites = msgspec.json.decode(path.read_bytes())
         whole = [one for one in sites if problem(one, KeptSite) is None] if isinstance(sites, list) else []
         found += [convert(one, str(path.parent)) for one in whole]
     return found

@@ -20,7 +20,6 @@ from pyopbench.advise.callbacks import KeptSite
 from pyopbench.advise.patch import CannotPlace
 from pyopbench.find.notebook import SUFFIX, Cell, Text, read_cells
 from pyopbench.find.usage import Usage
-from pyopbench.store.strict_json import parse
 
 MARK = "#pyopbench-cell-{number}"
 MARKED = re.compile(r"^#pyopbench-cell-(\d+)$", re.MULTILINE)
@@ -165,7 +164,7 @@ def _source_after(text: str, cell: Cell, rows: Sequence[str]) -> tuple[int, int,
 
 def printed(content: bytes) -> list[str]:
     """Return the lines that the cells of a notebook printed, or that are the values of their last lines."""
-    return "".join(_outputs(parse(content, allow_nan=True))).split("\n")
+    return "".join(_outputs(json.loads(content))).split("\n")
 
 
 def _outputs(document: Any) -> Iterator[str]:

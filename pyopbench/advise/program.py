@@ -28,8 +28,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.process_guard import Guard, end_group
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.open_file import BESIDE, RECORDING, SOURCE, read_bytes
-from pyopbench.store.strict_json import parse, problem
+from pyopbench.store.json_file import problem
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that programs do not need."""
@@ -267,7 +266,7 @@ def _require_notebook(path: Path) -> None:
         BadInput: it is not.
     """
     try:
-        Cells.of(read_bytes(path, SOURCE))
+        Cells.of(path.read_bytes())
     except ValueError as error:
         raise BadInput(
             "cannot read the notebook", received=f"{path}: {error}", hint="open it in Jupyter, and save it"
@@ -376,7 +375,7 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
     if program.notebook:
         # If it failed, the file is unchanged, and may not be a notebook.
-        run.lines = printed(read_bytes(where / program.notebook, SOURCE)) if code == 0 else []
+        run.lines = printed((where / program.notebook).read_bytes()) if code == 0 else []
     for watched in _watched(parts):
         if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):
             run.samples, run.losses, run.weights = watched.samples, watched.losses, watched.weights
@@ -418,11 +417,11 @@ def _wait(
 def _watched(parts: Path) -> list[Watched]:
     found = []
     for path in sorted(parts.glob("*.watch")):
-        content = parse(read_bytes(path, RECORDING), allow_nan=True)
+        content = json.loads(path.read_bytes())
         if problem(content, Watched) is None:
             found.append(msgspec.convert(content, Watched))
     return found
 
 
 def _lines(path: Path) -> list[str]:
-    return read_bytes(path, BESIDE).decode(errors="replace").split("\n")
+    return path.read_bytes().decode(errors="replace").split("\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shlex
@@ -21,9 +20,7 @@ from pyopbench.model.write_file import write_atomically
 from pyopbench.report import page
 from pyopbench.report.markdown import escape, fence
 from pyopbench.report.sections import Code, Paragraph, Table
-from pyopbench.store.integrity import sealed
-from pyopbench.store.open_file import REPORT, read_bytes
-from pyopbench.store.strict_json import storable, without_nan
+from pyopbench.store.json_file import encode_in_lines
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
 COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
@@ -292,7 +289,7 @@ def explanation() -> str:
 
 def write(advice: Advice) -> Path:
     """Write all formats into the output folder, and return the path of the HTML."""
-    patch = "" if advice.patch is None else read_bytes(advice.patch, REPORT).decode(errors="replace")
+    patch = "" if advice.patch is None else advice.patch.read_bytes().decode(errors="replace")
     lines = [
         "# What should we do about our Python callbacks?",
         "",
@@ -325,7 +322,7 @@ def write(advice: Advice) -> Path:
         blocks=blocks,
     )
     write_atomically(advice.folder / HTML, html.encode())
-    write_atomically(advice.folder / DATA, sealed(json.dumps(without_nan(storable(as_data(advice))), indent=1)))
+    write_atomically(advice.folder / DATA, encode_in_lines(as_data(advice)))
     return advice.folder / HTML
 
 

@@ -37,7 +37,6 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, read_key
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.open_file import SOURCE, read_bytes
 
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""
@@ -295,7 +294,7 @@ class Trial:
             if change is not None:
                 by_file.setdefault(change.stage.file, ([], []))[1].append(change)
         for file, (placements, maps) in by_file.items():
-            content = read_bytes(self.attempt.program.root / file, SOURCE)
+            content = (self.attempt.program.root / file).read_bytes()
             edit = partial(self._edit, file, placements, maps)
             files[file] = edited(content, edit) if is_notebook(file) else edit(content)
             compared = {one.module for one in placements if self._passed[file, one.line]}
@@ -322,7 +321,7 @@ class Trial:
     def _written(self, number: int, name: str) -> bytes:
         """Return a file of an answer."""
         row = self.advice.rows[number]
-        return read_bytes(self.attempt.folder / CALLBACKS / row.callback.name / row.answer.folder / name, SOURCE)
+        return (self.attempt.folder / CALLBACKS / row.callback.name / row.answer.folder / name).read_bytes()
 
     def _edit(self, file: str, placements: Sequence[Placement], maps: Sequence[MapChange], code: bytes) -> bytes:
         for one in placements:
@@ -473,7 +472,7 @@ class Trial:
 
     def _patch(self, change: Mapping[str, bytes]) -> bytes:
         root = self.attempt.program.root
-        old = {name: read_bytes(root / name, SOURCE) for name in change if os.path.lexists(root / name)}
+        old = {name: (root / name).read_bytes() for name in change if os.path.lexists(root / name)}
         return patch_text(old, change).encode("utf-8", "surrogateescape")
 
 

@@ -15,7 +15,7 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import integrity, run_folder
+from pyopbench.store import run_folder
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
@@ -150,7 +150,7 @@ class ComparisonResult:
         slowdown = self.comparison.minimum_effect
         failed = bool(self.comparison.slower_by(slowdown) or self.comparison.bodies_slower_by(slowdown))
         document = report.as_json(self.comparison, slowdown, failed=failed)
-        write_atomically(place / COMPARISON, integrity.sealed(document))
+        write_atomically(place / COMPARISON, document.encode())
         write_atomically(place / COMPARISON_TEXT, report.markdown(self.comparison, "").encode())
         return place
 

@@ -18,7 +18,6 @@ from pyopbench.engine import plan
 from pyopbench.model import formatting
 from pyopbench.model.errors import detail_label
 from pyopbench.store.certificate import FILE, Certificate
-from pyopbench.store.open_file import CERTIFICATE, read_bytes
 
 if TYPE_CHECKING:
     from pyopbench.engine.certify import Stage
@@ -46,7 +45,7 @@ def certify(*, quick: bool, out_path: Path | None, as_json: bool) -> int:
         say("a certificate cannot be resumed, because its runs must follow one another: start again", err, mark="  ")
         return EXIT_INTERRUPTED
     if as_json:
-        out.print_json(read_bytes(folder / FILE, CERTIFICATE).decode())
+        out.print_json((folder / FILE).read_bytes().decode())
     else:
         _print(certificate, folder)
     from pyopbench.report.certificate_text import AFTER_MISSES

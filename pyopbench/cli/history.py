@@ -11,7 +11,6 @@ from rich.markup import escape
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model import formatting
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.integrity import sealed
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.history import History
@@ -51,7 +50,7 @@ def _write(found: History, folder: Path) -> None:
     from pyopbench.report.history_page import html
 
     folder.mkdir(parents=True, exist_ok=True)
-    contents = {"html": html(found).encode(), "md": markdown(found).encode(), "json": sealed(as_json(found))}
+    contents = {"html": html(found).encode(), "md": markdown(found).encode(), "json": as_json(found).encode()}
     for name, content in contents.items():
         write_atomically(folder / f"history.{name}", content)
 

@@ -24,7 +24,6 @@ from pyopbench.report import copy_costs_text as cost_wording
 from pyopbench.report import counted_copies_text as wording
 from pyopbench.store import copy_costs, counted_copies
 from pyopbench.store.counted_copies import CopiesRow, Note
-from pyopbench.store.integrity import sealed
 
 EXIT_WRONG = 1
 TIMEOUT_SECONDS = 180.0
@@ -57,7 +56,7 @@ def placement(
     if out_path is not None:
         counted_copies.write(out_path, document)
     if as_json:
-        out.file.write(sealed(counted_copies.as_json(document)).decode())
+        out.file.write(counted_copies.as_json(document))
     else:
         _print(document)
         if out_path is not None:

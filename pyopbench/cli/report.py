@@ -36,7 +36,6 @@ from pyopbench.model.case import BASELINE, UNLIMITED, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.store import run_sides
-from pyopbench.store.open_file import REPORT, read_bytes
 from pyopbench.store.run_sides import OpenRun, Source, open_sources
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def write_report(
     in_pipeline = judgement.pipeline
     if as_json:
         name = "decisions.json" if in_pipeline is None else DECISION
-        out.print_json(read_bytes(folder / name, REPORT).decode())
+        out.print_json((folder / name).read_bytes().decode())
     elif in_pipeline is not None:
         _print_pipeline(in_pipeline, folder)
     else:

@@ -36,7 +36,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.store import integrity, run_folder
+from pyopbench.store import run_folder
 from pyopbench.store.certificate import (
     FILE,
     KEY,
@@ -133,7 +133,7 @@ def _require_pairs(certificate: Certificate, folder: Path) -> None:
 
 
 def _keep(certificate: Certificate, folder: Path) -> None:
-    content = integrity.sealed(certificate.as_json())
+    content = certificate.as_json().encode()
     for path in (folder / FILE, path_for(certificate.environment)):
         path.parent.mkdir(parents=True, exist_ok=True)
         run_folder.write_atomically(path, content)

@@ -17,6 +17,7 @@ from pyopbench.model.case import GPU, Case, by_placement, forward_group
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
 from pyopbench.store import run_folder
+from pyopbench.store.json_file import convert
 from pyopbench.store.line_types import (
     GroupLine,
     LaunchLine,
@@ -25,7 +26,6 @@ from pyopbench.store.line_types import (
     PortLine,
     PreparedLine,
 )
-from pyopbench.store.strict_json import convert
 from pyopbench.store.warnings import is_spoilt
 
 L = TypeVar("L", bound=Line)

@@ -18,10 +18,10 @@ from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
+from pyopbench.store.json_file import convert
 from pyopbench.store.line_types import FAILING, GroupLine
 from pyopbench.store.run_json import PipelinePlan
 from pyopbench.store.run_sides import OpenRun
-from pyopbench.store.strict_json import convert
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0

@@ -34,9 +34,9 @@ from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import certificate, run_folder, run_sides
+from pyopbench.store.json_file import convert
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import Catalogue, OwnOp, RunContent, RunSettings
-from pyopbench.store.strict_json import convert
 
 
 def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:

@@ -208,7 +208,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     folders = [side.folder for side in sides if side.problem is None]
     measured = tuple(plan.create(place, content) for place, content in zip(folders, contents, strict=True))
     run_sides.write(folder, sides, asked.minimum_effect, asked.fail_on)
-    return OpenRun(folder, measured, tuple(sides), (), asked.fail_on, asked.minimum_effect, own=request.own)
+    return OpenRun(folder, measured, tuple(sides), asked.fail_on, asked.minimum_effect, own=request.own)
 
 
 def _require_two(planned: Sequence[tuple[Side, RunContent | None]], repository: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from pyopbench.find.usage import (
@@ -35,10 +36,8 @@ from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.integrity import require_whole, sealed
-from pyopbench.store.open_file import RECORDING, read_bytes, read_lines
+from pyopbench.store.json_file import UNDECODABLE, encode_in_lines, problem
 from pyopbench.store.run_json import NotNegative
-from pyopbench.store.strict_json import parse, problem, storable
 
 VERSION = 1
 """Of the file; raised when a key changes its meaning or goes."""
@@ -108,14 +107,11 @@ def read_parts(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _read_part(path: Path) -> Mapping[str, Any]:
-    part: dict[str, Any] = {}
     try:
-        part = parse(read_bytes(path, RECORDING))
+        part: dict[str, Any] = msgspec.json.decode(path.read_bytes())
         wrong = problem(part, Part)
-    except (ValueError, RecursionError, OSError) as error:
-        wrong = str(error)
-    except BadInput as error:
-        wrong = str(error.received)
+    except (OSError, *UNDECODABLE) as error:
+        part, wrong = {}, str(error)
     return (
         part if wrong is None else {"sites": [], "trouble": f"{path.name} does not belong to this recording: {wrong}"}
     )
@@ -139,10 +135,10 @@ def trace_of(parts: Path, command: Sequence[str]) -> dict[str, Any]:
         process = int(path.name.split("-")[0])
         events.append(_named("process_name", process, 0, f"{process} {' '.join(command)}"))
         events += [_named("thread_name", process, track, name) for name, track in TRACKS.items()]
-        for line in read_lines(path, RECORDING):
+        for line in path.read_bytes().splitlines(keepends=True):
             if not line.endswith(b"\n"):  # the process was killed while it wrote
                 break
-            kind, start, end, thread, *about = parse(line)
+            kind, start, end, thread, *about = msgspec.json.decode(line)
             event = {"ph": "X", "pid": process, "ts": start * 1e6, "dur": (end - start) * 1e6, "cat": kind}
             if kind == "call":
                 file, number, function, made_by, mode, body, direction, shapes, raised = about
@@ -214,7 +210,7 @@ def _is_foreground() -> bool:
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:
-    write_atomically(file, sealed(json.dumps(storable(content), indent=1)))
+    write_atomically(file, encode_in_lines(content))
 
 
 Example: TypeAlias = tuple[tuple[tuple[int, ...], str], ...]
@@ -300,21 +296,17 @@ def _step_of(found: dict[str, Any], site: dict[str, Any]) -> Step | None:
 
 
 def _read(recording: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    content = b""
     try:
-        content = read_bytes(recording, RECORDING)
-        found = parse(content)
+        found: dict[str, Any] = msgspec.json.decode(recording.read_bytes())
         wrong = problem(found, Recording)
-    except (ValueError, RecursionError, OSError) as error:
-        wrong = str(error)
+    except (OSError, *UNDECODABLE) as error:
+        found, wrong = {}, str(error)
     if wrong is not None:
         raise BadInput(
             "not a recording",
             received=f"{recording}: {wrong}",
             hint="pyopbench record --out recording.json -- COMMAND",
         )
-    require_whole(recording, content, "restore the file, or record the program again")
     return found
 
 

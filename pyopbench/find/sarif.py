@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 from msgspec import Struct, field
 
 import pyopbench
@@ -25,8 +26,7 @@ from pyopbench.find.graphs import GraphSite
 from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.scan import Scan
 from pyopbench.model.errors import BadInput
-from pyopbench.store.open_file import FOREIGN, read_bytes
-from pyopbench.store.strict_json import parse, problem
+from pyopbench.store.json_file import UNDECODABLE, problem
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
@@ -110,11 +110,11 @@ def read_baseline(file: Path) -> Counter[str]:
     """
     hint = "pyopbench scan PATH --sarif baseline.sarif writes one"
     try:
-        content = parse(read_bytes(file, FOREIGN))
+        content = msgspec.json.decode(file.read_bytes())
         wrong = problem(content, _Log)
     except FileNotFoundError as error:
         raise BadInput("no such file", received=f"--baseline {file}", hint=hint) from error
-    except (ValueError, RecursionError, OSError) as error:
+    except (OSError, *UNDECODABLE) as error:
         wrong = str(error)
     if wrong is not None:
         raise BadInput("not a SARIF file", received=f"--baseline {file}: {wrong}", hint=hint)

@@ -16,7 +16,6 @@ from pyopbench.find.notebook import Notebook, read_notebook
 from pyopbench.find.program import Program
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.store.open_file import GRAPH, NOTEBOOK, SOURCE, Kind, read_bytes
 
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
 BINARY_GRAPHS = {".pb"}
@@ -137,14 +136,8 @@ def _scan_file(path: Path, found: Scan, program: Program, seen: set[tuple[int, i
         found.broken.append(Broken(name, str(error) or "nested too deeply"))
 
 
-def _kind_of(path: Path) -> Kind:
-    if path.suffix in BINARY_GRAPHS | TEXT_GRAPHS:
-        return GRAPH
-    return NOTEBOOK if path.suffix == notebook.SUFFIX else SOURCE
-
-
 def _read(path: Path, name: str, found: Scan, program: Program) -> None:
-    content = read_bytes(real_path(path), _kind_of(path))  # links between sources are followed
+    content = real_path(path).read_bytes()
     found.files += 1
     if path.suffix in BINARY_GRAPHS:
         found.nodes += find_nodes(content, name)
@@ -164,7 +157,7 @@ def read_source(path: Path) -> tuple[bytes, Notebook | None]:
     Raises:
         OSError, BadInput, ValueError: it cannot be read.
     """
-    content = read_bytes(real_path(path), _kind_of(path))
+    content = real_path(path).read_bytes()
     if path.suffix != notebook.SUFFIX:
         return content, None
     cells = read_notebook(content)

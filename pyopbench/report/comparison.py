@@ -17,7 +17,7 @@ from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.markdown import escape
-from pyopbench.store.strict_json import without_nan
+from pyopbench.store.json_file import without_nan
 
 SCHEMA = 3
 LONGEST_NAME = 200

@@ -46,8 +46,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.noise import Disturbance
-from pyopbench.store import integrity
-from pyopbench.store.strict_json import without_nan
+from pyopbench.store.json_file import without_nan
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -86,7 +85,7 @@ def decisions_json(judgement: Judgement) -> str:
         "devices": [asdict(one) for one in judgement.devices],
     }
     text = json.dumps(without_nan(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    return integrity.sealed(text).decode()
+    return text + "\n"
 
 
 def _text(decision: Decision) -> dict[str, Any]:

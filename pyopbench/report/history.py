@@ -17,7 +17,7 @@ from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.comparison import shared_parts, short_names
 from pyopbench.report.markdown import escape, fence
-from pyopbench.store.strict_json import without_nan
+from pyopbench.store.json_file import without_nan
 
 SCHEMA = 1
 COLUMNS = ("case", "change", "from, to")

@@ -27,7 +27,7 @@ from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import OpPage, Part, arrange
 from pyopbench.report.pipeline import DECISION, as_data
 from pyopbench.report.sections import Cell, Table, discover
-from pyopbench.store import integrity, run_sides
+from pyopbench.store import run_sides
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
@@ -132,7 +132,7 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
     contents = render(judgement, across)
     if judgement.pipeline is not None:
         found = as_data(judgement.pipeline)
-        contents[DECISION] = integrity.sealed(json.dumps(found, indent=1)).decode()
+        contents[DECISION] = json.dumps(found, indent=1) + "\n"
     for name, content in contents.items():
         write_atomically(directory / name, content.encode())
     return tuple(directory / name for name in contents)

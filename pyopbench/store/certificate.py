@@ -17,9 +17,7 @@ from typing import Any
 import msgspec
 import platformdirs
 
-from pyopbench.store import integrity
-from pyopbench.store.open_file import CERTIFICATE, read_bytes
-from pyopbench.store.strict_json import convert, corrupt, parse_at
+from pyopbench.store.json_file import convert, corrupt, decode
 
 FILE = "certificate.json"
 KEY = ("cpu", "cores", "tensorflow", "numpy", "python")
@@ -250,7 +248,7 @@ def find(environment: Mapping[str, Any]) -> Certificate | None:
     """
     path = path_for(environment)
     try:
-        content = read_bytes(path, CERTIFICATE)
+        content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     certificate = read_certificate(content, path)
@@ -263,9 +261,8 @@ def read_certificate(content: bytes, path: Path) -> Certificate:
     Raises:
         BadInput: they hold something else.
     """
-    certificate = convert(parse_at(content, str(path)), Certificate, str(path))
+    certificate = decode(content, Certificate, str(path))
     check_certificate(certificate, str(path))
-    integrity.require_whole(path, content, "create it again: pyopbench certify; or remove the file")
     return certificate
 
 

@@ -7,14 +7,15 @@ samples is `[round, order, calls, seconds]`, and in mode node how many copies of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case, Failure
+from pyopbench.store.json_file import convert, corrupt, decode
 from pyopbench.store.run_json import (
     LARGEST_WHOLE,
     AtLeastOne,
@@ -24,7 +25,6 @@ from pyopbench.store.run_json import (
     check_failures,
     require_case,
 )
-from pyopbench.store.strict_json import REFUSALS, convert, corrupt, parse_at
 
 Sample: TypeAlias = list[int | float]
 Crossing: TypeAlias = list[int]
@@ -33,7 +33,7 @@ Crossing: TypeAlias = list[int]
 PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 
-class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="kind"):
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """What every line has: the number of the launch that it is about, or from which on it holds."""
 
     launch: NotNegative
@@ -52,7 +52,7 @@ class LaunchLine(Line, frozen=True, kw_only=True, tag="launch"):
     environment: dict[str, Any]
 
 
-class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A reading of a GPU, as a worker takes it; None is what it does not report."""
 
     held_back_by: list[str] | None
@@ -65,7 +65,7 @@ class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
     watts: float | None = None
 
 
-class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What else went on while a group was sampled; `gpus` is None where the cases were on no GPU."""
 
     wall_seconds: float
@@ -79,7 +79,7 @@ class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     gpus: list[Gpu] | None = None
 
 
-class LeftBehind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LeftBehind(Struct, frozen=True, kw_only=True):
     """What bodies left running when a group was done."""
 
     threads: int
@@ -176,7 +176,7 @@ class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
     seconds: float
 
 
-class CallerWaits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CallerWaits(Struct, frozen=True, kw_only=True):
     """How long a caller waits for a call, in seconds, over all calls of the launch so far.
 
     Attributes:
@@ -275,46 +275,23 @@ AnyLine: TypeAlias = (
 )
 FAILING = (PreparedLine, GroupLine, LostLine)
 """Lines that say which cases failed."""
-KINDS: dict[str, type[Line]] = {str(kind.__struct_config__.tag): kind for kind in get_args(AnyLine)}
-_DECODER = msgspec.json.Decoder(AnyLine)
 
 
 def decode_line(content: bytes, place: str) -> AnyLine:
-    """Return a line, of which the checksum was taken off.
+    """Return a line.
 
     Raises:
-        BadInput: it is no JSON, or not of the schema; names `place`.
+        BadInput: it is not JSON, or not of the schema; names `place`.
     """
-    line = _decode_quickly(content) or line_of(parse_at(content, place), place)
+    line: AnyLine = decode(content, AnyLine, place)  # type: ignore[arg-type]
     line.check(place)
     return line
 
 
 def line_of(content: Any, place: str) -> AnyLine:
-    """Return parsed JSON as a line.
-
-    Raises:
-        BadInput: it is not of the schema; names `place`.
-    """
-    kind = content.get("kind") if isinstance(content, dict) else None
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise corrupt(place, f"kind is {kind!r}, not one of {', '.join(KINDS)}")
-    return convert(content, KINDS[kind], place)  # type: ignore[return-value]
-
-
-def _decode_quickly(content: bytes) -> AnyLine | None:
-    """Return a line as msgspec reads it; None where that is not sure to be what the strict parser makes of it.
-
-    A key that is there twice, which msgspec takes no notice of, leaves more keys in the bytes than in the value. The
-    environment of a launch may hold anything, so that one is parsed strictly.
-    """
-    try:
-        line = _DECODER.decode(content)
-    except (*REFUSALS, msgspec.DecodeError, RecursionError):
-        return None
-    if isinstance(line, LaunchLine) or b'" ' in content:
-        return None
-    return line if content.count(b'":') == msgspec.json.encode(line).count(b'":') else None
+    """Return plain data as a line; raises as `decode_line`."""
+    line: AnyLine = convert(content, AnyLine, place)  # type: ignore[arg-type]
+    return line
 
 
 def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:
@@ -336,9 +313,3 @@ def _are_right(samples: Sequence[Sequence[float]], lengths: Sequence[int]) -> bo
     columns = list(zip(*samples, strict=True))
     whole = all(set(map(type, column)) == {int} for column in (*columns[:3], *columns[4:]))
     return whole and min(map(min, columns)) >= 0 and max(map(max, columns)) <= LARGEST_WHOLE and min(columns[2]) >= 1
-
-
-def plain(line: AnyLine) -> Mapping[str, Any]:
-    """Return a line as JSON holds it."""
-    content: Mapping[str, Any] = msgspec.to_builtins(line)
-    return content

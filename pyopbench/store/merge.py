@@ -15,7 +15,7 @@ from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import integrity, run_folder, run_sides
+from pyopbench.store import json_file, run_folder, run_sides
 from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, ResumedLine, WorkersLine
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import Merged, MergedShard, RunContent, Shard, join_catalogues
@@ -173,13 +173,9 @@ def _command_again(one: _ShardRun, index: int) -> str:
 def _write(folder: Path, shards: Sequence[_ShardRun], place: int) -> None:
     """Write one side of the run: samples first, so that where there is a `run.json`, the run is whole."""
     folder.mkdir(exist_ok=True)
-    run = run_folder.encode(_content(folder, shards, place))
-    sealed, before = [], integrity.seal_of(run).checksum or 0
-    for line in _merged_lines(shards, place):
-        sealed.append(integrity.sealed_line(run_folder.encode_line(line), before) + b"\n")
-        before = integrity.checksum_of(sealed[-1][:-1]) or 0
-    write_atomically(folder / run_folder.SAMPLES_FILE, b"".join(sealed))
-    write_atomically(folder / run_folder.RUN_FILE, run)
+    lines = [json_file.encode(line) + b"\n" for line in _merged_lines(shards, place)]
+    write_atomically(folder / run_folder.SAMPLES_FILE, b"".join(lines))
+    write_atomically(folder / run_folder.RUN_FILE, json_file.encode_in_lines(_content(folder, shards, place)))
 
 
 def _content(folder: Path, shards: Sequence[_ShardRun], place: int) -> RunContent:

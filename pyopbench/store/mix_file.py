@@ -12,7 +12,6 @@ from typing import TypeAlias
 from pyopbench.model.errors import BadInput
 from pyopbench.model.parse import parse_size
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.open_file import MIX, read_bytes
 
 Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""
@@ -53,7 +52,7 @@ def read_mix(path: Path) -> Calls:
             and a positive finite weight; names the file and the line.
     """
     try:
-        lines = read_bytes(path, MIX).decode("utf-8-sig").splitlines()
+        lines = path.read_bytes().decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(
             f"cannot read the mix {path}",

@@ -17,8 +17,6 @@ from pyopbench.model.errors import BadInput
 from pyopbench.store import (
     copy_costs,
     counted_copies,
-    integrity,
-    open_file,
     run_folder,
 )
 from pyopbench.store.line_types import (
@@ -38,7 +36,7 @@ from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_C
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
-from pyopbench.store.warnings import UnreadableFile, gpu_warnings, left_running
+from pyopbench.store.warnings import UnfinishedLine, UnreadableFile, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -66,13 +64,8 @@ def pool(runs: Sequence[Run]) -> Run:
 
 
 def run_of(side: OpenSide) -> Run:
-    """Return what was measured on a side, with what is kept beside it.
-
-    Raises:
-        BadInput: a file was changed after it was written.
-    """
-    folder, content, lines, warnings = side.folder, side.content, side.lines, side.warnings
-    run_folder.require_unchanged(warnings)
+    """Return what was measured on a side, with what is kept beside it."""
+    folder, content, lines = side.folder, side.content, side.lines
     groups = _of_kind(lines, GroupLine)
     prepared = _of_kind(lines, PreparedLine)
     launches = _of_kind(lines, LaunchLine)
@@ -88,7 +81,7 @@ def run_of(side: OpenSide) -> Run:
         failures=(*content.skips, *failures),
         launches=launches,
         frame=frame_of(content, groups),
-        warnings=(*warnings, *left_running(prepared), *gpu_warnings(groups)),
+        warnings=(*_torn(side), *left_running(prepared), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
         noise=_noise(content.run, groups),
         waits=_waits(content.run, groups),
@@ -109,6 +102,11 @@ def run_of(side: OpenSide) -> Run:
         whole = _with_beside(whole, name, path, read)
     whole = _without_pipeline(whole, content.pipeline, prepared, groups)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
+
+
+def _torn(side: OpenSide) -> tuple[UnfinishedLine, ...]:
+    place = str(side.folder / run_folder.SAMPLES_FILE)
+    return (UnfinishedLine(place, len(side.lines) + 1),) if side.torn else ()
 
 
 def _commit_of_user(content: RunContent) -> dict[str, Any]:
@@ -149,10 +147,8 @@ def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[st
     try:
         found: dict[str, Any] = {name: read(path)}
     except BadInput as error:
-        return replace(run, warnings=(*run.warnings, UnreadableFile(error.message, str(error.received))))
-    # Such a file was read only because that is allowed.
-    changed = run_folder.changes_of(path, integrity.seal_of(open_file.read_bytes(path, open_file.BESIDE)))
-    return replace(run, warnings=(*run.warnings, *changed), **found)
+        return replace(run, warnings=(*run.warnings, UnreadableFile(error.message, str(error.received or ""))))
+    return replace(run, **found)
 
 
 def _without_pipeline(

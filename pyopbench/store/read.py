@@ -90,9 +90,7 @@ def _runs_of(run: OpenRun) -> tuple[Run, ...]:
     if not run.has_several_sides:
         return tuple(found)
     name = real_path(run.folder).name
-    labelled = [_labelled(one, side, name) for one, side in zip(found, run.measured_sides, strict=True)]
-    # That the file of sides was changed is allowed, or else it would have been refused.
-    return tuple(replace(one, warnings=(*run.warnings, *one.warnings)) for one in labelled)
+    return tuple(_labelled(one, side, name) for one, side in zip(found, run.measured_sides, strict=True))
 
 
 def _labelled(run: Run, version: Side, name: str) -> Run:

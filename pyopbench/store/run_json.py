@@ -16,7 +16,7 @@ from pyopbench.model.arrangement import CURRENT, Action, Arrangement
 from pyopbench.model.case import Case, Failure, Until
 from pyopbench.model.errors import BadInput
 from pyopbench.store.certificate import Certificate, Environment, check_certificate
-from pyopbench.store.strict_json import convert, corrupt
+from pyopbench.store.json_file import convert, corrupt
 
 LARGEST_WHOLE = 2**53
 """Of every number that is counted: whole numbers up to here are floats, and no clock and no loop comes near it."""
@@ -53,7 +53,7 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pairs: dict[str, str] = {}
 
 
-class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True):
     """How a run of pyopbench is measured; `engine.settings.Settings` says what each means."""
 
     rounds: AtLeastOne
@@ -78,7 +78,7 @@ class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True, forbi
         return side.Environment(self.tf, tuple(self.packages), self.python)
 
 
-class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of an op.
 
     Attributes:
@@ -127,7 +127,7 @@ class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     automatic: bool = False
 
 
-class GradientFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GradientFacts(Struct, frozen=True, kw_only=True):
     """What is known of a mechanism of gradients."""
 
     summary: str
@@ -148,7 +148,7 @@ UNKNOWN_OP = OpFacts(
 UNKNOWN_VARIANT = VariantFacts(summary="", body="", kind="", effort=math.inf, gradients=[], modes=[])
 
 
-class Catalogue(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Catalogue(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the ops, variants and gradients of a run are, by name; `parts` and `floor` explain callbacks."""
 
     ops: dict[str, OpFacts]
@@ -180,7 +180,7 @@ def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
     )
 
 
-class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunRevision(Struct, frozen=True, kw_only=True):
     """The revision of the user's repository that a run is of."""
 
     asked: str
@@ -190,7 +190,7 @@ class RunRevision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     dirty: bool
 
 
-class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The origin of a user's own op; it is only shown, and never executed from here.
 
     Attributes:
@@ -210,7 +210,7 @@ class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 # A run of an op in an input pipeline: what its cases, of mode `pipeline:ARRANGEMENT`, stand for.
 
 
-class StoredArrangement(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StoredArrangement(Struct, frozen=True, kw_only=True):
     """One way in which the body stands in a pipeline, as `model.arrangement.Arrangement`."""
 
     form: str
@@ -228,7 +228,7 @@ class StoredArrangement(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return Arrangement(**structs.asdict(self))
 
 
-class ProgramFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProgramFacts(Struct, frozen=True, kw_only=True):
     """The user's own pipeline, in which a run was measured; it is only shown, and never executed from here.
 
     Attributes:
@@ -244,7 +244,7 @@ class ProgramFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     is_repeatable: bool
 
 
-class PipelinePlan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PipelinePlan(Struct, frozen=True, kw_only=True):
     """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
 
     Attributes:
@@ -303,7 +303,7 @@ def unit_of(case: Case) -> str:
     return "/".join((case.op, case.kind, case.dtype))
 
 
-class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Division(Struct, frozen=True, kw_only=True):
     """How a plan is divided; with replicates, as many shards measure each part, each on a machine of its own.
 
     Attributes:
@@ -332,7 +332,7 @@ class Division(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise corrupt(place, f"{self.of} shards are not {self.replicates} for each of {len(self.parts)} units")
 
 
-class Shard(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Shard(Division, frozen=True, kw_only=True):
     """The part of a plan that a run measures: its number, from 1, and the machine that it was begun on."""
 
     index: AtLeastOne
@@ -350,7 +350,7 @@ class Shard(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise corrupt(place, f"shard {self.index} of {self.of}")
 
 
-class MergedShard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class MergedShard(Struct, frozen=True, kw_only=True):
     """A shard that a run was merged from.
 
     Attributes:
@@ -368,7 +368,7 @@ class MergedShard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     launches: tuple[NotNegative, NotNegative]
 
 
-class Merged(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Merged(Division, frozen=True, kw_only=True):
     """What a run was merged from.
 
     Attributes:
@@ -383,7 +383,7 @@ class Merged(Division, frozen=True, kw_only=True, forbid_unknown_fields=True):
 # The whole.
 
 
-class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The content of `run.json`: what was planned, on what, with which settings.
 
     Attributes:

@@ -6,7 +6,6 @@ other, with a report of its own; launches of the same number are a block, in whi
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -24,12 +23,10 @@ from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment, read_packages
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import integrity, run_folder
-from pyopbench.store.open_file import RUN, SIDES, read_bytes
+from pyopbench.store import json_file, run_folder
+from pyopbench.store.json_file import corrupt
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import RunRevision
-from pyopbench.store.strict_json import convert, corrupt, parse
-from pyopbench.store.warnings import Changed
 
 FILE = "sides.json"
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -139,7 +136,6 @@ class OpenRun:
         measured: each of its sides that is measured, in order: what was planned for it and what has been measured.
         sides: what they differ in, those too of which nothing could be planned; none where the run has one side, whose
             folder is that of the run.
-        warnings: what is to be said of the file that names the sides.
         fail_on, minimum_effect: what the comparison of its sides was to fail on, and the smallest difference that
             counts, as in `Content`.
         own: the own ops of the run as they are named to this process, for its workers; never what the folder names.
@@ -148,7 +144,6 @@ class OpenRun:
     folder: Path
     measured: tuple[OpenSide, ...]
     sides: tuple[Side, ...] = ()
-    warnings: tuple[Changed, ...] = ()
     fail_on: str | None = None
     minimum_effect: float | None = None
     own: OwnOps = NO_OWN_OPS
@@ -220,13 +215,13 @@ def open_run(source: Source) -> OpenRun:
     folder = source
     if not is_here(folder):
         return OpenRun(folder, (run_folder.open_side(folder),))
-    content, warnings = _read(folder)
+    content = _read(folder)
     sides = content.sides
     measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
     for side, opened in zip((side for side in sides if side.problem is None), measured, strict=True):
         stored = opened.content
         _require_its_run(side, stored.revision, stored.settings.environment, stored.environment.get("tensorflow"))
-    return OpenRun(folder, measured, tuple(sides), tuple(warnings), content.fail_on, content.minimum_effect)
+    return OpenRun(folder, measured, tuple(sides), content.fail_on, content.minimum_effect)
 
 
 def is_here(folder: Path) -> bool:
@@ -255,7 +250,7 @@ def write(folder: Path, sides: Sequence[Side], minimum_effect: float | None = No
     stored = [{name: value for name, value in _builtins(side).items() if name != "folder"} for side in sides]
     judged = {"fail_on": fail_on, "minimum_effect": minimum_effect}
     document = {"sides": stored, **{name: value for name, value in judged.items() if value is not None}}
-    write_atomically(folder / FILE, integrity.sealed(json.dumps(document, indent=1)))
+    write_atomically(folder / FILE, json_file.encode_in_lines(document))
 
 
 def _builtins(side: Side) -> dict[str, Any]:
@@ -308,7 +303,7 @@ def read_all(folder: Path) -> list[Side]:
     Raises:
         BadInput: the file is not as it was written.
     """
-    sides = _read(folder)[0].sides
+    sides = _read(folder).sides
     for side in sides:
         _check_stored_run(side)
     return sides
@@ -320,28 +315,18 @@ def read_thresholds(folder: Path) -> tuple[float | None, str | None]:
     Raises:
         BadInput: the file is not as it was written.
     """
-    content, _ = _read(folder)
+    content = _read(folder)
     return content.minimum_effect, content.fail_on
 
 
-def _read(folder: Path) -> tuple[Content, list[Changed]]:
-    """Return what the file says, each side with its folder, and a warning if it was changed and that is allowed."""
+def _read(folder: Path) -> Content:
+    """Return what the file says, each side with its folder."""
     path = folder / FILE
-    raw = read_bytes(path, SIDES)
-    try:
-        content = convert(parse(raw), Content, str(path))
-    except (ValueError, RecursionError) as error:
-        raise corrupt(str(path), f"no JSON: {error}") from error
+    content = json_file.read(path, Content)
     wrong = _problem(content)
     if wrong:
         raise corrupt(str(path), wrong)
-    sides = name_sides(folder, content.sides)
-    links = [side.folder for side in sides if side.folder.is_symlink()]
-    if links:  # reports are written into it, and it may lead anywhere
-        raise corrupt(str(links[0]), "a link in place of the folder of a side")
-    warnings = run_folder.changes_of(path, integrity.seal_of(raw))
-    run_folder.require_unchanged(warnings)
-    return replace(content, sides=sides), warnings
+    return replace(content, sides=name_sides(folder, content.sides))
 
 
 def _check_stored_run(side: Side) -> None:
@@ -351,14 +336,10 @@ def _check_stored_run(side: Side) -> None:
         BadInput: it holds that of another side.
     """
     try:
-        run = parse(read_bytes(side.folder / run_folder.RUN_FILE, RUN))
-        settings, revision = run.get("settings", {}), run.get("revision")
-        environment = Environment(settings.get("tf"), tuple(settings.get("with", ())), settings.get("python"))
-        tensorflow = run.get("environment", {}).get("tensorflow")
-        stored = None if revision is None else RunRevision(**revision)
-    except (OSError, ValueError, TypeError, RecursionError, AttributeError, BadInput):
+        run = run_folder.read_run(side.folder)
+    except (OSError, BadInput):
         return  # whoever reads the run says what is wrong with it
-    _require_its_run(side, stored, environment, tensorflow)
+    _require_its_run(side, run.revision, run.settings.environment, run.environment.get("tensorflow"))
 
 
 def _require_its_run(

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import integrity
+from pyopbench.store.json_file import UNDECODABLE, problem
 from pyopbench.store.line_types import Gpu
-from pyopbench.store.open_file import BESIDE, read_bytes
 from pyopbench.store.run_json import NotNegative, Positive
-from pyopbench.store.strict_json import parse, problem
 
 Mode: TypeAlias = Literal["call", "eager"]
 End: TypeAlias = Literal["host", "device"]
@@ -198,10 +197,9 @@ class SideFile:
         Raises:
             BadInput: it is not of this kind, of another schema, or not as it was written; names the place in it.
         """
-        content = read_bytes(path, BESIDE)
         try:
-            document = parse(content)
-        except (ValueError, RecursionError) as error:
+            document = msgspec.json.decode(path.read_bytes())
+        except UNDECODABLE as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
         version = document.get("schema") if isinstance(document, dict) else self.schema
         if version != self.schema:
@@ -213,13 +211,12 @@ class SideFile:
             self.check(document)
         except (KeyError, ValueError, BadInput) as error:
             raise self._not_one(path, f"{type(error).__name__}: {error}") from error
-        integrity.require_whole(path, content, f"restore the file, or create it again: {self.command} --out {path}")
-        return {key: value for key, value in document.items() if key != integrity.KEY}
+        return document  # type: ignore[no-any-return]
 
     def write(self, path: Path, content: str) -> None:
-        """Write the JSON of a document with its checksum, whole or not at all."""
+        """Write the JSON of a document, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, integrity.sealed(content))
+        write_atomically(path, content.encode())
 
     def _not_one(self, path: Path, received: str) -> BadInput:
         return BadInput(

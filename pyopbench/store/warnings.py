@@ -54,20 +54,6 @@ class UnfinishedLine:
 
 
 @dataclass(frozen=True)
-class Changed:
-    """A file was changed after it was written: the whole of it, or these lines, or what stood before them."""
-
-    path: str
-    lines: tuple[int, ...]
-    kind: Literal["changed"] = "changed"
-
-    def text(self) -> str:
-        """Return a warning in a sentence, without a full stop."""
-        where = f": {formatting.count(len(self.lines), 'line')}, the first is {self.lines[0]:,}" if self.lines else ""
-        return f"{self.path} was changed after it was written{where}; its numbers may not be what was measured"
-
-
-@dataclass(frozen=True)
 class UnreadableFile:
     """A file beside the samples is not what belongs there (`problem`, and what was `received`); it is left out."""
 
@@ -161,7 +147,7 @@ class UnknownClocks:
 
 
 RunWarning: TypeAlias = (
-    UnfinishedLine | Changed | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
+    UnfinishedLine | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
 )
 
 

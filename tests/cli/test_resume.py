@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 import sys
@@ -192,16 +191,3 @@ def test_no_version_is_installed_because_a_file_names_it(
     assert not (tmp_path / "cache").exists()
     assert call("resume", "--yes", folder).code == 0
     assert asked == [folder]
-
-
-def test_a_folder_of_another_user_is_neither_resumed_nor_reported_into(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = [stored.launch_line(0), stored.group_line(0, [stored.case("well")])]
-    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), lines)
-    monkeypatch.setattr(os, "geteuid", lambda: 54321)
-    before = sorted(folder.iterdir())
-    assert (call("resume", folder).code, call("report", folder).code) == (2, 2)
-    assert sorted(folder.iterdir()) == before
-    assert call("report", folder, "--out", tmp_path / "new").code == 0
-    assert sorted(folder.iterdir()) == before

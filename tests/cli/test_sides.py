@@ -18,7 +18,7 @@ from pyopbench.engine import environments, stored_run
 from pyopbench.judge.comparison.diff import Paired
 from pyopbench.judge.decision import Unknown
 from pyopbench.judge.requirements import required_text, unknown_text
-from pyopbench.store import integrity, run_folder, run_sides
+from pyopbench.store import run_folder, run_sides
 
 
 @pytest.fixture(autouse=True)
@@ -93,9 +93,8 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
 
 
 def rewrite(folder: Path, lines: list[dict[str, Any]]) -> None:
-    """Put other lines in place of those of a run, sealed as pyopbench does."""
+    """Put other lines in place of those of a run."""
     content = json.loads((folder / run_folder.RUN_FILE).read_text(encoding="utf-8"))
-    content.pop(integrity.KEY)
     for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE):
         (folder / name).unlink()
     stored.write(folder, content, lines)
@@ -158,7 +157,6 @@ def test_an_environment_that_is_slower_fails_only_where_that_is_asked_for(call: 
     samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
     slow = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
     for line in slow:
-        line.pop(integrity.KEY)
         for rows in line.get("samples", {}).values():
             for row in rows:
                 row[3] *= 2

@@ -217,14 +217,11 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
         told(
             "cannot store what was just measured; what was stored before is kept",
             received="[Errno 28] No space left on device",
-            hint="free some space or fix the permissions of the folder, whose files must not be links; "
-            "then: pyopbench resume DIR",
+            hint="free some space or fix the permissions of the folder; then: pyopbench resume DIR",
         )
     )
-    _, warnings = run_folder.read_lines(tmp_path / "run")
     lines = stored.read_lines(tmp_path / "run")
     assert sorted(line["kind"] for line in lines) == sorted(before), "two workers prepare in any order"
-    assert not warnings
     monkeypatch.setattr(os, "fsync", fsync)
     again = call("resume", tmp_path / "run")
     assert again.code == 0, again.err

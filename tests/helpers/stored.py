@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from hypothesis import strategies as st
 
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, run_folder, run_sides
+from pyopbench.store import run_folder, run_sides
+from pyopbench.store.json_file import convert, encode, encode_in_lines
 from pyopbench.store.line_types import AnyLine, line_of
 from pyopbench.store.run_json import RunContent
 from pyopbench.store.run_sides import Side
-from pyopbench.store.strict_json import convert, storable
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
@@ -160,40 +159,31 @@ def encoded(content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> list[by
 
 
 def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> Path:
-    """Write results with their checksums as a run does, whatever they hold, and return their folder."""
+    """Write results as a run does, whatever they hold, and return their folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    run = integrity.sealed(json.dumps(storable(msgspec.to_builtins(content, str_keys=True)), indent=1))
-    (folder / run_folder.RUN_FILE).write_bytes(run)
+    (folder / run_folder.RUN_FILE).write_bytes(encode_in_lines(content))
     (folder / run_folder.SAMPLES_FILE).write_bytes(b"")
     append(folder, *lines)
     return folder
 
 
 def append(folder: Path, *lines: dict[str, Any]) -> None:
-    """Append lines to samples with their checksums as a run does, whatever they hold."""
-    path = folder / run_folder.SAMPLES_FILE
-    ends = path.read_bytes().splitlines()[-1:]
-    seal = integrity.seal_of((folder / run_folder.RUN_FILE).read_bytes()).checksum
-    before = (integrity.checksum_of(ends[0]) if ends else seal) or 0
-    with path.open("ab") as stream:
+    """Append lines to samples as a run does, whatever they hold."""
+    with (folder / run_folder.SAMPLES_FILE).open("ab") as stream:
         for line in lines:
-            content = json.dumps(storable(line), separators=(",", ":")).encode()
-            sealed = integrity.sealed_line(content, before)
-            before = integrity.checksum_of(sealed) or 0
-            stream.write(sealed + b"\n")
+            stream.write(encode(line) + b"\n")
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Return the JSON of a `run.json`, without its checksum."""
+    """Return the JSON of a `run.json`."""
     content: dict[str, Any] = json.loads((folder / run_folder.RUN_FILE).read_bytes())
-    return {key: value for key, value in content.items() if key != integrity.KEY}
+    return content
 
 
 def read_lines(folder: Path) -> list[dict[str, Any]]:
-    """Return the JSON of all whole lines of samples, without their checksums."""
+    """Return the JSON of all whole lines of samples."""
     whole = (folder / run_folder.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
-    lines = [json.loads(line) for line in whole if line.endswith(b"\n")]
-    return [{key: value for key, value in line.items() if key != integrity.KEY} for line in lines]
+    return [json.loads(line) for line in whole if line.endswith(b"\n")]
 
 
 def typed(content: dict[str, Any]) -> RunContent:
@@ -206,10 +196,9 @@ def typed_line(line: dict[str, Any]) -> AnyLine:
     return line_of(line, "here")
 
 
-def seal(path: Path, document: Any) -> Path:
-    """Write JSON with its checksum, where it is an object: as one that pyopbench wrote, whatever it holds."""
-    text = json.dumps(document, indent=1)
-    path.write_bytes(integrity.sealed(text) if isinstance(document, dict) and document else text.encode())
+def write_json(path: Path, document: Any) -> Path:
+    """Write a JSON file, and return its path."""
+    path.write_text(json.dumps(document), encoding="utf-8")
     return path
 
 
@@ -239,11 +228,11 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 def refusal(read: Callable[[], object]) -> str | None:
-    """Return what a refusal says was received, or None where nothing is refused."""
+    """Return what a refusal says, or None where nothing is refused."""
     try:
         read()
     except BadInput as error:
-        return str(error.received)
+        return error.in_a_line
     return None
 
 

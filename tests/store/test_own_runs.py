@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import stored
 from certificates import as_stored, certificate
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.store import line_types as stored_lines
 from pyopbench.store import run_folder
 from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT
@@ -114,17 +111,6 @@ def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
     assert run.warnings == (UnfinishedLine(str(folder.resolve() / run_folder.SAMPLES_FILE), 6),)
 
 
-def test_a_corrupt_line_gives_no_frame_at_all(tmp_path: Path) -> None:
-    folder = make(tmp_path)
-    content = (folder / run_folder.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
-    (folder / run_folder.SAMPLES_FILE).write_bytes(b"".join([content[0], b"{}\n", *content[1:]]))
-    with pytest.raises(BadInput) as refused:
-        read_one([folder])
-    assert (
-        refused.value.received == f"{folder}/samples.jsonl:2: kind is None, not one of {', '.join(stored_lines.KINDS)}"
-    )
-
-
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
     first, second = make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])
     run = read_one([first, second])
@@ -185,20 +171,6 @@ def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, ke
     with pytest.raises(BadInput) as caught:
         read_one([first, second])
     assert caught.value.received == f"first: {stored.ENVIRONMENT[key]!r}, second: {changed[key]!r}"
-
-
-RUN = stored.run([WELL, SLOW, FAILED], skips=[SKIP])
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(place=st.sampled_from(list(stored.places_in(RUN))), new=stored.json_values)
-def test_a_run_with_anything_anywhere_is_read_or_refused(tmp_path: Path, place: tuple[Any, ...], new: Any) -> None:
-    (tmp_path / run_folder.SAMPLES_FILE).write_bytes(b"")
-    stored.seal(tmp_path / run_folder.RUN_FILE, stored.put(RUN, place, new))
-    for line in LINES:
-        stored.append(tmp_path, line)
-    received = stored.refusal(lambda: read_one([tmp_path]))
-    assert received is None or received.startswith(str(tmp_path))
 
 
 def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Path) -> None:

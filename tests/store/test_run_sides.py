@@ -10,7 +10,7 @@ import pytest
 
 import stored
 from pyopbench.model.errors import BadInput
-from pyopbench.store import integrity, run_sides
+from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
 
 
@@ -32,10 +32,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("", "no JSON: Expecting value: line 1 column 1 (char 0)"),
-        ('{"sides": 1', "no JSON: Expecting ',' delimiter: line 1 column 12 (char 11)"),
-        ("{}", "missing sides"),
-        ('{"sides": [{"tf": "2.21.0"}]}', "sides[0]: missing label"),
+        ('{"sides": [', "Input data was truncated"),
+        ('{"sides": [{"tf": "2.21.0"}]}', "Object missing required field `label` - at `$.sides[0]`"),
         ('{"sides": [{"label": "a", "packages": ["numpy"]}]}', "'numpy' names no versions of packages"),
         (
             '{"sides": [{"label": "a", "packages": ["numpy==1", "a==1"]}]}',
@@ -47,7 +45,10 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ),
         ('{"sides": []}', "it names no side"),
         ('{"sides": [{"label": "2", "tf": "2"}], "fail_on": "faster"}', "'faster' is no condition to fail on"),
-        ('{"sides": [{"label": "2", "tf": "2"}], "minimum_effect": 3}', "minimum_effect: expected float < 1.0, got 3"),
+        (
+            '{"sides": [{"label": "2", "tf": "2"}], "minimum_effect": 3}',
+            "Expected `float` < 1.0 - at `$.minimum_effect`",
+        ),
         ('{"sides": [{"label": "../x", "tf": "../x"}]}', "'../x' is no version of TensorFlow"),
     ],
 )
@@ -55,14 +56,7 @@ def test_a_file_that_is_not_as_it_was_written_is_refused(tmp_path: Path, content
     (tmp_path / run_sides.FILE).write_text(content, encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         run_sides.read(tmp_path)
-    assert refused.value.received == f"{tmp_path / run_sides.FILE}: {problem}"
-
-
-def test_a_file_that_python_cannot_read_is_refused(tmp_path: Path) -> None:
-    (tmp_path / run_sides.FILE).write_text("[" * 5000, encoding="utf-8")
-    with pytest.raises(BadInput) as refused:
-        run_sides.read(tmp_path)
-    assert isinstance(refused.value.__cause__, RecursionError)
+    assert str(refused.value) == f"cannot decode {tmp_path / run_sides.FILE}: {problem}"
 
 
 def write_run(folder: Path, tf: str, launches: int) -> None:
@@ -93,7 +87,6 @@ def test_each_version_is_a_run_in_blocks(tmp_path: Path) -> None:
 def test_the_file_names_labels_and_versions(tmp_path: Path) -> None:
     run_sides.write(tmp_path, stored.name_versions(tmp_path, ["2.21.0"]))
     content = json.loads((tmp_path / run_sides.FILE).read_text(encoding="utf-8"))
-    content.pop(integrity.KEY)
     assert content == {"sides": [{"label": "2.21.0", "tf": "2.21.0"}]}
 
 
@@ -103,16 +96,4 @@ def test_a_version_that_would_lead_out_of_the_folder_is_refused(tmp_path: Path, 
     (tmp_path / run_sides.FILE).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         run_sides.read(tmp_path)
-    assert refused.value.received == f"{tmp_path / run_sides.FILE}: {tf!r} is no version of TensorFlow"
-
-
-def test_a_link_in_place_of_the_folder_of_a_version_is_refused(tmp_path: Path) -> None:
-    """Reports are written into it."""
-    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
-    folder.mkdir()
-    elsewhere.mkdir()
-    every = stored.name_versions(folder, ["2.21.0"])
-    run_sides.write(folder, every)
-    every[0].folder.symlink_to(elsewhere, target_is_directory=True)
-    told = f"{every[0].folder}: a link in place of the folder of a side"
-    assert stored.refusal(lambda: run_sides.read(folder)) == told
+    assert str(refused.value) == f"cannot decode {tmp_path / run_sides.FILE}: {tf!r} is no version of TensorFlow"

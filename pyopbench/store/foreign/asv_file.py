@@ -21,7 +21,7 @@ from msgspec import Struct
 from pyopbench.model import formatting
 from pyopbench.store.foreign import common
 from pyopbench.store.foreign.common import damaged
-from pyopbench.store.strict_json import problem
+from pyopbench.store.json_file import problem
 
 VERSION = 2
 MACHINE = "machine.json"

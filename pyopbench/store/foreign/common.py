@@ -22,9 +22,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, no_rows
-from pyopbench.store.open_file import FOREIGN, read_bytes
 from pyopbench.store.run_json import UNKNOWN_OP, UNKNOWN_VARIANT, Catalogue, OpFacts, Settings, VariantFacts
-from pyopbench.store.strict_json import parse
 
 LONGEST_NAME = 200
 """A longer name of a benchmark is cut where it is shown; no tool's own are as long."""
@@ -68,11 +66,11 @@ def load(path: Path) -> Any:
     Raises:
         BadInput: the file is empty or not JSON; with line and column.
     """
-    content = read_bytes(path, FOREIGN)
+    content = path.read_bytes()
     if not content.strip():
         raise damaged(path, "the file is empty")
     try:
-        return parse(content, allow_nan=True)
+        return json.loads(content)
     except UnicodeDecodeError as error:
         raise damaged(path, f"not text in UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:

@@ -19,9 +19,9 @@ from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.store.foreign import common
 from pyopbench.store.foreign.common import Timed, TimedRun, damaged
+from pyopbench.store.json_file import problem
 from pyopbench.store.limitations import Limitation, NotInterleaved, OnlyOneLaunch, samples_not_kept
 from pyopbench.store.measured_run import Run
-from pyopbench.store.strict_json import problem
 
 TOOL: Final = "pytest-benchmark"
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import stored
 from foreign_files import document
@@ -97,33 +95,16 @@ def test_without_an_environment_of_the_suite_the_tool_is_asked() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "what"),
     [
-        (("benchmarks",), {}, "benchmarks: expected array, got object"),
-        (("benchmarks", 0), None, "benchmarks[0]: expected object, got null"),
-        (("benchmarks", 1, "stats"), [], "benchmarks[1]: stats: expected object, got array"),
-        (("benchmarks", 1, "stats", "median"), "fast", "stats.median: expected float, got str: fast"),
         (("benchmarks", 1, "stats", "median"), -1.0, "stats hold -1.0"),
         (("benchmarks", 1, "stats", "median"), math.nan, "stats hold nan"),
         (("benchmarks", 1, "stats", "data"), [1.0, math.nan], "stats hold nan"),
         (("benchmarks", 1, "stats", "data"), [1.0, "a"], "stats hold 'a'"),
         (("benchmarks", 1, "stats", "data"), [1.0], "data has 1 item"),
-        (("benchmarks", 1, "stats", "data"), 1.0, "stats.data: expected array, got float: 1.0"),
         (("benchmarks", 1, "stats", "iterations"), 0, "iterations 0"),
         (("benchmarks", 1, "stats", "iterations"), 10**400, "iterations 1000"),
-        (("benchmarks", 1, "stats", "median"), 10**400, "stats.median: number out of range, got 1000"),
-        (("benchmarks", 1, "stats", "rounds"), True, "stats.rounds: expected int, got bool: True"),
         (("benchmarks", 1, "extra_info", "case"), "sinh", "extra_info.case is 'sinh'"),
-        (("benchmarks", 1, "extra_info", "case"), 7, "extra_info.case: expected str, got int: 7"),
         (("benchmarks", 1, "extra_info", "case"), "\x1b[2J/native/none/forward/call/float32/1/cpu", "case is '\\x1b"),
-        (("benchmarks", 1, "fullname"), None, "fullname: expected str, got null"),
-        (("benchmarks", 1, "extra_info"), [], "extra_info: expected object, got array"),
         (("benchmarks", 1, "extra_info", "environment", "tensorflow"), "2.0.0", "several environments: tensorflow"),
-        (
-            ("benchmarks", 1, "extra_info", "environment", "cpu"),
-            1,
-            "extra_info.environment.cpu: expected str | null, got int: 1",
-        ),
-        (("version",), 5, "version: expected str, got int: 5"),
-        (("datetime",), None, "datetime: expected str, got null"),
     ],
 )
 def test_what_pytest_benchmark_does_not_write_is_refused_with_its_place(
@@ -155,10 +136,3 @@ def test_names_of_others_cannot_reach_a_terminal() -> None:
 
 
 SMALL = {**REAL, "machine_info": {"cpu": {"count": 2}}, "benchmarks": REAL["benchmarks"][:1]}
-
-
-@settings(max_examples=150, deadline=None)
-@given(place=st.sampled_from(list(stored.places_in(SMALL))[1:]), new=stored.json_values)
-def test_anything_anywhere_is_read_or_refused(place: tuple[Any, ...], new: Any) -> None:
-    received = stored.refusal(lambda: read(stored.put(SMALL, place, new)))
-    assert received is None or received.startswith(str(PATH))
