@@ -86,7 +86,7 @@ class Arrangement:
 
     @property
     def key(self) -> str:
-        """What names it everywhere, such as `map parallel=AUTOTUNE` or `port_batch native batch=32`."""
+        """What names it everywhere, such as `map parallel=AUTOTUNE` or `port_batch traced batch=32`."""
         parts = [self.form, self.variant]
         parts += [f"batch={self.batch}"] if self.batch else []
         is_own = bool(self.variant) or self.form == "processes"  # as many calls as it needs, on any machine

@@ -19,13 +19,6 @@ from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 How: TypeAlias = Literal["loop", "whole", "map"]
 
-HOW = {
-    "loop": "called for each example, in one callback",
-    "whole": "called once with the whole batch",
-    "map": "over the examples by tf.vectorized_map",
-}
-"""What is done with a body that takes one example."""
-
 LOOP = "numpy_loop"
 """The form that always is: the body as it stands, called for each example inside one callback."""
 
@@ -37,7 +30,7 @@ class Form:
     Attributes:
         name: the key: `numpy_loop`, `numpy_whole`, `njit_loop` or `traced_map`.
         variant: what takes one example: `traced`, `njit`, or `numpy_function` for the body as it is.
-        how: one of `HOW`.
+        how: `loop` over examples in one callback, `whole` batch at once, or `map` by `tf.vectorized_map`.
         kind: `callback` if Python runs inside the graph, `port` if it does not.
         build: returns the form as a callable over tensors with a leading axis, whose length is that of the batch; it
             returns one tensor or a tuple, each with that axis. It may be called in a `tf.function`, as `Dataset.map`

@@ -96,12 +96,12 @@ class Elements:
         fitting = min(DELIVERED_SECONDS / max(self.body_seconds, 1e-9), MOST_DELIVERED)
         return 1 << int(np.log2(max(fitting, 1)))
 
-    def batched_form(self, name: str) -> BatchedForm:
-        """Return a batched form of the op, checked against what the body makes of the first elements."""
+    def whole_batch(self) -> BatchedForm:
+        """Return the body called once with a whole batch, checked against what it makes of the first elements."""
         columns = (zip(*rows[:CHECKED], strict=True) for rows in (self.inputs, self.outputs))
         inputs, outputs = (tuple(np.stack(column) for column in one) for one in columns)
         first = Reference(inputs, outputs, (), None)
-        return batched_form_on(self.op, name, first, size=self.case.size, dtype=self.case.dtype)
+        return batched_form_on(self.op, "numpy_whole", first, size=self.case.size, dtype=self.case.dtype)
 
     def source(self) -> tf.data.Dataset:
         """Return the elements repeated endlessly: the inputs and the number, int64, of each."""

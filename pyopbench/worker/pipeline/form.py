@@ -10,13 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.errors import Unsupported
-from pyopbench.model.op import Body
 from pyopbench.model.portable import PORTABLE
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
@@ -65,18 +65,12 @@ class PipelineContext:
         self.elements, self.settings, self.program = elements, settings, program
         self.start_seconds: dict[str, float] = {}
         self.kept: list[Any] = []
-        self._batched: dict[str, BatchedForm] = {}
         self._pools: dict[str, Any] = {}
 
-    def batched_form(self, name: str) -> BatchedForm:
-        """Return a batched form of the op, checked on the first elements; the pipeline checks all of them later.
-
-        Args:
-            name: as `prepare.batched_forms` names it.
-        """
-        if name not in self._batched:
-            self._batched[name] = self.elements.batched_form(name)
-        return self._batched[name]
+    @cached_property
+    def whole(self) -> BatchedForm:
+        """The body called once with a whole batch, checked on the first elements; pipelines check all of them later."""
+        return self.elements.whole_batch()
 
     def file_call(self, key: str) -> Callable[..., tf.data.Dataset]:
         """Return `arrange` of the file of an arrangement.
@@ -167,44 +161,6 @@ def size_effort(batch: int) -> float:
     return 0.01 * math.log2(batch)
 
 
-def in_batched_form(context: PipelineContext, arrangement: Arrangement) -> tf.data.Dataset:
-    """Return batches that go through a port for a batch; raises as `port_of_batch`."""
-    call = port_of_batch(context, arrangement)
-    return in_batches(context, arrangement, lambda *columns: context.elements.shaped(call(*columns), arrangement.batch))
-
-
-def port_of_batch(context: PipelineContext, arrangement: Arrangement) -> Body:
-    """Return the port for a batch: that of its file, or else the user's own, with a leading axis or mapped.
-
-    Raises:
-        Unsupported: it cannot be written, or no form of it agrees with the body; with the reason of the last form.
-    """
-    module = written_module(arrangement, context)
-    if module is None:
-        return _first_right(context, (f"{arrangement.variant}_whole", f"{arrangement.variant}_map"))
-    outputs_of = tf.function(module.outputs_of)  # AutoGraph reads the source of a function itself, not of a wrapper
-    return lambda *columns: tuple(outputs_of(list(columns)))
-
-
-def _first_right(context: PipelineContext, names: Sequence[str]) -> Body:
-    """Return the first batched form that is right, and build none after it: that may take seconds."""
-    form = None
-    for name in names:
-        form = context.batched_form(name)
-        if form.call is not None:
-            return form.call
-    assert form is not None
-    raise Unsupported(f"the batched form {form.name} is not right: {form.reason}")
-
-
-def in_batches(
-    context: PipelineContext, arrangement: Arrangement, work: Callable[..., tuple[Any, ...]]
-) -> tf.data.Dataset:
-    """Return batches that go through a function of tensors."""
-    batches = context.elements.source().batch(arrangement.batch, drop_remainder=True)
-    return mapped(batches, work, arrangement)
-
-
 def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]:
     """Return a variant as a function of the tensors of one element, compiled as the variant says.
 
@@ -236,13 +192,13 @@ def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
     callback, for which a file cannot always be written.
 
     Raises:
-        Unsupported: it cannot be written; with the reason.
+        Unsupported: it cannot be written, or is not right; with the reason.
     """
     is_own = bool(arrangement.variant) and arrangement.variant not in PORTABLE
     if is_own and arrangement.form != "switch":
         return None
-    if arrangement.form == "batch_body":
-        _first_right(context, ["numpy_whole"])
+    if arrangement.form == "batch_body" and context.whole.call is None:
+        raise Unsupported(f"the body is not right for a whole batch: {context.whole.reason}")
     try:
         return sys.modules[context.file_call(arrangement.key).__module__]
     except CannotPort as refusal:
@@ -260,8 +216,6 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
         Unsupported: it cannot be written; with the reason.
     """
     module = written_module(arrangement, context)
-    if module is None and arrangement.batch:
-        return in_batched_form(context, arrangement)
     if module is None:
         return in_map(context, arrangement.variant or context.elements.case.variant, arrangement)
     source = context.elements.source()
@@ -270,20 +224,6 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
     more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
     arranged: tf.data.Dataset = module.arrange(source, **more)
     return arranged
-
-
-def in_a_batch(arrangement: Arrangement, context: PipelineContext) -> Callable[..., tf.data.Dataset]:
-    """Return a function like `arrange` of a file, for a batched port that the user has written, such as `native`."""
-    call = port_of_batch(context, arrangement)
-
-    def arrange(dataset: tf.data.Dataset, take: Any, put: Any, deterministic: Any = None) -> tf.data.Dataset:
-        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-        def of_element(*element: Any) -> Any:
-            return put(list(as_tuple(call(*take(*element)))), *element)
-
-        return dataset.map(of_element, num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic)
-
-    return arrange
 
 
 def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:

@@ -28,7 +28,7 @@ from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.rebinding import codes_reached
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_of, in_a_batch, written_module
+from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_of, written_module
 from pyopbench.worker.prepare.checks import require_equal
 
 BRIDGE = "_internal_py_func"
@@ -290,8 +290,7 @@ def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | In
     module = written_module(arrangement, context)
     more = {"pool": context.pool(arrangement.key)} if arrangement.action == "processes" else {}
     if arrangement.batch:
-        call = in_a_batch(arrangement, context) if module is None else partial(module.arrange, **more)
-        return InBatches(call, arrangement.batch)
+        return InBatches(partial(module.arrange, **more), arrangement.batch)
     if module is None:
         function = function_of(context.elements, arrangement.variant)
         return InMap(lambda inputs: list(function(*inputs)), arrangement.parallel)

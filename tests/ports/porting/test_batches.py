@@ -90,16 +90,6 @@ def test_a_number_of_each_example_is_looped_over(tmp_path: Path, monkeypatch: py
     run_its_test(write_source(tmp_path, source, MATRIX, to="njit_loop"), tmp_path, monkeypatch)
 
 
-def test_what_the_body_takes_by_name_is_given_by_name_in_a_dataset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = "def body(x, *, scale):\n    return x * scale\n"
-    made = write_source(tmp_path, source, MATRIX, "scale=rng.random((4, 3))", to="numpy_whole")
-    called = "lambda x, scale: body(x, scale=scale)"
-    assert dict(made.commands) == {"dataset": dataset_call_of(called)}
-    run_its_test(made, tmp_path, monkeypatch)
-
-
 def test_a_gradient_by_hand_is_called_for_each_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write(str(CORPUS / "losses" / "dice.py"), to="traced_map")
     assert "old_gradient" in made.test
