@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from pyopbench.advise.answers import Answer
 from pyopbench.advise.callbacks import Callback, Shown, Step
@@ -62,7 +58,6 @@ class Advice:
         step: of the recording.
         rows: one for each callback, the costliest first.
         realised: what all applied changes save together; None if none was applied.
-        gains: what each of several applied changes saves, by the names of the callbacks; empty if not measured.
         withdrawn: changes that were tried and are not made, in that order.
         loss_difference: the largest relative difference of losses; nan if there are none.
         patch: the file that `git apply` takes; None without a change.
@@ -81,7 +76,6 @@ class Advice:
     step: Step
     rows: list[Row]
     realised: Realised | None = None
-    gains: dict[str, Share] = field(default_factory=dict)
     withdrawn: list[Withdrawn] = field(default_factory=list)
     loss_difference: float = math.nan
     patch: Path | None = None
@@ -106,36 +100,3 @@ class Advice:
             return None
         low, high = sum(one.low for one in shares), min(1.0, sum(one.high for one in shares))
         return Share(min(1.0, sum(one.value for one in shares)), min(low, 1.0), high)
-
-    def outcome(self) -> dict[str, Any]:
-        """Return the results of trying the changes, as they are stored."""
-        return {
-            "answers": {row.callback.name: row.answer.as_plain() for row in self.rows},
-            "gains": {name: asdict(gain) for name, gain in self.gains.items()},
-            "withdrawn": [asdict(one) for one in self.withdrawn],
-            "realised": None if self.realised is None else asdict(self.realised),
-            "loss_difference": self.loss_difference,
-            "patch": self.patch is not None,
-            "constants": self.constants,
-            "withdrawn_constants": self.withdrawn_constants,
-            "withdrawn_variants": self.withdrawn_variants,
-            "lacked_time": self.lacked_time,
-            "tried": list(self.tried),
-        }
-
-    def read_outcome(self, stored: Mapping[str, Any]) -> None:
-        """Take over what an earlier attempt stored about trying the changes."""
-        answers = {name: Answer.from_plain(one) for name, one in stored["answers"].items()}
-        self.rows = [replace(row, answer=answers.get(row.callback.name, row.answer)) for row in self.rows]
-        self.gains = msgspec.convert(stored["gains"], dict[str, Share])
-        self.withdrawn = msgspec.convert(stored["withdrawn"], list[Withdrawn])
-        if stored["realised"] is not None:
-            self.realised = msgspec.convert(stored["realised"], Realised)
-        difference = stored["loss_difference"]
-        self.loss_difference = math.nan if difference is None else float(difference)
-        self.patch = self.folder / PATCH if stored["patch"] else None
-        self.constants = stored["constants"]
-        self.withdrawn_constants = stored["withdrawn_constants"]
-        self.withdrawn_variants = stored["withdrawn_variants"]
-        self.lacked_time = stored["lacked_time"]
-        self.tried = tuple(stored["tried"])

@@ -1,7 +1,4 @@
-"""The two paths of `pyopbench advise`: from a program to a faster one, and `--check` against a stored report.
-
-Each stage keeps its result in the folder, see `attempt`.
-"""
+"""The two paths of `pyopbench advise`: from a program to a faster one, and `--check` against a stored report."""
 
 from __future__ import annotations
 
@@ -14,10 +11,9 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import Advice, Row
-from pyopbench.advise.answers import Answer, leave
-from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools, read_stored
+from pyopbench.advise.answers import leave
+from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools
 from pyopbench.advise.callbacks import Callback, KeptSite, Step, assess, callbacks_of, read_kept
-from pyopbench.advise.notebook import Cells, is_notebook, locate
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import Trial
 from pyopbench.engine.measure import Listener
@@ -34,7 +30,7 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
 
     Args:
         program: the program.
-        folder: for all results; if it has some of the same program, the command continues from them.
+        folder: for all results; if it has a recording of the same program, that is used.
         options: what is asked for.
         listener: receives what happens.
         tools: for tests.
@@ -138,11 +134,9 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
     """Return the callbacks, with the most that each can save."""
     usage, run, copy = recorded
     kept = read_kept(attempt.folder / RECORDING_FOLDER / "parts")
-    step, cells, rows = _step(usage, run), _cells(attempt), []
+    step, rows = _step(usage, run), []
     for callback in _callbacks(attempt, usage, kept, copy):
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
-        if cells is not None and is_notebook(callback.file):
-            callback = replace(callback, cell=cells.place(callback.line))  # noqa: PLW2901
         shown = assess(callback, step, attempt.options.minimum_effect)
         rows.append(Row(callback, shown, leave(shown)))
     return Advice(attempt.program, attempt.folder, usage, step, rows, ended=run.ended)
@@ -168,18 +162,10 @@ def _key(callback: Callback) -> tuple[str, int, str, str]:
 
 
 def _callbacks(attempt: Attempt, usage: Usage, kept: list[KeptSite], copy: Path) -> list[Callback]:
-    cells = _cells(attempt)
-    if cells is not None:
-        locate(cells, attempt.program.notebook, usage, kept)
     files = {site.file for site in usage.sites} | {one.call.stage.file for one in kept if one.call.stage}
     files |= {place[0] for one in kept for place in one.source.places if place}
     original = {file: path for file in files if (path := attempt.program.original(file, copy))}
     return callbacks_of(usage, kept, original)
-
-
-def _cells(attempt: Attempt) -> Cells | None:
-    notebook = attempt.program.notebook
-    return Cells.of((attempt.program.folder / notebook).read_bytes()) if notebook else None
 
 
 def _step(usage: Usage, run: Run) -> Step:
@@ -200,22 +186,17 @@ def _say_named(listener: Listener, rows: Sequence[Row], *, ended: str) -> None:
 
 
 def _answer(attempt: Attempt, advice: Advice) -> None:
-    """Measure each callback that is worth it, unless an earlier attempt has its answer."""
+    """Measure each callback that is worth it."""
     waiting = [number for number, row in enumerate(advice.rows) if not row.shown.why_not]
     for done, number in enumerate(waiting):
         row = advice.rows[number]
         place = attempt.folder / CALLBACKS / row.callback.name
-        stored = place / "answer.json"
-        if stored.exists():
-            answer = Answer.from_plain(read_stored(stored))
-        else:
-            share = attempt.left_seconds() * 0.5 / (len(waiting) - done)
-            budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
-            attempt.listener.say(
-                f"{row.callback.title}: measuring for at most {formatting.duration(budget)}; "
-                f"{formatting.duration(max(attempt.left_seconds(), 0))} of the budget left"
-            )
-            answer = attempt.tools.decide(row.callback, advice.step, place, budget, attempt.options.minimum_effect)
-            attempt.write(stored, answer.as_plain())
+        share = attempt.left_seconds() * 0.5 / (len(waiting) - done)
+        budget = min(MOST_BUDGET, max(LEAST_BUDGET, share))
+        attempt.listener.say(
+            f"{row.callback.title}: measuring for at most {formatting.duration(budget)}; "
+            f"{formatting.duration(max(attempt.left_seconds(), 0))} of the budget left"
+        )
+        answer = attempt.tools.decide(row.callback, advice.step, place, budget, attempt.options.minimum_effect)
         attempt.listener.say(f"{row.callback.title}: {answer.text}")
         advice.rows[number] = replace(row, answer=answer)

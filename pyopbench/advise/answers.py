@@ -6,14 +6,13 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.advise.body_draws import WITH_DRAWS, BodyDraws
 from pyopbench.advise.callbacks import (
+    BASELINES,
     MIX_FILE,
     Callback,
     Shown,
@@ -47,7 +46,6 @@ from pyopbench.api.listeners import alone_on_this_machine, listener_here
 from pyopbench.engine import measure as run_measure
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import run_test, write_port
-from pyopbench.find.draft import BASELINES
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import BaselineFailed, NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
@@ -178,15 +176,6 @@ class Answer:
             has_port=self.has_port,
         )
 
-    def as_plain(self) -> dict[str, Any]:
-        """Return the answer as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> Answer:
-        """Return what `as_plain` made plain, after JSON too."""
-        return msgspec.convert(plain, cls)
-
 
 def leave(shown: Shown) -> Answer:
     """Return the answer for a callback that is not measured."""
@@ -201,7 +190,7 @@ def decide(
     Args:
         callback: which.
         step: of the program.
-        folder: for its op file, its run and its port; an interrupted measurement of the same callback is continued.
+        folder: for its op file, its run and its port.
         budget_seconds: for sampling.
         minimum_effect: a share of a step that is worth a change.
 
@@ -209,9 +198,7 @@ def decide(
         The answer; if anything goes wrong with this callback, that is a reason to leave it alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    op_file = folder / f"{callback.name}.py"
-    if not op_file.exists():
-        op_file = write_op_file(callback, folder)
+    op_file = write_op_file(callback, folder)
     return _decided(callback, op_file, step, budget_seconds, minimum_effect)
 
 
@@ -338,8 +325,6 @@ def _last(received: object) -> str:
 def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
     mix = folder / MIX_FILE if (folder / MIX_FILE).exists() else None
     run = folder / "run"
-    if (run / "run.json").exists():
-        return measure.resume(run, str(op_file), mix=mix).judgement  # type: ignore[union-attr]
     result = measure.run(
         str(op_file),
         quick=callback.draws is None,  # with draws, the smallest size has several examples
@@ -360,8 +345,6 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
     A map that does nothing but call the callback, with a `batch` right after it, can get batches of that size.
     """
     run = folder / "run"
-    if (run / "run.json").exists():
-        return measure.resume(run, str(op_file)).judgement  # type: ignore[union-attr]
     (name,), own = read_ops([str(op_file)], ())
     mix, now = mix_of(callback), 1 if callback.stage is None else callback.stage.parallel
     batch = batch_size_of(callback)

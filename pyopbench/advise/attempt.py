@@ -1,7 +1,7 @@
 """An attempt at the advice for a program: its folder, what is left of the budget, and the runs of the program.
 
-In a folder that has the results of a stage, the command continues with the next one. So a command that was interrupted,
-even by kill -9, continues where it was. The program runs only in copies of its folder.
+In a folder that has the recording of a program, the command continues with that. The program runs only in copies of its
+folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from pyopbench.advise.answers import Answer, decide, decide_again
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
 from pyopbench.engine.measure import Listener
-from pyopbench.find.notebook import SUFFIX
 from pyopbench.find.record import read_parts
 from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting
@@ -35,8 +34,8 @@ from pyopbench.store.json_file import corrupt, storable
 VERSION = 2
 """Version of the files; raised when a key changes its meaning or is removed."""
 
-RECORDING_FOLDER, RECORDED, SPENT = "recording", "recorded.json", "spent.json"
-CALLBACKS = "callbacks"
+RECORDING_FOLDER, RECORDED = "recording", "recorded.json"
+CALLBACKS, TURNS = "callbacks", "turns"
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
@@ -103,15 +102,14 @@ class Attempt:
         self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
-        self.spent_before = 0.0
         self.has_made_folder = False
 
     def left_seconds(self) -> float:
-        """How much of the budget is left after this attempt and earlier ones."""
-        return self.options.budget_seconds - self.spent_before - (self.tools.clock() - self.begun)
+        """How much of the budget is left."""
+        return self.options.budget_seconds - (self.tools.clock() - self.begun)
 
     def begin(self) -> None:
-        """Create the folder, or continue in a folder of the same program."""
+        """Create the folder, or continue in a folder with a recording of the same program."""
         state = self.folder / STATE
         mine = {"version": VERSION, "command": list(self.program.command), "root": str(self.program.root)}
         mine |= {"steps": self.options.steps, "seconds": self.options.seconds, "files": self._fingerprint()}
@@ -127,9 +125,7 @@ class Attempt:
                     received=f"{self.folder}, with another value for {formatting.listing(changed)}",
                     hint="choose another --out, or remove the folder",
                 )
-            self.listener.say(f"continuing {self.folder}", whole=True)
-            if (self.folder / SPENT).exists():
-                self.spent_before = float(read_stored(self.folder / SPENT)["seconds"])
+            self.listener.say(f"continuing with the recording in {self.folder}", whole=True)
         elif self.folder.exists() and any(self.folder.iterdir()):
             raise BadInput(
                 "the folder is not empty, and is not one of `pyopbench advise`",
@@ -140,13 +136,14 @@ class Attempt:
             self.has_made_folder = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
             self.write(state, mine)
-        shutil.rmtree(self.copies, ignore_errors=True)
+        for one in (self.copies, self.folder / CALLBACKS, self.folder / TURNS):
+            shutil.rmtree(one, ignore_errors=True)
 
     def _fingerprint(self) -> str:
         """Return a hash of the program's sources: results of other sources do not apply to these."""
         digest = hashlib.sha256()
         for path, is_folder in self.program.files():
-            if not is_folder and path.suffix in (".py", SUFFIX) and not path.is_symlink():
+            if not is_folder and path.suffix == ".py" and not path.is_symlink():
                 digest.update(str(path.relative_to(self.program.root)).encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()
 
@@ -166,10 +163,8 @@ class Attempt:
         return self.folder / "compiled"
 
     def write(self, path: Path, content: Mapping[str, Any]) -> None:
-        """Write the result of a stage, and how much of the budget is spent."""
+        """Write a file that a later attempt reads."""
         write_atomically(path, json.dumps(storable(content), indent=1).encode())
-        spent = {"seconds": self.options.budget_seconds - self.left_seconds()}
-        write_atomically(self.folder / SPENT, json.dumps(spent, indent=1).encode())
 
     def record(self) -> tuple[Usage, Run, Path]:
         """Run the program with its callbacks recorded."""
@@ -202,8 +197,7 @@ class Attempt:
         for number in range(2, MOST_RECORDINGS + 1):
             place = self.folder / f"{RECORDING_FOLDER}-{number}"
             if not (place / RECORDED).exists():
-                has_answer = any((self.folder / CALLBACKS).glob("*/answer.json"))  # from the recordings until now
-                if has_answer or spent + first.seconds > self.options.budget_seconds / RECORDINGS_SHARE:
+                if spent + first.seconds > self.options.budget_seconds / RECORDINGS_SHARE:
                     return
                 shutil.rmtree(place, ignore_errors=True)
                 with self.listener.busy(f"recording the program, run {number}"):
@@ -298,7 +292,7 @@ def _copy_compiled(source: Path, target: Path, change: Iterable[str]) -> None:
 
 
 def read_stored(path: Path) -> dict[str, Any]:
-    """Return the stored result of a stage.
+    """Return what an earlier attempt stored.
 
     Raises:
         BadInput: it is not JSON.
@@ -306,5 +300,5 @@ def read_stored(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_bytes())
     except ValueError as error:
-        raise corrupt(str(path), f"{error}; remove the file to repeat the stage") from error
+        raise corrupt(str(path), f"{error}; remove the file to record the program again") from error
     return found

@@ -18,11 +18,11 @@ import numpy as np
 from msgspec import Struct, structs
 
 from pyopbench.advise.body_draws import BodyDraws, move_draws
-from pyopbench.find.draft import BASELINES, taken_names
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.arrangement import AUTOTUNE
-from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
+from pyopbench.model.discover import PLACES, RESERVED, names_in, python_files
 from pyopbench.model.function_source import unused_name
 from pyopbench.model.literals import NotWritable, source_parts
 from pyopbench.model.write_file import write_atomically
@@ -30,6 +30,9 @@ from pyopbench.store.json_file import problem
 from pyopbench.store.mix_file import write_mix
 
 MIX_FILE = "mix.csv"
+
+BASELINES = {"py_function": BASELINE, "numpy_function": "numpy_function", "py_func": "py_func"}
+"""The variant that is a callback of each kind."""
 
 
 class KeptArray(Struct):
@@ -74,7 +77,6 @@ class Stage(Struct, frozen=True):
         file, line: of the call.
         parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
         function, function_line: the name of the mapped function, and the line at which its definition begins.
-        cell: the text of the cell of a notebook that the call is in; empty elsewhere.
         batch: elements of a batch if the mapped function does nothing but call the callback and pass on components, and
             `batch` is called on the mapped dataset; 0 otherwise.
     """
@@ -84,7 +86,6 @@ class Stage(Struct, frozen=True):
     parallel: int
     function: str
     function_line: int
-    cell: str = ""
     batch: int = 0
 
 
@@ -95,7 +96,7 @@ class KeptCall(Struct):
         are_tensors, is_list, dtypes, package: as of a `Placement`.
         is_converted: has AutoGraph converted the program's function around the call, in every trace? It then converts
             the port, too. Keras calls losses and metrics without it.
-        stage, cell: as of a `Stage`.
+        stage: of the input pipeline; None elsewhere.
     """
 
     are_tensors: list[bool] = []
@@ -104,7 +105,6 @@ class KeptCall(Struct):
     package: str = ""
     is_converted: bool = False
     stage: Stage | None = None
-    cell: str = ""
 
 
 class KeptSite(Struct):
@@ -176,7 +176,6 @@ class Callback:
         kept: what was kept of it, with file names as in `file`; None if nothing was kept.
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
-        cell: and line in it, such as `cell 3:2`, in a notebook, whose cells `line` counts as one source.
         further_costs: in further recordings of the program.
         was_ended: was the program ended while it was recorded? Then it may ask for a gradient later.
     """
@@ -195,7 +194,6 @@ class Callback:
     kept: KeptSite | None = None
     sizes: Mapping[int, int] = field(default_factory=dict)
     stage: Stage | None = None
-    cell: str = ""
     further_costs: tuple[RecordedCost, ...] = ()
     was_ended: bool = False
 
@@ -223,8 +221,8 @@ class Callback:
 
     @property
     def place(self) -> str:
-        """File and line, and in a notebook the cell."""
-        return f"{self.file or '(elsewhere)'}:{self.cell or self.line}"
+        """File and line."""
+        return f"{self.file or '(elsewhere)'}:{self.line}"
 
     @property
     def title(self) -> str:
@@ -292,7 +290,7 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
     by_place: dict[tuple[str, int, str, str], list[SiteUsage]] = {}
     for site in usage.sites:
         by_place.setdefault((site.file, site.line, site.kind, site.mode), []).append(site)
-    found, names = [], set(taken_names())
+    found, names = [], taken_names()
     for (file, line, kind, mode), sites in by_place.items():
         mine = [one for one in kept if (one.key[0], one.key[1], one.key[3], one.key[4]) == (file, line, kind, mode)]
         largest = max(mine, key=lambda one: len(one.examples), default=None)
@@ -326,6 +324,16 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
             )
         )
     return sorted(found, key=lambda one: (-one.most_seconds, one.file, one.line))
+
+
+def taken_names() -> set[str]:
+    """Return the names that no op of a user can have: those of the package."""
+    return {
+        name
+        for kind in ("ops", RESERVED["ops"])
+        for path in python_files(PLACES[kind])
+        for name in names_in(path, kind)
+    }
 
 
 def _name_of(body: str, line: int, taken: set[str]) -> str:

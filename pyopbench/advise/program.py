@@ -18,8 +18,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from pyopbench.advise.notebook import Cells, printed
-from pyopbench.find.notebook import SUFFIX
 from pyopbench.find.record import PROGRAM, environment_of
 from pyopbench.find.scan import ADVICE_FILE, NOT_SOURCES
 from pyopbench.model import formatting
@@ -86,24 +84,20 @@ class Program:
                 hint="give the command for one process: pyopbench advise -- python train.py",
             )
         folder = real_path(folder)
-        notebooks = [word for word in command if word.endswith(SUFFIX)]
-        if notebooks:
-            _require_executed(command, notebooks)
-        elif name == "jupyter":
+        if any(word.endswith(".ipynb") for word in command):
             raise BadInput(
-                "no notebook to execute",
+                "notebooks are not supported",
                 received=" ".join(command),
-                legal=formatting.listing(_scripts(folder, SUFFIX), "or") or "a notebook",
-                hint="for example `pyopbench advise -- jupyter execute train.ipynb`",
+                hint="jupyter nbconvert --to script NOTEBOOK writes the Python file to name",
             )
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
-        script = next((word for word in command[1:] if word.endswith((".py", SUFFIX))), None)
-        is_run = script is not None and (bool(notebooks) or _is_run(script, command))
+        script = next((word for word in command[1:] if word.endswith(".py")), None)
+        is_run = script is not None and _is_run(script, command)
         if script is not None and is_run and not (folder / script).is_file():
             raise BadInput(
                 "no such program",
                 received=f"{script}, in {folder}",
-                legal=formatting.listing(_scripts(folder, Path(script).suffix), "or") or "a Python file or a notebook",
+                legal=formatting.listing(_scripts(folder), "or") or "a Python file",
                 hint="cd to the folder in which you usually run it, or give its path from here",
             )
         if script is not None and not real_path(folder / script).is_relative_to(root):
@@ -112,8 +106,6 @@ class Program:
                 received=f"{script}; the folder that is copied is {root}",
                 hint=f"cd {real_path(folder / script).parent} first",
             )
-        if notebooks:
-            _require_notebook(folder / notebooks[0])
         first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
         return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
 
@@ -183,15 +175,9 @@ class Program:
             else "activate the virtual environment of the program, or give the path of its Python: .venv/bin/python",
         )
 
-    @property
-    def notebook(self) -> str:
-        """The notebook that is executed, as in the command; empty for any other program."""
-        return next((word for word in self.command if word.endswith(SUFFIX)), "")
-
     def words_in(self, copy: Path) -> list[str]:
         """Return the command, with paths to the user's files replaced by those in a copy."""
-        words = [self.path_in(copy, word) for word in self.command]
-        return [*words, IN_PLACE] if self.notebook and IN_PLACE not in words else words  # so that its outputs are kept
+        return [self.path_in(copy, word) for word in self.command]
 
     def path_in(self, copy: Path, word: str) -> str:
         """Return an absolute path in the user's folder as the path in a copy; any other word unchanged."""
@@ -228,49 +214,9 @@ def _has_tensorflow(python: str, folder: Path) -> bool:
     return subprocess.run([python, "-c", HAS_TENSORFLOW], cwd=folder, capture_output=True, check=False).returncode == 0
 
 
-def _scripts(folder: Path, suffix: str) -> list[str]:
-    found = sorted(path.name for path in folder.glob(f"*{suffix}"))
+def _scripts(folder: Path) -> list[str]:
+    found = sorted(path.name for path in folder.glob("*.py"))
     return found[:LISTED_SCRIPTS]
-
-
-IN_PLACE = "--inplace"
-
-
-def _require_executed(command: Sequence[str], notebooks: Sequence[str]) -> None:
-    """Check that a notebook is executed by nbclient, and that nbclient is installed.
-
-    Raises:
-        BadInput: it is not.
-    """
-    if len(notebooks) > 1 or Path(command[0]).name != "jupyter" or list(command[1:2]) != ["execute"]:
-        raise BadInput(
-            "a notebook is executed by `jupyter execute`",
-            received=" ".join(command),
-            legal=f"jupyter execute {notebooks[0]}",
-            hint=f"pyopbench advise -- jupyter execute {notebooks[0]}",
-        )
-    # `jupyter` looks next to itself, too.
-    folders = [*([os.path.dirname(command[0])] if os.sep in command[0] else []), os.environ.get("PATH", os.defpath)]
-    if shutil.which("jupyter-execute", path=os.pathsep.join(folders)) is None:
-        raise BadInput(
-            "nbclient, which executes notebooks, is not installed",
-            received=" ".join(command),
-            hint="pip install 'pyopbench[notebook]', in the environment of TensorFlow",
-        )
-
-
-def _require_notebook(path: Path) -> None:
-    """Check that a file is a notebook.
-
-    Raises:
-        BadInput: it is not.
-    """
-    try:
-        Cells.of(path.read_bytes())
-    except ValueError as error:
-        raise BadInput(
-            "cannot read the notebook", received=f"{path}: {error}", hint="open it in Jupyter, and save it"
-        ) from error
 
 
 @dataclass(frozen=True)
@@ -373,9 +319,6 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
     code, ended = _wait(program.words_in(copy), where, environment, (output, errors), asked.timeout_seconds)
     seconds = time.perf_counter() - start
     run = Run(code, seconds, _lines(output), _lines(errors)[-LAST_LINES:], ended=ended)
-    if program.notebook:
-        # If it failed, the file is unchanged, and may not be a notebook.
-        run.lines = printed((where / program.notebook).read_bytes()) if code == 0 else []
     for watched in _watched(parts):
         if not run.samples or (watched.samples and watched.samples[-1][1] > run.elements):
             run.samples, run.losses, run.weights = watched.samples, watched.losses, watched.weights

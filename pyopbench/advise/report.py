@@ -70,8 +70,6 @@ def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
     shown = NONE
     if row.answer.is_change and advice.tried == (row.callback.name,):
         shown = realised_text(advice.realised)
-    elif row.answer.is_change:
-        shown = share_text(advice.gains.get(row.callback.name))
     return (
         row.callback.title,
         row.callback.where,
@@ -182,8 +180,6 @@ def reasons(advice: Advice) -> list[str]:
     found += [text for row in advice.rows if (text := constants_text(advice, row))]
     if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
         found.append("njit needs Numba wherever the program runs")
-    if advice.patch is not None and len(advice.tried) > 1 and not advice.gains:
-        found.append("no time was left to measure what each change saves: use a larger --budget")
     for title, saved, most in savings_beyond_bound(advice):
         found.append(
             f"{title}: {formatting.points(saved)} was saved, more than the {formatting.percent(most)} that the "
@@ -209,14 +205,9 @@ def savings_beyond_bound(advice: Advice) -> list[tuple[str, float, float]]:
     if advice.patch is None or advice.realised is None:
         return []
     tried = [row for row in advice.rows if row.callback.name in advice.tried]
-    found = [
-        (row.callback.title, advice.gains[row.callback.name].value, row.shown.most)
-        for row in tried
-        if row.callback.name in advice.gains
-    ]
     title = tried[0].callback.title if len(tried) == 1 else ALL_CHANGES
-    found.append((title, advice.realised.saved, sum(row.shown.most for row in tried)))
-    return [one for one in found if one[1] > one[2]]
+    most = sum(row.shown.most for row in tried)
+    return [(title, advice.realised.saved, most)] if advice.realised.saved > most else []
 
 
 def withdrawn_patch_texts(advice: Advice) -> list[str]:
@@ -282,8 +273,8 @@ def explanation() -> str:
         "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready "
         "inputs to ready outputs, plus an allowance for threads. Promised: predicted from the op measured alone and "
         "the callback's time in the program. It is the mean over up to three recordings; its range covers all of them. "
-        "Realised: measured in the program, with and without the change alternately, with a 95% interval; if several "
-        "changes stay, also without each. Together: only measured with other changes."
+        "Realised: measured in the program, with and without the changes alternately, with a 95% interval. Together: "
+        "only measured with other changes."
     )
 
 
@@ -336,7 +327,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "name": row.callback.name,
                 "file": row.callback.file,
                 "line": row.callback.line,
-                "cell": row.callback.cell or None,
                 "function": row.callback.body,
                 "kind": row.callback.kind,
                 "where": row.callback.where,
@@ -350,7 +340,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "obstacle": row.answer.obstacle or None,
                 "failures": list(row.answer.failures),
                 "promised": _interval(row.answer.promised),
-                "gain": _interval(advice.gains.get(row.callback.name)),
                 "withdrawn": [
                     {
                         "variant": one.variant,

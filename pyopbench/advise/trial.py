@@ -1,4 +1,4 @@
-"""Tries changes in a copy of the program: which are kept, what they save together and singly, and their patch."""
+"""Tries changes in a copy of the program: which are kept, what they save together, and their patch."""
 
 from __future__ import annotations
 
@@ -7,21 +7,17 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-
-import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, WITHDRAWN_PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
-from pyopbench.advise.attempt import CALLBACKS, VERSION, Attempt, read_stored
+from pyopbench.advise.attempt import CALLBACKS, TURNS, Attempt
 from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants, select_compared
-from pyopbench.advise.notebook import edited, is_notebook
 from pyopbench.advise.patch import (
     CannotPlace,
     MapChange,
@@ -72,30 +68,21 @@ class Trial:
 
     def apply(self) -> None:
         """Try the changes in the program, withdraw those that do not work out, and write the patch."""
-        result = self.attempt.folder / "applied.json"
         changed = [number for number, row in enumerate(self.advice.rows) if row.answer.is_change]
         if not changed:
-            return
-        if result.exists():
-            self.advice.read_outcome(read_stored(result))
             return
         numbers = self._placeable(changed)
         for number in numbers:
             if self.advice.rows[number].callback.in_input and self.advice.rows[number].answer.rest:
-                self._choose_change(number, _runs_for_each(len(numbers)))
+                self._choose_change(number)
         self._try_changes([number for number in numbers if self.advice.rows[number].answer.is_change])
-        self.attempt.write(result, {"version": VERSION, **self.advice.outcome()})
 
-    def _choose_change(self, number: int, reserved_runs: int) -> None:
+    def _choose_change(self, number: int) -> None:
         """Run the program once with each change of a callback in an input pipeline while there is time, and choose one.
 
         In the program, arrangements compete for cores with the training step, which measuring them alone cannot show.
         A later change is chosen only if it is faster by more than `LEAST_GAIN` than the best one so far. What the
         chosen one saves is measured afterwards, in other runs.
-
-        Args:
-            number: of the callback.
-            reserved_runs: for which time has to be left, beside those before and after the change.
         """
         row, runs = self.advice.rows[number], list[tuple[float, Answer]]()
         answer, why = row.answer, ""
@@ -108,7 +95,7 @@ class Trial:
                 self.attempt.listener.warn(f"{row.callback.title}: {answer.text}: withdrawn: {why}")
             else:
                 runs.append((seconds, answer))
-            needed = self._turns_seconds + (1 + reserved_runs) * self.run_seconds
+            needed = self._turns_seconds + self.run_seconds
             if answer.rest and self.attempt.left_seconds() < needed:
                 self.advice.lacked_time |= not runs
                 break
@@ -156,8 +143,7 @@ class Trial:
             if self._are_compiled(numbers):
                 self._compile(change)
             has_rest = any(self.advice.rows[number].answer.rest for number in numbers)
-            reserved = _runs_for_each(len(numbers)) + (2 * LEAST_TURNS if has_rest else 0)
-            before, after, is_complete = self._take_turns(change, reserved)
+            before, after, is_complete = self._take_turns(change, 2 * LEAST_TURNS if has_rest else 0)
             found = self._differences(before, after)
             if found:
                 numbers = self._without_differing(numbers, before, found)
@@ -167,7 +153,7 @@ class Trial:
             realised = turns.realised(before, after)
             self._note_tried(numbers, realised, turns.largest_difference(before, after))
             if realised.is_faster:
-                self._accept(numbers, before, after)
+                self._accept(numbers)
                 return
             self.advice.lacked_time |= not is_complete
             write_atomically(self.attempt.folder / WITHDRAWN_PATCH, self._patch(change))
@@ -256,16 +242,10 @@ class Trial:
         return again
 
     def _next_best(self, callback: Callback, answer: Answer) -> Answer:
-        """Return the next best answer with its files written; from the folder if an interrupted attempt stored it."""
+        """Return the next best answer, with its files written."""
         place = self.attempt.folder / CALLBACKS / callback.name
-        others = hashlib.sha256(repr([one.variant for one in answer.rest]).encode()).hexdigest()[:8]
-        stored = place / f"answer-after-{answer.folder}-{others}.json"
-        if stored.exists():
-            return Answer.from_plain(read_stored(stored))
         with self.attempt.listener.busy(f"{callback.title}: writing the next best change"):
-            again = self.attempt.tools.decide_again(callback, place, answer, self.attempt.options.minimum_effect)
-        self.attempt.write(stored, again.as_plain())
-        return again
+            return self.attempt.tools.decide_again(callback, place, answer, self.attempt.options.minimum_effect)
 
     @property
     def _turns_seconds(self) -> float:
@@ -295,8 +275,9 @@ class Trial:
                 by_file.setdefault(change.stage.file, ([], []))[1].append(change)
         for file, (placements, maps) in by_file.items():
             content = (self.attempt.program.root / file).read_bytes()
-            edit = partial(self._edit, file, placements, maps)
-            files[file] = edited(content, edit) if is_notebook(file) else edit(content)
+            for one in placements:
+                self._passed[file, one.line] = set(passed_constants(content, one))
+            files[file] = replaced(content, placements, maps)
             compared = {one.module for one in placements if self._passed[file, one.line]}
             for module in sorted(compared):
                 port = (Path(file).parent / f"{module}.py").as_posix()
@@ -322,11 +303,6 @@ class Trial:
         """Return a file of an answer."""
         row = self.advice.rows[number]
         return (self.attempt.folder / CALLBACKS / row.callback.name / row.answer.folder / name).read_bytes()
-
-    def _edit(self, file: str, placements: Sequence[Placement], maps: Sequence[MapChange], code: bytes) -> bytes:
-        for one in placements:
-            self._passed[file, one.line] = set(passed_constants(code, one))
-        return replaced(code, placements, maps)
 
     def _constants_of(self, numbers: Sequence[int]) -> dict[str, dict[str, bool]]:
         return {self.advice.rows[number].callback.name: self._constants(number) for number in numbers}
@@ -361,8 +337,7 @@ class Trial:
                 if is_enough(before, after, self.attempt.options.minimum_effect):
                     break
                 needed = 2 + (reserved_runs if number >= USUAL_TURNS else 0)
-                is_stored = self._is_stored(f"after-{number + 1}-{mark}")
-                if not is_stored and needed * self.run_seconds > self.attempt.left_seconds():
+                if needed * self.run_seconds > self.attempt.left_seconds():
                     is_complete = False
                     break
             # The two sides alternate in going first, so that neither always has the colder machine.
@@ -378,21 +353,12 @@ class Trial:
                 break
         return before, after, is_complete
 
-    def _is_stored(self, name: str) -> bool:
-        """Did an interrupted attempt store this run?"""
-        return (self.attempt.folder / "turns" / f"{name}.json").exists()
-
     def _differences(self, before: Sequence[Run], after: Sequence[Run]) -> list[Difference]:
         return turns.differences([*self.earlier, *before], after, is_random=self.is_random)
 
     def _turn(self, name: str, said: str, change: Mapping[str, bytes], shift: int = 0) -> Run:
-        stored = self.attempt.folder / "turns" / f"{name}.json"
-        if stored.exists():
-            run = msgspec.convert(read_stored(stored), Run, str_keys=True)
-            self.run_seconds = max(self.run_seconds, run.seconds)
-            return run
         begun = self.attempt.tools.clock()
-        parts = self.attempt.folder / "turns" / name
+        parts = self.attempt.folder / TURNS / name
         shutil.rmtree(parts, ignore_errors=True)
         # As many steps as were recorded, and more time, because a port may take long to compile.
         most = None if self.attempt.most_seconds is None else LONGER * self.attempt.most_seconds
@@ -400,7 +366,6 @@ class Trial:
         with self.attempt.listener.busy(f"running the program {said}"):
             run, _ = self.attempt.run_copy(parts, asked, change)
         shutil.rmtree(parts, ignore_errors=True)
-        self.attempt.write(stored, asdict(run))
         self.run_seconds = max(self.run_seconds, run.seconds, self.attempt.tools.clock() - begun)
         self.attempt.listener.say(f"{said}: {formatting.seconds(run.seconds)}, exit code {run.code}")
         return run
@@ -431,44 +396,13 @@ class Trial:
                 self._withdraw(number, why, obstacle="differs")
         return self._placeable([one for one in numbers if self.advice.rows[one].answer.is_change])
 
-    def _accept(self, numbers: list[int], before: list[Run], after: list[Run]) -> None:
-        """Measure what each of several changes saves, drop those that cost time, and write the patch."""
-        while len(numbers) > 1 and self._has_time_for_each(numbers):
-            complete, without = self._take_turns_without(numbers)
-            gains = {number: turns.gained(before, without[number], complete) for number in numbers}
-            worst = min(numbers, key=lambda number: gains[number].value)
-            self.advice.gains = {self.advice.rows[number].callback.name: gain for number, gain in gains.items()}
-            if not gains[worst].high < 0:
-                break
-            self.advice.gains = {}
-            row, why = self.advice.rows[worst], "the program is faster without this change"
-            self.advice.withdrawn.append(Withdrawn(row.callback.name, row.answer.variant, why, row.answer.promised))
-            self.advice.rows[worst] = replace(row, answer=row.answer.left(why, "withdrawn"))
-            numbers = [number for number in numbers if number != worst]
-            after = without[worst]
-            realised = turns.realised(before, after, are_pairs=False)
-            self._note_tried(numbers, realised, turns.largest_difference(before, after))
+    def _accept(self, numbers: list[int]) -> None:
+        """Write the patch."""
         self.advice.constants = self._constants_of(numbers)
         self.advice.patch = self.attempt.folder / PATCH
         write_atomically(self.advice.patch, self._patch(self._change(numbers)))
         for number, answer in self._with_shared_files(numbers).items():
             self.advice.rows[number] = replace(self.advice.rows[number], answer=answer)
-
-    def _has_time_for_each(self, numbers: Sequence[int]) -> bool:
-        return _runs_for_each(len(numbers)) * self.run_seconds <= self.attempt.left_seconds()
-
-    def _take_turns_without(self, numbers: Sequence[int]) -> tuple[list[Run], dict[int, list[Run]]]:
-        """Run the program with all changes and without each of them, alternately."""
-        complete: list[Run] = []
-        without: dict[int, list[Run]] = {number: [] for number in numbers}
-        order: list[int | None] = [None, *numbers]
-        for turn in range(LEAST_TURNS):
-            for number in order[turn % len(order) :] + order[: turn % len(order)]:
-                change = self._change([one for one in numbers if one != number])
-                said = "with all changes" if number is None else f"without the change of callback {number + 1}"
-                run = self._turn(f"each-{turn + 1}-{_mark(change)}", f"{said}, run {turn + 1}", change)
-                (complete if number is None else without[number]).append(run)
-        return complete, without
 
     def _patch(self, change: Mapping[str, bytes]) -> bytes:
         root = self.attempt.program.root
@@ -530,11 +464,6 @@ def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     if calls == stage.parallel and not key.batch:
         return None
     return MapChange(stage, calls, module, package, callback.line, moves_batch=bool(key.batch))
-
-
-def _runs_for_each(many: int) -> int:
-    """Return how many runs it takes to measure what each of several changes saves."""
-    return (many + 1) * LEAST_TURNS if many > 1 else 0
 
 
 def _promise(answer: Answer) -> float:

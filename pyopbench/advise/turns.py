@@ -98,20 +98,16 @@ def unit_of(elements: float) -> Unit:
     return "step" if elements >= LEAST_ELEMENTS else "run"
 
 
-def realised(
-    before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE, *, are_pairs: bool = True
-) -> Realised:
+def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
     """Return how much time a change saves.
 
-    Each run gives one number, of which the logs are compared.
+    Each run gives one number, of which the logs are compared. The interval is Student's over the differences in pairs,
+    because a machine that becomes slower or faster over minutes affects both runs of a pair.
 
     Args:
         before: runs of the original program.
-        after: runs of the changed one.
+        after: runs of the changed one, each next to that of the same number before the change.
         confidence: of the interval.
-        are_pairs: was each run before the change next to the one after it, with the same number? Then the interval is
-            Student's over the differences in pairs, because a machine that becomes slower or faster over minutes
-            affects both runs of a pair. Otherwise it is Welch's (Biometrika 34 (1947) 28-35).
     """
     most = min((run.elements for run in (*before, *after)), default=0)
     unit = unit_of(most)
@@ -123,32 +119,12 @@ def realised(
         begun = [np.mean([_begin_seconds(run, most) for run in side]) for side in (before, after)]
         start = float(begun[1] - begun[0])
     whole = [float(np.mean([run.seconds for run in side])) if side else math.nan for side in (before, after)]
-    logs = [np.log(side[:runs] if are_pairs else side) for side in sides]
+    logs = [np.log(side[:runs]) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start, *whole)
-    interval = _interval_of_pairs if are_pairs else _interval_of_means
-    difference, (low, high) = logs[1].mean() - logs[0].mean(), interval(logs[0], logs[1], confidence)
+    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval_of_pairs(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start, *whole)
-
-
-def gained(before: Sequence[Run], without: Sequence[Run], complete: Sequence[Run]) -> Share:
-    """Return the share of a step that one of several changes saves.
-
-    Args:
-        before: runs of the original program.
-        without: runs with all changes but this one.
-        complete: runs with all changes, alternating with `without`.
-
-    Returns:
-        How much less time a step takes with the change than without it, as a share of the original step.
-    """
-    most = min((run.elements for run in (*before, *without, *complete)), default=0)
-    scale = float(
-        np.mean([seconds_of(run, most) for run in without]) / np.mean([seconds_of(run, most) for run in before])
-    )
-    found = realised(without, complete, are_pairs=False)  # three runs each: too few for pairs
-    return Share(scale * found.saved, scale * found.low, scale * found.high)
 
 
 def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
@@ -165,13 +141,11 @@ def _interval_of_pairs(before: Floats, after: Floats, confidence: float) -> tupl
     return float(found.low), float(found.high)
 
 
-def _interval_of_means(
-    before: Sequence[float] | Floats, after: Sequence[float] | Floats, confidence: float, *, is_pooled: bool = False
-) -> tuple[float, float]:
-    """Return the interval of the difference of two means: Welch's, or Student's with a pooled spread."""
+def _interval_of_means(before: Sequence[float], after: Sequence[float], confidence: float) -> tuple[float, float]:
+    """Return Student's interval of the difference of two means, with a pooled spread."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # likewise
-        found = stats.ttest_ind(after, before, equal_var=is_pooled).confidence_interval(confidence)
+        found = stats.ttest_ind(after, before).confidence_interval(confidence)
     return float(found.low), float(found.high)
 
 
@@ -336,7 +310,7 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_ra
     scale = max(map(abs, (*old, *new)))
     if is_random:
         # The spread is pooled: that of two or three runs alone is too uncertain.
-        low, high = _interval_of_means(old, new, 1 - SIGNIFICANCE, is_pooled=True)
+        low, high = _interval_of_means(old, new, 1 - SIGNIFICANCE)
         return abs(float(np.mean(new) - np.mean(old))) > allowed * scale and (low > 0 or high < 0)
     spread = max(old) - min(old)
     # Two runs say little about the spread, so a multiple of it is allowed.

@@ -201,7 +201,7 @@ COMMANDS = (
         "scan",
         "find:scan",
         LOOK,
-        "Find Python callbacks (py_function, numpy_function, py_func) in sources, notebooks and SavedModels.",
+        "Find Python callbacks (py_function, numpy_function, py_func) in sources and notebooks.",
         options.SCAN,
         "Sources are parsed, never run. Hidden folders, virtual environments and results of advise are skipped "
         "unless you name them.",

@@ -52,23 +52,6 @@ class Place:
 
 
 @dataclass
-class Cell:
-    """A code cell.
-
-    Attributes:
-        number: from 1.
-        source: its lines as stored in JSON: a list of texts, or one text; each with its position in the file.
-        rows: each line, with its line in the file.
-        python: the same lines without IPython syntax, or why they are not Python.
-    """
-
-    number: int
-    source: Any
-    rows: list[tuple[str, int]]
-    python: list[str] | str
-
-
-@dataclass
 class Notebook:
     """The Python code of a notebook.
 
@@ -95,18 +78,19 @@ def read_notebook(content: bytes) -> Notebook:
     """
     found = Notebook()
     lines: list[str] = []
-    for cell in read_cells(content):
-        if isinstance(cell.python, str):
-            found.broken.append(f"cell {cell.number}: {cell.python}")
+    for number, rows in enumerate(_read_cells(content), start=1):
+        python = _python_of([row for row, _ in rows])
+        if isinstance(python, str):
+            found.broken.append(f"cell {number}: {python}")
             continue
-        lines += cell.python
-        found.places += [Place(line, cell.number, place) for place, (_, line) in enumerate(cell.rows, start=1)]
+        lines += python
+        found.places += [Place(line, number, place) for place, (_, line) in enumerate(rows, start=1)]
     found.code = "".join(f"{line}\n" for line in lines).encode()
     return found
 
 
-def read_cells(content: bytes) -> list[Cell]:
-    """Return the code cells of a notebook; none if its language is not Python.
+def _read_cells(content: bytes) -> list[list[tuple[str, int]]]:
+    """Return the lines of each code cell, each with its line in the file; nothing if the language is not Python.
 
     Raises:
         ValueError: it is not a notebook.
@@ -123,18 +107,13 @@ def read_cells(content: bytes) -> list[Cell]:
     if _language(document) not in PYTHON:
         return []
     starts = _line_starts(text)
-    found = []
-    for number, cell in enumerate(_code_cells(document), start=1):
-        source = cell.get("source", cell.get("input", ""))
-        rows = list(_rows(source, starts))
-        found.append(Cell(number, source, rows, _python_of([row for row, _ in rows])))
-    return found
+    return [list(_rows(cell.get("source", cell.get("input", "")), starts)) for cell in _code_cells(document)]
 
 
 class Text(str):
-    """A string of a JSON document, with the positions after its first and its last quotation mark."""
+    """A string of a JSON document, with the position after its first quotation mark."""
 
-    offset = end = 0
+    offset = 0
 
 
 def _parse(text: str) -> Any:
@@ -144,7 +123,7 @@ def _parse(text: str) -> Any:
     def parse_string(whole: str, begin: int, strict: bool = True) -> tuple[str, int]:  # noqa: FBT001, FBT002 - as json
         value, end = scan_string(whole, begin, strict)
         found = Text(value)
-        found.offset, found.end = begin, end
+        found.offset = begin
         return found, end
 
     reader.parse_string = parse_string

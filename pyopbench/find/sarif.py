@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,7 +21,6 @@ from msgspec import Struct, field
 
 import pyopbench
 from pyopbench.find.call_sites import CallSite
-from pyopbench.find.graphs import GraphSite
 from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.scan import Scan
 from pyopbench.model.errors import BadInput
@@ -38,7 +36,7 @@ DIGITS = 32
 RULES = {
     "py_function": "tf.py_function runs Python on eager tensors from a graph",
     "numpy_function": "tf.numpy_function runs Python on NumPy arrays from a graph",
-    "py_func": "tf.compat.v1.py_func, or an op PyFunc, runs Python on NumPy arrays from a graph",
+    "py_func": "tf.compat.v1.py_func runs Python on NumPy arrays from a graph",
 }
 
 
@@ -63,7 +61,7 @@ def document(found: Scan, root: Path, known: Counter[str] | None = None) -> dict
             "name": "".join(word.capitalize() for word in f"python_{kind}".split("_")),
             "shortDescription": {"text": text},
             "fullDescription": {"text": f"{text}. {'. '.join(COMMON_RISKS)}."},
-            "help": {"text": "pyopbench scan --draft FILE:LINE --out my_op.py, then pyopbench run my_op.py --quick"},
+            "help": {"text": "pyopbench advise -- python train.py"},
             "defaultConfiguration": {"level": "note"},
         }
         for kind, text in RULES.items()
@@ -146,19 +144,12 @@ def _results(found: Scan, root: Path) -> Iterator[dict[str, Any]]:
                 "risks": [risk.name for risk in site.risks],
             }
         }
-    for node in found.nodes:
-        uri = _uri(node.file, root)
-        key = (uri, node.function, node.kind, node.node)
-        seen[key] += 1
-        yield _result("warning", _node_text(node), None, (*key, str(seen[key])))
 
 
-def _result(level: str, text: str, region: dict[str, int] | None, key: tuple[str, ...]) -> dict[str, Any]:
+def _result(level: str, text: str, region: dict[str, int], key: tuple[str, ...]) -> dict[str, Any]:
     uri, _, kind, *_ = key
     mark = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:DIGITS]
-    location: dict[str, Any] = {"artifactLocation": {"uri": uri, **_base(uri)}}
-    if region is not None:
-        location["region"] = region
+    location = {"artifactLocation": {"uri": uri, **_base(uri)}, "region": region}
     return {
         "ruleId": kind,
         "ruleIndex": list(RULES).index(kind),
@@ -174,16 +165,7 @@ def _site_text(site: CallSite) -> str:
     body = f" of {site.body}" if site.body else ""
     lines = [f"{site.kind}{body} in {site.function}{cell}; {site.context}, gradient: {site.gradient}."]
     lines += [f"Risk: {risk.text}. Fix: {risk.fix}." for risk in site.risks]
-    place = shlex.quote(f"{site.file}:{site.line}")
-    return "\n".join([*lines, f"Is a port worth it? pyopbench scan --draft {place} --out my_op.py"])
-
-
-def _node_text(node: GraphSite) -> str:
-    function = f" of function {node.function}" if node.function else ""
-    return (
-        f"{node.op} in node {node.node}{function}. Risk: {COMMON_RISKS[0]}. "
-        "Fix: port it, and store the model again; a process without its function cannot run it."
-    )
+    return "\n".join(lines)
 
 
 def _uri(file: str, root: Path) -> str:

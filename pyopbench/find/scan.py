@@ -11,17 +11,12 @@ from pathlib import Path
 
 from pyopbench.find import notebook
 from pyopbench.find.call_sites import CallSite
-from pyopbench.find.graphs import GraphSite, find_nodes, find_nodes_in_text
 from pyopbench.find.notebook import Notebook, read_notebook
 from pyopbench.find.program import Program
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
-BINARY_GRAPHS = {".pb"}
-TEXT_GRAPHS = {".pbtxt"}
-NO_GRAPHS = {"fingerprint.pb", "keras_metadata.pb"}
-"""What stands beside a graph in the folder of a SavedModel (tensorflow/cc/saved_model/constants.h)."""
 
 DEEPEST = 100
 """Folders within folders that are gone into."""
@@ -45,14 +40,12 @@ class Scan:
 
     Attributes:
         sites: in Python sources, by file and line.
-        nodes: in stored graphs, by file.
         broken: what could not be scanned.
         skipped: folders that were passed over: hidden ones and virtual environments.
         files, lines: how many files were read, and the lines of the Python sources among them.
     """
 
     sites: list[CallSite] = field(default_factory=list)
-    nodes: list[GraphSite] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     files: int = 0
@@ -63,8 +56,8 @@ def scan(paths: Sequence[Path]) -> Scan:
     """Return the callbacks in files and in everything below folders, each file once.
 
     Args:
-        paths: a file is scanned whatever its name, by its suffix as a stored graph or else as Python; a folder's files
-            by their suffix, except what is below a hidden folder, a virtual environment, or results of `advise`.
+        paths: a file is scanned whatever its name; a folder's files by their suffix, except what is below a hidden
+            folder, a virtual environment, or results of `advise`.
 
     Raises:
         BadInput: a path does not exist.
@@ -74,7 +67,7 @@ def scan(paths: Sequence[Path]) -> Scan:
             raise BadInput(
                 "no such file or folder",
                 received=path,
-                hint="Python files, folders, SavedModels or GraphDefs (.pb, .pbtxt); give a path that exists",
+                hint="give Python files, notebooks or folders that exist",
             )
     found, program, seen = Scan(), Program(), set[tuple[int, int]]()
     for path in paths:
@@ -99,7 +92,7 @@ def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -
     for entry in entries:
         path = Path(folder, entry.name)
         if not path.is_dir():
-            if path.suffix in SOURCES | BINARY_GRAPHS | TEXT_GRAPHS and path.name not in NO_GRAPHS:
+            if path.suffix in SOURCES:
                 yield path
         elif entry.is_symlink() and real_path(path) in (real_path(folder), *real_path(folder).parents):
             found.broken.append(Broken(str(path), "a link to a folder above it"))
@@ -137,18 +130,11 @@ def _scan_file(path: Path, found: Scan, program: Program, seen: set[tuple[int, i
 
 
 def _read(path: Path, name: str, found: Scan, program: Program) -> None:
-    content = real_path(path).read_bytes()
+    content, cells = read_source(path)
     found.files += 1
-    if path.suffix in BINARY_GRAPHS:
-        found.nodes += find_nodes(content, name)
-    elif path.suffix in TEXT_GRAPHS:
-        found.nodes += find_nodes_in_text(content.decode(), name)
-    else:
-        cells = read_notebook(content) if path.suffix == notebook.SUFFIX else None
-        code = content if cells is None else cells.code
-        found.lines += code.count(b"\n")
-        found.broken += [Broken(name, reason) for reason in (cells.broken if cells else ())]
-        program.add(name, real_path(path).with_suffix("").parts, code, lambda: read_source(path)[0], cells)
+    found.lines += content.count(b"\n")
+    found.broken += [Broken(name, reason) for reason in (cells.broken if cells else ())]
+    program.add(name, real_path(path).with_suffix("").parts, content, lambda: read_source(path)[0], cells)
 
 
 def read_source(path: Path) -> tuple[bytes, Notebook | None]:
@@ -157,7 +143,7 @@ def read_source(path: Path) -> tuple[bytes, Notebook | None]:
     Raises:
         OSError, BadInput, ValueError: it cannot be read.
     """
-    content = real_path(path).read_bytes()
+    content = real_path(path).read_bytes()  # links between sources are followed
     if path.suffix != notebook.SUFFIX:
         return content, None
     cells = read_notebook(content)

@@ -182,14 +182,6 @@ class InputShare:
         return self.waited < MINIMUM_EFFECT
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step of the program, for which one element of its input is taken: calls of a callback, and seconds in all."""
-
-    calls: float
-    seconds: float
-
-
 @dataclass
 class Usage:
     """What a program's callbacks cost.
@@ -220,22 +212,6 @@ class Usage:
         # It waits for the first element from before the first call.
         waited = min(self.waited_seconds / self.called_seconds, 1.0)
         return InputShare(self.elements, waited, seconds / self.called_seconds)
-
-    @property
-    def ready_step_seconds(self) -> float | None:
-        """Seconds of a step whose input is ready: without waits for it; None if the program only waits, or has none.
-
-        A wait for the first element may begin before the first call, so it may be longer than all calls take.
-        """
-        if not self.elements or not self.called_seconds or self.waited_seconds >= self.called_seconds:
-            return None
-        return (self.called_seconds - self.waited_seconds) / self.elements
-
-    def step_of(self, site: SiteUsage) -> Step | None:
-        """Return a step, as far as a site is concerned; None where the program takes no elements from iterators."""
-        if not self.elements or not self.called_seconds or not site.forward.calls:
-            return None
-        return Step(site.forward.calls / self.elements, self.called_seconds / self.elements)
 
     def may_pay(self, site: SiteUsage) -> bool:
         """Can a port save what is worth acting on, with a generous allowance for what cannot be seen from Python?

@@ -782,15 +782,12 @@ HISTORY = (
 SCAN = (
     Option(
         "paths",
-        "Python files, notebooks, folders, SavedModels or GraphDefs.",
+        "Python files, notebooks or folders.",
         "PATH",
         is_argument=True,
         is_repeated=True,
         read=_paths,
     ),
-    Option("draft", "Write an op file for this callback.", "FILE:LINE"),
-    out_option("FILE", "File for the draft. Default: print it."),
-    Option("recording", "Take shapes and dtypes from a recording of pyopbench record.", "FILE", read=Path),
     Option("sarif", "Also write the callbacks as SARIF 2.1.0, for code scanning.", "FILE", read=Path),
     Option("baseline", "SARIF file of an earlier scan to compare with.", "FILE", read=Path),
     replace(
@@ -806,7 +803,6 @@ COMMAND = Option(
 RECORD = (
     COMMAND,
     out_option("FILE", "The recording. Default: recording-DATE.json."),
-    Option("trace", "Also write a trace of all calls, for Perfetto or chrome://tracing.", "FILE", read=read_new_path),
 )
 ADVISE = (
     COMMAND,

@@ -10,7 +10,7 @@ import ast
 import copy
 import dis
 from collections import deque
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator
+from collections.abc import Container, Hashable, Iterable, Iterator
 from types import CodeType, UnionType
 from typing import TypeAlias, TypeVar
 
@@ -208,22 +208,6 @@ def import_of(statement: ast.Import | ast.ImportFrom, name: str) -> str:
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import(aliases))
     return ast.unparse(ast.ImportFrom(statement.module, aliases, 0))
-
-
-def with_needs(first: T, needs: Callable[[T], Iterable[T]]) -> list[T]:
-    """Return something and all that it needs, each once and after what it needs, as far as there is no circle."""
-    found: dict[T, None] = {}
-    begun: set[T] = set()
-
-    def visit(one: T) -> None:
-        begun.add(one)
-        for other in needs(one):
-            if other not in begun:
-                visit(other)
-        found[one] = None
-
-    visit(first)
-    return list(found)
 
 
 def has_unpacked(call: ast.Call) -> bool:

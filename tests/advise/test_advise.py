@@ -1,4 +1,4 @@
-"""The path of `pyopbench advise`, on programs that are made up: each stage keeps its result, and nothing is touched."""
+"""The path of `pyopbench advise`, on programs that are made up: no file of theirs is touched."""
 
 from __future__ import annotations
 
@@ -201,13 +201,6 @@ def pipeline(world: World) -> World:
     return world
 
 
-def assert_kept(world: World, advice: Advice) -> None:
-    """Another attempt returns the same without running anything."""
-    ran = len(world.ran)
-    assert as_data(world.advise()) == as_data(advice)
-    assert len(world.ran) == ran
-
-
 def answers(advice: Advice) -> dict[str, str]:
     return {row.callback.name: row.answer.action for row in advice.rows}
 
@@ -235,7 +228,6 @@ def test_callbacks_with_the_same_port_share_its_file(world: World) -> None:
     world.is_same = True
     advice = world.advise()
     assert advice.patch is not None
-    assert as_data(world.advise()) == as_data(advice)
     subprocess.run(["git", "apply", str(advice.patch)], cwd=world.root / "program", check=True)
     assert {one.name for one in (world.root / "program").iterdir()} == {
         "train.py",
@@ -350,7 +342,6 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     assert advice.withdrawn_variants == {"first": "traced"}
     stored = as_data(advice)["callbacks"][0]
     assert (stored["variant"], [one["variant"] for one in stored["withdrawn"]]) == ("njit", ["traced"])
-    assert_kept(world, advice)
 
 
 def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(pipeline: World) -> None:
@@ -363,7 +354,6 @@ def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(pipeli
     assert advice.withdrawn == []
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
-    assert_kept(pipeline, advice)
 
 
 @pytest.mark.parametrize(
@@ -375,15 +365,6 @@ def test_a_later_change_is_chosen_only_if_it_is_clearly_faster_and_there_is_time
     pipeline.seconds = lambda ports: STEP_SECONDS * {"": 2.0, "first": 1.0}.get(min(ports, default=""), seconds)
     advice = pipeline.advise(budget_seconds=budget)
     assert advice.rows[0].answer.variant == variant
-
-
-@pytest.mark.parametrize(("budget", "runs"), [(480.0, 2), (190.0, 1)])
-def test_time_is_kept_for_what_each_of_several_changes_saves(pipeline: World, budget: float, runs: int) -> None:
-    pipeline.share = {"first": 0.4, "second": 0.3}
-    advice = pipeline.advise(budget_seconds=budget)
-    alone = [one for one in pipeline.ran if one in ({"first"}, {"first njit"})]
-    assert len(set(alone)) == runs
-    assert len(advice.gains) == 2
 
 
 def test_a_change_that_fails_in_the_program_is_not_taken(pipeline: World) -> None:
@@ -402,7 +383,6 @@ def test_if_the_fastest_change_alters_a_loss_the_next_fastest_is_tried(pipeline:
     advice = pipeline.advise()
     assert [row.answer.variant for row in advice.rows] == ["njit", ""]
     assert [one.variant for one in advice.withdrawn] == ["autograph"]
-    assert_kept(pipeline, advice)
 
 
 def test_if_the_fastest_change_is_not_faster_than_the_program_no_other_is_tried(pipeline: World) -> None:
@@ -442,36 +422,6 @@ def test_of_ports_that_together_do_not_help_the_one_that_promises_least_goes_fir
     advice = world.advise()
     assert [row.answer.variant for row in advice.rows] == ["traced", ""]
     assert [(one.name, one.realised) for one in advice.withdrawn] == [("second", None)]
-
-
-def test_the_gain_of_each_of_several_ports_is_measured_without_it(world: World) -> None:
-    worth = {"first": 0.4, "second": 0.25}
-    world.seconds = lambda ports: STEP_SECONDS * (1 - sum(worth[name] for name in ports))
-    advice = world.advise()
-    assert {name: gain.value for name, gain in advice.gains.items()} == pytest.approx(worth, abs=0.02)
-    assert all(gain.low < worth[name] < gain.high for name, gain in advice.gains.items())
-    assert [bool(row[5].strip("–")) for row in rows(advice)] == [True, True, True]
-    stored = {one["name"]: one["gain"]["value"] for one in as_data(advice)["callbacks"]}
-    assert stored == pytest.approx(worth, abs=0.02)
-
-
-def test_without_time_for_it_the_gain_of_all_is_shown_alone(world: World) -> None:
-    advice = world.advise(budget_seconds=120.0)
-    assert answers(advice) == {"first": "port", "second": "port"}
-    assert advice.gains == {}
-    assert [row[5] == "–" for row in rows(advice)] == [True, True, False]
-
-
-def test_a_port_that_costs_time_among_others_is_dropped(world: World) -> None:
-    world.seconds = lambda ports: STEP_SECONDS * (0.4 if "first" in ports else 1.0) * (1.3 if "second" in ports else 1)
-    advice = world.advise()
-    assert answers(advice) == {"first": "port", "second": "leave"}
-    assert [one.name for one in advice.withdrawn] == ["second"]
-    assert advice.tried == ("first",)
-    assert advice.realised is not None
-    assert advice.realised.saved == pytest.approx(0.6, abs=0.02)
-    assert advice.patch is not None
-    assert "second_port" not in advice.patch.read_text()
 
 
 def test_a_port_that_fails_in_the_program_is_taken_back(world: World) -> None:
@@ -553,7 +503,6 @@ def test_what_changes_saved_together_is_shown_where_they_were_withdrawn_together
     assert all("–" not in one.split()[0] for one in shown.values())
     withdrawn = {one["name"]: one["withdrawn"] for one in as_data(advice)["callbacks"]}
     assert [one["together"]["value"] for one in withdrawn["second"]] == pytest.approx([second.together.saved])
-    assert as_data(world.advise()) == as_data(advice), "it is read from the folder"
 
 
 def test_changes_that_no_time_was_left_to_try_alone_have_what_they_saved_together(world: World) -> None:
@@ -585,37 +534,6 @@ def test_a_program_that_fails_is_an_error_with_its_last_words(world: World) -> N
         world.advise()
     assert caught.value.received == "no"
     assert len(world.ran) == 2, "once with ops around its callbacks, once without"
-
-
-def test_what_was_done_is_not_done_again(world: World) -> None:
-    first = as_data(world.advise())
-    ran, decided = len(world.ran), len(world.decided)
-    assert as_data(world.advise()) == first
-    assert (len(world.ran), len(world.decided)) == (ran, decided)
-
-
-@pytest.mark.parametrize("runs", range(16))
-def test_an_advice_that_was_interrupted_goes_on_to_the_same_answers(world: World, runs: int, tmp_path: Path) -> None:
-    world.dies_after = runs
-    with pytest.raises(KeyboardInterrupt):
-        world.advise()
-    world.dies_after = 10**6
-    advice = world.advise()
-    assert answers(advice) == {"first": "port", "second": "port"}
-    assert len(world.ran) == world.recordings + 15, "no run is made twice"
-    assert world.decided == ["first", "second"]
-    assert (tmp_path / "program" / "train.py").read_text() == SOURCE
-
-
-def test_the_budget_is_kept_over_an_interruption(world: World) -> None:
-    world.dies_after = 4
-    with pytest.raises(KeyboardInterrupt):
-        world.advise(budget_seconds=120.0)
-    assert world.budgets == [22.5, 45.0], "half of what is left, for those that are left"
-    world.dies_after = 10**6
-    world.seconds = lambda ports: STEP_SECONDS * (1 + 0.2 * (len(world.ran) % 5))  # never clear
-    world.advise(budget_seconds=120.0)
-    assert world.now == 110.0, "as many turns as are left time for, and no more"
 
 
 def test_a_folder_of_another_program_or_of_something_else_is_refused(world: World) -> None:
@@ -745,19 +663,6 @@ def test_a_gain_beyond_what_the_callbacks_take_is_questioned(world: World) -> No
     assert len(reasons(world.advise())) == 3
 
 
-def test_a_gain_of_one_of_several_changes_is_compared_with_what_its_callback_takes(world: World) -> None:
-    """The interval may include the most: the mean is compared."""
-    world.share = {"first": 0.4, "second": 0.1}
-    worth = {"first": 0.1, "second": 0.125}
-    world.seconds = lambda ports: STEP_SECONDS * (1 - sum(worth[name] for name in ports))
-    advice = world.advise()
-    second = advice.rows[1]
-    assert second.shown.most < worth["second"]
-    assert [(title, most) for title, _, most in savings_beyond_bound(advice)] == [
-        (second.callback.title, second.shown.most)
-    ]
-
-
 def test_a_file_of_the_port_that_is_there_already_keeps_the_callback(world: World) -> None:
     (world.root / "program" / "first_port.py").write_text("")
     assert answers(world.advise()) == {"first": "leave", "second": "port"}
@@ -810,7 +715,7 @@ def test_a_check_refuses_what_is_no_report(world: World) -> None:
             checked(world)
         received.append(str(caught.value))
     assert all(str(report) in one for one in received)
-    assert len(world.ran) == world.recordings + 15, "it is read before the program runs"
+    assert len(world.ran) == world.recordings + 6, "it is read before the program runs"
 
 
 @pytest.mark.parametrize(
@@ -837,7 +742,6 @@ def test_the_last_line_distinguishes_why_callbacks_are_left_alone(world: World) 
         for one in ("no_port", "not_measured", "no_gain", "withdrawn")
     }
     assert len(lines) == 4
-    assert as_data(world.advise()) == as_data(advice), "it is read from the folder"
 
 
 def test_what_is_at_stake_is_told_if_nothing_can_replace_a_callback(world: World) -> None:
@@ -919,8 +823,12 @@ def test_later_recordings_have_no_ops_around_callbacks_if_the_first_could_not(wo
     assert [one.flights for one in world.asked if one.counts] == [True, False, False, False]
 
 
-def test_a_finished_advice_is_not_recorded_again_with_a_larger_budget(world: World) -> None:
-    world.advise(budget_seconds=10.0)
-    assert world.recordings == 1
-    world.advise(budget_seconds=1000.0)
-    assert world.recordings == 1
+@pytest.mark.parametrize("runs", [3, 5])
+def test_an_interrupted_advice_goes_on_with_its_recordings(world: World, runs: int) -> None:
+    world.dies_after = runs
+    with pytest.raises(KeyboardInterrupt):
+        world.advise()
+    world.dies_after = 10**6
+    assert answers(world.advise()) == {"first": "port", "second": "port"}
+    assert world.recordings == 3
+    assert (world.root / "program" / "train.py").read_text() == SOURCE

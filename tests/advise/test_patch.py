@@ -232,7 +232,6 @@ def test_the_batch_that_follows_a_map_is_moved_before_it(code: str, expected: st
         f"ds = {LAMBDA}.batch(**n)",
         f"ds = {LAMBDA.removesuffix(')')}, num_parallel_calls=(n := 2)).batch(n)",
         f"ds = {LAMBDA.removesuffix(')')}, num_parallel_calls=len(ds))\nds = ds.batch(n)",
-        f"ds = {LAMBDA}\n#pyopbench-cell-2\nds = ds.batch(n)",
         f"def made(ds, fn):\n    fn = {LAMBDA[7:-1]}\n    return ds.map(fn).batch(n)",
         f"def made():\n    global ds\n    ds = {LAMBDA}\n    return ds.batch(n)",
         "def h(a):\n    return tf.numpy_function(f, [a], tf.float32)\nds = ds.map(h).batch(n)\ne = e.map(h)",

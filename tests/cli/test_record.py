@@ -22,9 +22,7 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
         SiteUsage("train.py", 9, "g", "numpy_function", "graph", "np_op", Cost(8, 0, 0.5)),
     ]
     sites[0].shapes.append(Shape([{"shape": [2, 3], "dtype": "float32"}], 4, 2.0))
-    monkeypatch.setattr(
-        find, "run_and_record", lambda command, file, trace=None: (7, Usage(10.0, 1, sites, called_seconds=8.0))
-    )
+    monkeypatch.setattr(find, "run_and_record", lambda command, file: (7, Usage(10.0, 1, sites, called_seconds=8.0)))
 
 
 @pytest.mark.usefixtures("_recorded")
@@ -45,12 +43,11 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
         "2 train.py:9 np_op 8 0 62.5 ms – ≥ 5% (6.25%)",
         "(numpy_function, graph)",
     ]
-    assert lines[-5:] == [
+    assert lines[-4:] == [
         f"mix of #1: {mix}, 1 size (elements of the largest input): 6",
         f"recording: {tmp_path / 'r.json'}",
-        "is #1 worth a port? Draft an op with the recorded shapes and measure it:",
-        f"pyopbench scan --draft train.py:3 --recording {tmp_path / 'r.json'} --out my_op.py",
-        f"pyopbench run my_op.py --quick --baseline py_function_numpy --mix {mix}",
+        "is a port worth it?",
+        "pyopbench advise -- python train.py --out",
     ]
     assert mix.read_text() == "size,weight\n6,4\n"
 
@@ -70,7 +67,7 @@ def test_callbacks_in_input_pipelines_take_at_least_what_can_be_seen(
 ) -> None:
     site = SiteUsage("train.py", 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 1.0), in_input=True)
     used = Usage(10.0, 1, [site], called_seconds=8.0, elements=4, waited_seconds=waited)
-    monkeypatch.setattr(find, "run_and_record", lambda command, file, trace=None: (0, used))
+    monkeypatch.setattr(find, "run_and_record", lambda command, file: (0, used))
     done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
     assert said in " ".join(done.stderr.split())
 
@@ -98,29 +95,10 @@ def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
     site.shapes.append(Shape([{"shape": [6], "dtype": "float32"}], calls, seconds))
     used = Usage(10.0, 1, [site], called_seconds=8.0, elements=2, waited_seconds=waited)
     assert used.may_pay(site) == is_proposed
-    monkeypatch.setattr(find, "run_and_record", lambda command, file, trace=None: (0, used))
+    monkeypatch.setattr(find, "run_and_record", lambda command, file: (0, used))
     done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "t.py"])
     commands = [line.split() for line in done.stderr.splitlines() if line.startswith("  pyopbench ")]
-    assert [words[1] for words in commands] == (["scan", "run"] if is_proposed else [])
-    if is_proposed:  # 8 s for 2 elements of the input
-        assert commands[1][-4:] == ["--calls-per-step", str(calls // 2), "--step-ms", "4000"]
-
-
-@pytest.mark.parametrize(("waited", "step_ms"), [(4.0, ["--step-ms", "2000"]), (8.0, [])])
-def test_the_command_for_the_pipeline_has_the_time_of_a_step_whose_input_is_ready(
-    waited: float, step_ms: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "t.py"
-    program.write_text("def load(path):\n    return path\n")
-    site = SiteUsage(str(program), 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 4.0), in_input=True)
-    site.shapes.append(Shape([{"shape": [6], "dtype": "float32"}], 4, 4.0))
-    used = Usage(10.0, 1, [site], called_seconds=8.0, elements=2, waited_seconds=waited)
-    monkeypatch.setattr(find, "run_and_record", lambda command, file, trace=None: (0, used))
-    recording = str(tmp_path / "r.json")
-    done = CliRunner().invoke(make_app(), ["record", "--out", recording, "--", "python", "t.py"])
-    commands = [line.split() for line in done.stderr.splitlines() if line.startswith("  pyopbench ")]
-    (words,) = (one for one in commands if one[1] == "pipeline")
-    assert words[3:] == ["--recording", recording, *step_ms]
+    assert [words[1] for words in commands] == (["advise"] if is_proposed else [])
 
 
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pyopbench.find.draft import draft
 from pyopbench.find.notebook import read_notebook
 from pyopbench.find.scan import scan
 
@@ -92,14 +91,6 @@ def test_a_decorated_function_is_in_the_pipeline_that_calls_it(tmp_path: Path) -
     code = "@tf.py_function(Tout=tf.float32)\ndef f(x):\n    return x\ndef g(x):\n    return f(x)\n"
     (tmp_path / "a.ipynb").write_text(notebook("import tensorflow as tf\n", code, "ds.map(g)\n"))
     assert [site.context for site in scan([tmp_path]).sites] == ["tf.data"]
-
-
-def test_a_draft_is_made_of_a_line_of_the_file(tmp_path: Path) -> None:
-    content = notebook("import tensorflow as tf\ndef f(x):\n    return x.numpy() + 1\n", CALL)
-    ((line, _, _),) = sites_of(tmp_path, content)
-    made = draft(f"{tmp_path / 'a.ipynb'}:{line}", None)
-    assert "def f(" in made.code
-    assert f"a.ipynb:{line}" in made.code
 
 
 @pytest.mark.parametrize("content", ["", "print(1)", "[]", "{}", '{"cells": 3}'])

@@ -20,11 +20,9 @@ HEAD = "import tensorflow as tf\n"
 PIPELINE = HEAD + "def g(x):\n    return tf.numpy_function(f, [x], 1)\nds.map(g, num_parallel_calls=8)\n"
 CELL = {"cell_type": "code", "source": [HEAD, "y = tf.py_function(f, [1], tf.int32)\n"]}
 NOTEBOOK = json.dumps({"cells": [CELL], "metadata": {}, "nbformat": 4}, indent=1)
-GRAPH = 'node { name: "a" op: "PyFunc" attr { key: "token" value { s: "pyfunc_0" } } }'
 PROGRAMS = {
     "a pipeline": {"a file [1].py": PIPELINE, "broken.py": "def f(:\n"},
     "a notebook": {"a.ipynb": NOTEBOOK},
-    "a stored graph": {"b.pbtxt": GRAPH},
     "nothing": {"a.py": "x = 1\n"},
 }
 

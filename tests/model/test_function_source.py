@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound, with_needs
+from pyopbench.model.function_source import bindings, globals_read, import_of, names_bound
 
 
 def statement_of(source: str) -> ast.stmt:
@@ -78,8 +78,3 @@ def test_an_import_of_one_name_leaves_the_others_out(source: str, name: str, exp
     statement = statement_of(source)
     assert isinstance(statement, ast.Import | ast.ImportFrom)
     assert import_of(statement, name) == expected
-
-
-def test_what_is_needed_comes_first_and_once_and_circles_end() -> None:
-    needs = {"a": "bc", "b": "d", "c": "db", "d": "a"}
-    assert with_needs("a", needs.__getitem__) == ["d", "b", "c", "a"]

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import linecache
-import os
 import random
 import sys
 import threading
@@ -24,9 +22,6 @@ from pyopbench.find.injected.tallies import GENERATED, Site
 
 MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
 """Limits on the calls that are kept for a site: some for each of the first shapes, spread over powers of two."""
-
-CELL = f"{os.sep}ipykernel_"
-"""Part of the file names that cells have (ipykernel/compiler.py, `get_tmp_directory`)."""
 
 EXTRACTOR = "pyopbench.model.extract"
 
@@ -216,15 +211,11 @@ def as_written(function: Any, line: int) -> Any:
     if made is None or GENERATED not in made.co_filename:
         return function
     name = made.co_name.removeprefix("tf__")
-    files = [function.__globals__.get("__file__") or ""]
-    if not files[0]:  # a cell of a notebook, the last one that defines it
-        files = [one for one in reversed(list(linecache.cache)) if CELL in one]
-    found: list[CodeType] = []
-    for file in files:
-        whole = compile(cell_text(file) or Path(file).read_bytes(), file, "exec", dont_inherit=True)
-        found = [one for one in _codes(whole) if (one.co_name, _parameters(one)) == (name, _parameters(made))]
-        if found:
-            break
+    file = function.__globals__.get("__file__")
+    if not file:
+        raise NotFound(f"{name} has no file")
+    whole = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    found = [one for one in _codes(whole) if (one.co_name, _parameters(one)) == (name, _parameters(made))]
     if name == "<lambda>":
         found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
         found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
@@ -237,11 +228,6 @@ def as_written(function: Any, line: int) -> Any:
 
 def _parameters(code: CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount]
-
-
-def cell_text(file: str) -> str:
-    """Return the source of the cell of a notebook whose code has the name of a file; empty for any other file."""
-    return "".join(linecache.getlines(file)) if CELL in file else ""
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -27,8 +27,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from pyopbench.find.injected.keeper import Keeper, cell_text, describe_call
-from pyopbench.find.injected.slices import Slices
+from pyopbench.find.injected.keeper import Keeper, describe_call
 from pyopbench.find.injected.tallies import (
     GENERATED,
     MARK,
@@ -66,9 +65,8 @@ class InputWaits:
         trouble: why elements that are taken in graphs are not counted, in the words of Python; empty if they are.
     """
 
-    def __init__(self, clock: Callable[[], float], slices: Slices | None = None) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
-        self.slices = slices
         self.trouble = ""
         self.reset()
 
@@ -112,8 +110,6 @@ class InputWaits:
                 with self.lock:
                     self.eager[0] += taken
                     self.eager[1] += seconds
-                if self.slices is not None:
-                    self.slices.note_wait(start, start + seconds)
             return found
 
         return wrapper
@@ -299,7 +295,6 @@ class Recorder:
         keeper: keeps real inputs and sources of callbacks; None where that is not asked for.
         watch: watches the program; None likewise.
         counts: are callbacks counted? Otherwise they are as the program has them.
-        slices: keeps each call for a trace; None likewise.
     """
 
     def __init__(
@@ -307,8 +302,6 @@ class Recorder:
         folder: Path,
         clock: Callable[[], float] = time.perf_counter,
         asked: Mapping[str, Any] | None = None,
-        *,
-        slices: Slices | None = None,
     ) -> None:
         asked = asked or {}
         self.keeper = Keeper(asked["keep_bytes"], asked["package"]) if asked.get("keep_bytes") else None
@@ -317,7 +310,6 @@ class Recorder:
         self.flights = Flights() if asked.get("flights") else None
         self.folder = folder
         self.clock = clock
-        self.slices = slices
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
         self.stages: list[tuple[Any, dict[str, Any], MapUse]] = []
@@ -325,7 +317,7 @@ class Recorder:
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
-        self.waits = InputWaits(clock, slices)
+        self.waits = InputWaits(clock)
         # A call only leaves word here, which takes no lock; a thread adds up what lies here, many at a time.
         self.events: deque[Event] = deque()
         self._renew()
@@ -337,8 +329,6 @@ class Recorder:
         self.saved_calls = 0
         self.name = f"{os.getpid()}-{time.time_ns()}.json"
         self.waits.reset()
-        if self.slices is not None:
-            self.slices.reset()
         self.events.clear()
         for site in self.sites.values():
             site.reset()
@@ -375,8 +365,6 @@ class Recorder:
     def count(self, function: Callable[..., Any], tally: Tally, site: Site | None, kind: str) -> Callable[..., Any]:
         """Return a function that does the same and is counted; with a site also its shapes, after the clock's stop."""
         clock, note = self.clock, self.events.append
-        if self.slices is not None:
-            function = self.slices.named(function, name_of(function))
         describe = describe_nothing if site is None else describe_tensors if kind == "py_function" else describe_arrays
         keeper = self.keeper if site is not None else None
 
@@ -403,10 +391,6 @@ class Recorder:
             note((tally, site, describe(arguments), start, end, False))
             return result
 
-        if self.slices is not None:
-            sliced = self.slices.wrap(function, tally, describe, counted)
-            setattr(sliced, MARK, tally)
-            return sliced
         setattr(counted, MARK, tally)
         return counted
 
@@ -451,7 +435,6 @@ class Recorder:
                 counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
                 if self.keeper is not None:
                     call = self._describe_call(arguments, named, frame)
-                    call["cell"] = cell_text(site.key[0])
                     if site.in_input:
                         call["stage"] = self._stage(site, frame)
                     self.keeper.called_with(site, function, call)
@@ -498,7 +481,6 @@ class Recorder:
                 code = getattr(function, "__code__", None)
                 stage = {
                     "file": caller.f_code.co_filename,
-                    "cell": cell_text(caller.f_code.co_filename),
                     "line": caller.f_lineno,
                     "parallel": 1 if calls is None else int(calls),
                     "function": getattr(function, "__name__", ""),
@@ -645,8 +627,6 @@ class Recorder:
             self.watch.save()
         waits = self.waits.as_dict()
         self.add_up()
-        if self.slices is not None:
-            self._save_slices(self.slices)
         with self.lock:
             calls = sum(site.forward.calls + site.gradient.calls for site in self.sites.values())
             if calls + waits["elements"] == self.saved_calls:
@@ -660,19 +640,6 @@ class Recorder:
             except OSError:
                 return
             self.saved_calls = calls + int(waits["elements"])
-
-    def _save_slices(self, slices: Slices) -> None:
-        """Append what has not been written yet; a line each, so that a process that is killed loses only its last."""
-        with self.lock:
-            names = {id(tally): site for site in self.sites.values() for tally in (site.forward, site.gradient)}
-            rows = [json.dumps(row) for row in slices.take(names, self._name_of_dtype)]
-            if not rows:
-                return
-            try:
-                with (self.folder / self.name).with_suffix(".slices").open("a", encoding="utf-8") as file:
-                    file.write("".join(f"{row}\n" for row in rows))
-            except OSError as error:
-                self.trouble = self.trouble or repr(error)
 
     def _as_dict(self) -> dict[str, Any]:
         return {
@@ -718,8 +685,6 @@ class Recorder:
         self._start_saving()
 
     def _start_saving(self) -> None:
-        if self.slices is not None:
-            self.slices.start_probe()
         threading.Thread(target=self._keep_saving, name="pyopbench-recorder", daemon=True).start()
 
     def _keep_saving(self) -> None:
@@ -739,7 +704,7 @@ class Recorder:
 VARIABLE = "PYOPBENCH_RECORD"
 """The environment variable that names the folder which each process writes its counts to."""
 PROGRAM = "PYOPBENCH_PROGRAM"
-"""That of what else is asked for, JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`, `trace`"""
+"""That of what else is asked for, JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`"""
 
 DATASET_OPS_MODULE = "tensorflow.python.data.ops.dataset_ops"
 """Where TensorFlow 2 defines `Dataset.batch`."""
@@ -773,8 +738,7 @@ class _Finder:
 def wait_for_tensorflow() -> Recorder:
     """Have callbacks counted from when TensorFlow is imported, and written to the folder that `VARIABLE` names."""
     asked = json.loads(os.environ.get(PROGRAM, "{}"))
-    slices = Slices(time.perf_counter) if asked.pop("trace", False) else None
-    recorder = Recorder(Path(os.environ[VARIABLE]), asked=asked, slices=slices)
+    recorder = Recorder(Path(os.environ[VARIABLE]), asked=asked)
     watch = recorder.watch
 
     def count_callbacks(module: ModuleType) -> None:

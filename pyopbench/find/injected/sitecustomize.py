@@ -1,7 +1,7 @@
 """Has a program's callbacks counted: `pyopbench record` puts this folder in front of the program's PYTHONPATH.
 
 Python imports `sitecustomize` when it starts (https://docs.python.org/3/library/site.html). Nothing of pyopbench but
-six files is loaded, and these by their paths, so that it need not be installed for the interpreter of the program.
+five files is loaded, and these by their paths, so that it need not be installed for the interpreter of the program.
 """
 
 import importlib
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-PARTS = ("slices", "tallies", "keeper", "watch", "recorder")
+PARTS = ("tallies", "keeper", "watch", "recorder")
 """What is loaded, each after what it imports."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import linecache
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from places import ROOT
-from pyopbench.find.injected.keeper import MOST_OF_A_SHAPE, MOST_SHAPES, Keeper, as_written, cell_text, describe_call
+from pyopbench.find.injected.keeper import MOST_OF_A_SHAPE, MOST_SHAPES, Keeper, as_written, describe_call
 from pyopbench.find.injected.recorder import Recorder
 from pyopbench.find.injected.tallies import Site
 
@@ -192,25 +191,6 @@ def test_what_autograph_made_is_taken_as_the_program_has_it(
         return
     assert as_written(function, line)(9) == expected
     assert as_written(scale, 1) is scale
-
-
-def test_what_autograph_made_of_a_cell_is_taken_from_the_last_cell_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel has no file of the program; `linecache` has its cells."""
-    texts = [PROGRAM, PROGRAM.replace("min(x, limit)", "max(x, limit)"), "y = 3\n"]
-    for number, text in enumerate(texts):
-        lines = text.splitlines(keepends=True)
-        monkeypatch.setitem(linecache.cache, f"/tmp/ipykernel_1/{number}.py", (len(text), None, lines, ""))
-    assert cell_text("/tmp/ipykernel_1/2.py") == texts[2]
-    assert cell_text(__file__) == ""
-    made = "def make(ag__, limit):\n    def tf__f(x):\n        return ag__, limit\n    return tf__f\n"
-    scope: dict[str, Any] = {"__name__": "__main__", "max": max}
-    exec(compile(made, "__autograph_generated_file1.py", "exec"), scope)
-    function = scope["make"](None, 5)
-    function.__code__ = function.__code__.replace(co_name="tf__bounded")
-    assert as_written(function, 1)(9) == 9
-    function.__code__ = function.__code__.replace(co_name="tf__nowhere")
-    with pytest.raises(LookupError):
-        as_written(function, 1)
 
 
 @pytest.mark.parametrize(
