@@ -28,9 +28,6 @@ from pyopbench.model.write_file import write_new
 RUNNER = Path(__file__).with_name("port_test_process.py")
 """What runs a test where pyopbench cannot be imported."""
 
-PARTIAL = "traced_partial"
-"""The variant that leaves calls in NumPy."""
-
 TAKEN = frozenset({"conftest", "pyopbench"})
 """Names of files that pytest reads as something else, or that the test of a port cannot import."""
 
@@ -49,7 +46,7 @@ class WrittenPort:
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
         notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
-            `partial` if it has steps that are, `64 bits` if it multiplies integers of Python's.
+            `64 bits` if it multiplies integers of Python's.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
     """
@@ -189,14 +186,12 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
             f"cannot write a port to {variant}: {first['why']}{also}",
             received="; ".join([_place_text(first) or target.text, *map(_other_text, others)]),
             legal="bodies and functions that docs/port.md lists",
-            hint=first["fix"] or _without_fix(first, variant),
+            hint=first["fix"] or _without_fix(first),
         )
 
 
-def _without_fix(refused: dict[str, Any], variant: str) -> str:
+def _without_fix(refused: dict[str, Any]) -> str:
     """Return what to do about a refusal for which no change of the body is known."""
-    if refused.get("can_stay") and variant != PARTIAL:
-        return f"--to {PARTIAL} leaves this call in NumPy, if the body computes anything else"
     what = "this line" if refused["place"] else "the body"
     return f"write {what} in another way that returns the same values, or keep the callback"
 

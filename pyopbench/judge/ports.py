@@ -25,8 +25,6 @@ NOTES = {
     "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
     "64 bits": "Its integers have 64 bits: a product that needs more is wrong, without an error.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
-    "partial": "Calls without a TensorFlow equivalent are still callbacks: they run on the CPU, hold the GIL, have no "
-    "gradient, and do not work with XLA or in a SavedModel in another process.",
 }
 """Sentences by the kind of what holds for a port."""
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PORTABLE = ("traced", "traced_xla", "traced_partial", "njit")
+PORTABLE = ("traced", "traced_xla", "njit")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 BRIDGE = "numpy_function"

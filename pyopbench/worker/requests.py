@@ -120,8 +120,8 @@ def check_batched_form(request: Mapping[str, Any], emit: Callable[[Mapping[str, 
 def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the text of a port and of its test, or say why there is none.
 
-    Under `refused` is each thing that cannot be written, with what works in its place, file and line, and whether it
-    is a call that a partial port leaves in NumPy; under `error` is what is wrong with the op.
+    Under `refused` is each thing that cannot be written, with what works in its place, file and line; under `error` is
+    what is wrong with the op.
     """
     target, variant, module = Target.from_plain(request["op"]), str(request["variant"]), str(request["module"])
     try:
@@ -143,7 +143,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     except BadInput as error:
         return {"error": error.as_plain()}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
-        return {"refused": [{"why": explain(error, op), "fix": "", "place": None, "can_stay": False}]}
+        return {"refused": [{"why": explain(error, op), "fix": "", "place": None}]}
     return {
         "port": made.text,
         "function": made.function,
@@ -155,8 +155,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
 
 def _as_plain(refusal: CannotPort) -> dict[str, Any]:
-    can_stay = refusal.step is not None
-    return {"why": refusal.why, "fix": refusal.fix, "place": refusal.place, "can_stay": can_stay}
+    return {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}
 
 
 def _why_not_compiled(source: Path) -> str | None:

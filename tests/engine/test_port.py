@@ -50,17 +50,6 @@ def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
     assert (caught.value.received, caught.value.hint) == ("/a/mine.py:3", "use np.bar")
 
 
-@pytest.mark.parametrize(("can_stay", "variant"), [(True, "traced"), (False, "traced"), (True, "traced_partial")])
-def test_a_refusal_without_a_fix_names_the_partial_port_if_the_call_can_stay(
-    can_stay: bool, variant: str, tmp_path: Path
-) -> None:
-    first = {"why": "w", "fix": "", "place": ["a.py", 3], "can_stay": can_stay}
-    with pytest.raises(BadInput) as caught:
-        write_port(TARGET, variant, tmp_path / "ported.py", tools=tools(answer={"refused": [first]}))
-    assert ("traced_partial" in str(caught.value.hint)) == (can_stay and variant == "traced")
-    assert TARGET.text not in str(caught.value.hint), "no command shows more than what is told here"
-
-
 def test_everything_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -> None:
     one, other = ({"why": "w", "fix": fix, "place": ["a.py", line]} for fix, line in (("f", 3), ("", 5)))
     nowhere = {"why": "n", "fix": "", "place": None}

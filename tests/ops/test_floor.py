@@ -79,10 +79,8 @@ def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
     assert not set(load_ops()) & set(FLOOR)
     assert not set(load_variants()) & set(load_parts())
     assert all(part.is_part for part in load_parts().values())
-    # What Numba compiles of a body has the floor of `numba`, and the steps of a port that of `numpy_function`.
-    bridges = {
-        name: one for name, one in load_variants().items() if not name.startswith("njit") and name != "traced_partial"
-    }
+    # What Numba compiles of a body has the floor of `numba`.
+    bridges = {name: one for name, one in load_variants().items() if not name.startswith("njit")}
     floors = {f"{name}_floor" for name, one in bridges.items() if one.is_callback or name == "native"}
     twins = {f"{name}_twin" for name, one in bridges.items() if one.is_callback}
     assert set(load_parts()) == {"empty_graph", "numpy_alone", "tensor_alone", "numba_alone", *floors, *twins}

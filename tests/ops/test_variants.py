@@ -67,13 +67,9 @@ def test_a_port_is_the_ops_of_its_body_and_no_callback(variant: str, node: str) 
     assert not found & Counter(CALLBACK_NODES)
 
 
-ELSEWHERE = ("traced_partial",)
-"""Ports of bodies with calls that TensorFlow has nothing for."""
-
-
 @pytest.mark.parametrize(
     "variant",
-    [name for name, one in load_variants().items() if one.body in ("numpy", "tensor") and name not in ELSEWHERE],
+    [name for name, one in load_variants().items() if one.body in ("numpy", "tensor")],
 )
 def test_only_xla_is_compiled(variant: str) -> None:
     """`_XlaMustCompile` is what jit_compile=True sets: it fails where XLA cannot, in place of falling back."""

@@ -19,7 +19,7 @@ from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, size
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
-AUTOMATIC = {"njit", "traced_partial", "xla_autograph"}
+AUTOMATIC = {"njit", "xla_autograph"}
 """Variants that are tried automatically for own ops, and for no other op."""
 
 

@@ -101,17 +101,6 @@ _callback = partial(
 )
 
 VARIANTS = {
-    # Calls without a TensorFlow equivalent stay callbacks; everything else is ported.
-    "traced_partial": _callback(
-        name="traced_partial",
-        summary="the NumPy body in TensorFlow ops, except for calls without an equivalent, which stay callbacks",
-        effort=2,
-        build=build_port,
-        gradients=("autodiff",),
-        modes=("call", "node"),
-        function_options={"autograph": True},
-        role="own_attempt",
-    ),
     # The callback stays, its Python goes.
     "njit": _callback(
         name="njit",

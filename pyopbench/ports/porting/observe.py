@@ -11,7 +11,7 @@ import ast
 import copy
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,6 @@ import numpy as np
 from pyopbench.model import definitions
 from pyopbench.model.source_text import Function, Source, number_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.steps import Step
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
@@ -105,7 +104,6 @@ class Observed:
         joining: loops of which the rounds go on in one way only, as behind `continue`.
         left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
         growing: axes of such names whose size changes from round to round.
-        steps: calls that stay in NumPy.
     """
 
     seen: dict[Place, set[Seen]] = field(default_factory=dict)
@@ -114,11 +112,6 @@ class Observed:
     joining: set[Place] = field(default_factory=set)
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
-    steps: dict[Place, Step] = field(default_factory=dict)
-
-    def step(self, source: Source, node: ast.AST) -> Step | None:
-        """Return what a call was that stays in NumPy; None for any other expression."""
-        return self.steps.get((source.path, number_of(node)))
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
@@ -157,23 +150,18 @@ def multiplies_integers(observed: Observed) -> bool:
     return False
 
 
-def observe(
-    body: Callable[..., Any],
-    examples: Sequence[Sequence[Any]],
-    steps: Iterable[Place] = (),
-) -> Observed:
+def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
     """Run a body on examples and return what its expressions were.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
-        steps: calls that stay in NumPy.
 
     Raises:
         CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
-    observed = Observed(steps={place: Step() for place in steps})
+    observed = Observed()
     runs = _Runs(body, examples, observed)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.
     for _ in range(MOST_RUNS):
@@ -225,8 +213,7 @@ class _Runs:
             for place, names in left.items()
             for name, several in names.items()
         }
-        steps = {place: one.sizes() for place, one in observed.steps.items()}
-        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing), steps
+        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing)
 
     def joined_names(self, path: str, function: int) -> dict[str, str]:
         """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
@@ -383,11 +370,7 @@ class _Watcher:
     def call(self, number: int, function: Any, /, *arguments: Any, **options: Any) -> Any:
         """Return what a call returns."""
         depth = CONTROL.depth
-        step = self.runs.observed.steps.get((self.path, number))
-        if step is not None:
-            found = step.run(function, arguments, options, seen_as)
-        else:
-            found = call(function, arguments, options)
+        found = call(function, arguments, options)
         CONTROL.depth = depth
         return self.see(number, found)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import Any
 
 import numpy as np
 
+from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.function_source import every_name, root_of, unused_name
-from pyopbench.model.source_text import number_of, parts_of
+from pyopbench.model.source_text import parts_of
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
@@ -33,9 +35,7 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.shared_memory import refuse_shared_memory
-from pyopbench.ports.porting.steps import can_be_step, is_of_library, write_step
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
@@ -53,6 +53,9 @@ OLD_NAMES = {"correlation": "statistic"}
 MAKING_FUNCTIONS = ("scipy.interpolate.interp1d",)
 """What returns a function, which may be given a tensor later."""
 
+TAKES_TENSORS = ("einops", "keras", "opt_einsum", "tensorflow", "tensorflow_probability", "tf_keras")
+"""Packages whose functions take tensors."""
+
 PLAIN = ("isinstance", "print", "callable", "id", "type", "repr", "str", "range", "hasattr", "getattr")
 
 
@@ -62,14 +65,12 @@ class TensorCode(TypedCode):
     Attributes:
         not_run: lines of the user's that no example went through, which stay as they stand.
         tables: statements that are made of the user's constants, by the name that each binds.
-        step_functions: what calls NumPy for the steps that stay there, by name.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
         self.tables: dict[str, str] = {}
-        self.step_functions: dict[str, str] = {}
         self.replacing: dict[ast.AST, str] = {}
         self.headers: dict[ast.AST, str] = {}
         self.ahead: dict[int, list[str]] = {}
@@ -78,12 +79,7 @@ class TensorCode(TypedCode):
 
     def write(self, node: ast.AST) -> str:
         """Return the text of a node; of a statement with those that have to be before it."""
-        if node in self.replacing:
-            return self.replacing[node]
-        if isinstance(node, ast.Call) and self.observed.step(self.source, node) is not None:
-            self.replacing[node] = write_step(self, node)  # once, also where it is written twice
-            return self.replacing[node]
-        return super().write(node)
+        return self.replacing[node] if node in self.replacing else super().write(node)
 
     def _written(self, node: ast.AST) -> str:
         if not isinstance(node, ast.stmt):
@@ -107,13 +103,6 @@ class TensorCode(TypedCode):
                 node, "needs a statement before it, and there is no line for it", "write one statement per line"
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
-
-    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
-        """Return the error about a line, with the call that may stay in NumPy."""
-        refusal = super().refusal(node, why, fix)
-        if isinstance(node, ast.Call) and can_be_step(self, node):
-            refusal.step = self.source.path, number_of(node)
-        return refusal
 
     def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
         """Return what a loop of the graph goes over, its target, and what binds the user's."""
@@ -305,7 +294,7 @@ class TensorCode(TypedCode):
             return self._plain(node, name)
         if name.startswith(("np.", "scipy.")) or str(getattr(value, "__module__", "")).startswith(("numpy", "scipy")):
             raise self.refusal(node, f"`{name or ast.unparse(function)}` has no counterpart in TensorFlow")
-        if is_of_library(value):
+        if _is_of_library(value):
             raise self.refusal(node, f"`{ast.unparse(function)}` is a library's function, which takes no tensors")
         return None
 
@@ -380,6 +369,17 @@ class TensorCode(TypedCode):
         if all(one.kind == "tensor" and one.dtype == dtype for one in self.seen(array)):
             return self.atom(array)
         return f"tf.cast({self.write(array)}, tf.{dtype})"
+
+
+def _is_of_library(function: Any) -> bool:
+    """Is it a library's function that takes arrays, not one of Python, of TensorFlow or of the user?"""
+    home = str(getattr(function, "__module__", "") or getattr(type(function), "__module__", "")).split(".")[0]
+    if not callable(function) or not home or home in (*TAKES_TENSORS, "builtins", "math", "cmath"):
+        return False
+    body, module = getattr(function, "__code__", None), sys.modules.get(str(function.__module__))
+    if body is not None:
+        return not is_file_of_user(body.co_filename)
+    return module is None or not is_module_of_user(module)
 
 
 def write_attribute(code: TypedCode, node: ast.Attribute) -> str:

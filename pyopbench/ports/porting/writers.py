@@ -32,11 +32,10 @@ from pyopbench.ports.porting.facts import (
     smaller_examples,
 )
 from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.observe import Observed, Place, definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import documented, with_head
 from pyopbench.ports.porting.statement_lines import lines_of_body
-from pyopbench.ports.porting.steps import MOST_STEPS, computes_besides
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.porting.units import Unit, Units
@@ -136,10 +135,6 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     if multiplies_integers(observed):
         notes.append("64 bits")
         says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")
-    if code.step_functions:
-        notes.append("partial")
-        steps = ", ".join(f"`{one}`" for one in code.step_functions)
-        says.append(f"Called on arrays, on the CPU and with the GIL held, and without a gradient: {steps}.")
     with_xla = ", compiled by XLA" if is_compiled else ""
     reruns = is_compiled and bool(facts.differentiable) and _has_control_flow(code)
     if reruns:
@@ -150,9 +145,8 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     if is_compiled:
         statements[name] = compiled(statements[name], name, *([code.use("np_compiled")] if reruns else []))
     statements = _without_copies(units, statements)
-    texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables | code.step_functions)
-    except_for = ", except for calls without a TensorFlow equivalent" if code.step_functions else ""
-    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops{except_for}.", texts, units)
+    texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables)
+    text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
 
 
@@ -216,61 +210,6 @@ def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:
         statements = {one: re.sub(rf"\b{name}\b", other, text) for one, text in statements.items() if one != name}
 
 
-def _partial(op: Op, body: Body, examples: Examples) -> Made:
-    """Return the body in TensorFlow ops, except for calls without an equivalent, each of which is a callback.
-
-    Raises:
-        CannotPort: no callback is needed, something other than a call is refused, or nothing is left for TensorFlow.
-    """
-    steps: set[Place] = set()
-    while True:
-        observed = observe(op.numpy, examples, steps=steps)
-        try:
-            made, code = _of_tensors(body, observed)
-            refused, has_gradient = _tried(op, made.text, body, code)
-        except CannotPort as refusal:
-            if refusal.step is None or refusal.step in steps or len(steps) >= MOST_STEPS:
-                raise
-            refused, has_gradient = {refusal.step}, False
-        if not refused:
-            break
-        steps |= refused
-    if not steps:
-        raise CannotPort("the whole body is written in TensorFlow ops", fix="port it to traced")
-    if not computes_besides(code):
-        raise CannotPort("all calls stay in NumPy, so nothing would run in TensorFlow", fix="keep the callback")
-    return replace(made, has_gradient=has_gradient)
-
-
-def _tried(op: Op, text: str, body: Body, code: TensorCode) -> tuple[set[Place], bool]:
-    """Run a port once: return the calls whose options its functions do not support, and whether it has a gradient.
-
-    Raises:
-        CannotPort: it fails otherwise.
-    """
-    facts, scope = body.facts, dict[str, Any]()
-    inputs = [tf.constant(one) for one in examples_of(op, 1, 1)[0]]
-    try:
-        exec(compile(text, PORT, "exec", dont_inherit=True), scope)
-        with tf.GradientTape() as tape:
-            tape.watch([inputs[place] for place in facts.differentiable])
-            outputs = as_tuple(arrange(op.numpy, scope[facts.function])(*inputs))
-    except NotImplementedError as error:
-        refused = _refused_option(error, text, body, code)
-        if refused is None:
-            raise CannotPort(f"the port fails: {error}") from error
-        return set(refused.calls), False
-    except Exception as error:
-        raise CannotPort(f"the port fails: {type(error).__name__}: {error}") from error
-    if not facts.differentiable or not facts.floating:
-        return set(), False
-    try:
-        tape.gradient([outputs[place] for place in facts.floating], [inputs[place] for place in facts.differentiable])
-    except (LookupError, tf.errors.InvalidArgumentError):  # as `np_step` has it
-        return set(), False
-    return set(), True
-
-
 def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: Examples) -> None:
     """Check that the functions on tensors of a port support their options, by one run of limited time.
 
@@ -294,9 +233,8 @@ def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: 
     except NotImplementedError as error:
         refused = _refused_option(error, text, body, code)
         if refused is not None and traceback.extract_tb(error.__traceback__)[-1].filename == PORT:
-            refusal = CannotPort(f"`{refused.function}` {error}", place=refused.place)
-            refusal.step = refused.call
-            raise refusal from error
+            function, place = refused
+            raise CannotPort(f"`{function}` {error}", place=place) from error
     except (Exception, TooLong):  # noqa: BLE001 - a body may raise anything, and so may its port
         return
     finally:
@@ -304,25 +242,13 @@ def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: 
             tf.config.run_functions_eagerly(was_eager)
 
 
-@dataclass(frozen=True)
-class _RefusedOption:
-    """A call whose options are not supported.
+def _refused_option(
+    error: NotImplementedError, text: str, body: Body, code: TensorCode
+) -> tuple[str, tuple[str, int] | None] | None:
+    """Return NumPy's name of the function on tensors that refuses its options, and the line of the user's call.
 
-    Attributes:
-        calls: all calls of the function on tensors.
-        call: it, or the first of them if it is not known which it is.
-        function: NumPy's or SciPy's name of the function.
-        place: file and line of the call; None if it is not known which it is.
+    The line is None if it is not known which of several calls it is; None in place of both for any other error.
     """
-
-    calls: frozenset[Place]
-    call: Place
-    function: str
-    place: tuple[str, int] | None
-
-
-def _refused_option(error: NotImplementedError, text: str, body: Body, code: TensorCode) -> _RefusedOption | None:
-    """Return the call of the body whose options a function on tensors refuses; None if it is another error."""
     frames = traceback.extract_tb(error.__traceback__)
     for caller, frame in itertools.pairwise(frames):
         calls = code.spelled.get(frame.name)
@@ -330,8 +256,8 @@ def _refused_option(error: NotImplementedError, text: str, body: Body, code: Ten
             statement = lines_of_body(text, body.source).get(caller.lineno or 0)
             behind = [call for call, one in calls.items() if statement and one.line >= statement]
             call = min(behind or calls, key=lambda one: (calls[one].line, one))
-            place = (call[0], calls[call].line) if statement is not None or len(calls) == 1 else None
-            return _RefusedOption(frozenset(calls), call, calls[call].name, place)
+            is_known = statement is not None or len(calls) == 1
+            return calls[call].name, (call[0], calls[call].line) if is_known else None
     return None
 
 
@@ -494,7 +420,6 @@ def _given_to_gradient(op: Op, facts: Facts) -> tuple[tuple[Any, ...], list[Any]
 
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
-    "traced_partial": _partial,
     "traced_xla": partial(_traced, is_compiled=True),
     "njit": _njit,
     BRIDGE: _numpy_function,
