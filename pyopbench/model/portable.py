@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 PORTABLE = ("traced", "traced_xla", "njit")
@@ -16,27 +15,10 @@ PORTABLE = ("traced", "traced_xla", "njit")
 BRIDGE = "numpy_function"
 """The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
 
-
-@dataclass(frozen=True)
-class BatchedPort:
-    """A port that takes a batch of examples, where the body takes one.
-
-    Attributes:
-        writer: the variant of one example that is written, or the name of the form if that is written otherwise.
-        how: `map`, the port of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or
-            `loop`, over the examples in one callback.
-    """
-
-    writer: str
-    how: str
-
-
-BATCHED = {
-    "traced_map": BatchedPort("traced", "map"),
-    "numpy_whole": BatchedPort("numpy_whole", "whole"),
-    "njit_loop": BatchedPort("njit_loop", "loop"),
-}
-"""Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them."""
+BATCHED = {"traced_map": "map", "numpy_whole": "whole", "njit_loop": "loop"}
+"""Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them: `map`, the port
+of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or `loop`, over the examples in
+one callback."""
 
 WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
 """All that `--to` takes."""

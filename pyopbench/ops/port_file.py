@@ -155,7 +155,7 @@ def port_call(op: Op, name: str, dtype: str) -> Body:
         CannotPort: it cannot be written as source.
     """
     call = PORTS.call_of(op, name, dtype)
-    return call if name in BATCHED and BATCHED[name].how == "map" else arrange(op.numpy, call)
+    return call if BATCHED.get(name) == "map" else arrange(op.numpy, call)
 
 
 def build_port(op: Op, case: Case) -> Body:

@@ -20,7 +20,7 @@ from pyopbench.model.extracted_module import extracted_at, load, place_of_user, 
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.paths import real_path
-from pyopbench.model.portable import BATCHED, BatchedPort, format_text
+from pyopbench.model.portable import BATCHED, format_text
 from pyopbench.model.source_text import Source, read_source
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
 from pyopbench.ports.porting import batches
@@ -74,13 +74,13 @@ def write_port(op: Op, variant: str) -> PortModule:
         _check(op)
         yours, frozen = extracted_op(op)
         require_same(op, yours)
-        form = BATCHED.get(variant, BatchedPort(variant, ""))
-        if form.how:
+        how = BATCHED.get(variant)
+        if how:
             batches.require_fixed_shapes(yours)
         while True:
             body = _body(yours)
             try:
-                facts, made = _made(yours, body, form)
+                facts, made = _made(yours, body, variant)
                 break
             except CannotPort as refusal:
                 extracted = extracted_at(body.source.path)
@@ -88,14 +88,14 @@ def write_port(op: Op, variant: str) -> PortModule:
                 if copied is None:
                     raise
                 yours = _with_bodies(op, copied.names, vars(load(copied)))
-    keywords = () if form.how == "map" else body.keywords
+    keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
     return PortModule(
         text=format_text(made.text),
         function=facts.function,
         not_run=tuple(sorted({*not_run})),
         notes=made.notes,
-        dataset=batches.dataset_call(facts, keywords) if form.how else "",
+        dataset=batches.dataset_call(facts, keywords) if how else "",
         facts=facts if made.has_gradient else replace(facts, differentiable=()),
         frozen=frozen,
     )
@@ -217,15 +217,16 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tupl
     return old, Inputs(expression(), keywords, is_fixed=op.own is not None and op.own.fixed_sizes)
 
 
-def _made(op: Op, body: Body, form: BatchedPort) -> tuple[Facts, Made]:
+def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:
     """Return what a port takes and returns, and its text."""
-    one, write = body.facts, WRITERS[form.writer]
+    one, how = body.facts, BATCHED.get(variant)
+    write = WRITERS[variant.removesuffix("_map")]
     examples = examples_of(op, OBSERVED_SIZES, 1)
-    if form.how in ("whole", "loop"):
+    if how in ("whole", "loop"):
         facts = batches.of_batch(one, one.function)
         return facts, write(op, replace(body, facts=facts), batches.stacked(examples))
-    made = write(op, replace(body, is_mapped=form.how == "map"), examples)
-    if form.how != "map":
+    made = write(op, replace(body, is_mapped=how == "map"), examples)
+    if how != "map":
         return one, made
     facts = batches.of_batch(one, f"{one.function}_batch")
     return facts, replace(made, text=batches.mapped(made.text, one, facts, body.keywords))

@@ -19,8 +19,8 @@ def dataset_call_of(function: str) -> str:
 def test_a_port_of_one_example_is_mapped_over_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "def body(x):\n    return np.exp(x) / np.sum(np.exp(x), axis=0)\n"
     made = write_source(tmp_path, source, MATRIX, to="traced_map")
-    assert dict(made.commands) == {"dataset": dataset_call_of("body_batch")}
-    assert dict(made.commands)["dataset"] in made.port
+    assert made.dataset == dataset_call_of("body_batch")
+    assert made.dataset in made.port
     tests = run_its_test(made, tmp_path, monkeypatch)
     assert tests == ["test_values", "test_in_a_dataset", "test_gradient"]
 
@@ -53,7 +53,7 @@ def gradient(inputs, outputs, output_gradients):
         "OP = OwnOp(inputs=inputs, numpy=body, numpy_gradient=gradient, sizes=(2, 5))\n"
     )
     made = write(str(path), to=to)
-    assert dict(made.commands) == {"dataset": dataset_call_of("body")}
+    assert made.dataset == dataset_call_of("body")
     assert made.notes == ("callback",)
     assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_in_a_dataset", "test_gradient"]
 
@@ -100,7 +100,7 @@ def test_several_inputs_of_a_command_line_are_varied(tmp_path: Path, monkeypatch
     source = "def body(x, places, *, scale):\n    return x[places] * scale\n"
     inputs = (MATRIX, "np.array([2, 0])", "scale=np.float64(3)")
     made = write_source(tmp_path, source, *inputs, to="traced_map")
-    assert dict(made.commands) == {"dataset": dataset_call_of("body_batch")}
+    assert made.dataset == dataset_call_of("body_batch")
     run_its_test(made, tmp_path, monkeypatch)
 
 

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.portable import BATCHED, BRIDGE, PORTABLE, WRITABLE, format_text
+from pyopbench.model.portable import WRITABLE, format_text
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.writers import WRITERS
 from written_ports import CORPUS, body_of, line_of, lines_of, run_its_test, write, write_source
 
 MATRIX, VECTOR, WHOLE = "rng.random((4, 3), dtype=np.float32)", "rng.random(5)", "np.arange(5)"
@@ -502,11 +501,6 @@ def test_a_port_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch: pytes
     made = write_source(tmp_path, "def body(x):\n    return np.exp(x)\n", VECTOR, to="traced_xla")
     assert {"@tf.function(jit_compile=True)"} <= lines_of(made.port)
     run_its_test(made, tmp_path, monkeypatch)
-
-
-def test_every_variant_that_can_be_asked_for_can_be_written() -> None:
-    assert set(WRITERS) == {*PORTABLE, BRIDGE, *(one.writer for one in BATCHED.values())}
-    assert {*WRITERS, *BATCHED} == set(WRITABLE)
 
 
 @pytest.mark.parametrize(
