@@ -58,7 +58,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     packages: Sequence[str] = (),
     python: Sequence[str] = (),
     rev: Sequence[str] = (),
-    every: int = 1,
     fail_on: str | None = None,
     budget_seconds: float | None = None,
     launches: int | None = None,
@@ -107,7 +106,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),
-        every,
         fail_on=fail_on,
         minimum_effect=effect,
         each_has_budget=budget_seconds is None,

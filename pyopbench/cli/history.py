@@ -29,7 +29,6 @@ def history(
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.history import Options, read_history
-    from pyopbench.report.history import as_json as json_of
 
     with err.status("reading"):
         found = read_history(results, Options(by, minimum_effect))
@@ -40,7 +39,7 @@ def history(
         say(f"and {more}, all in history.json", err)
     _write(found, out_path)
     if as_json:
-        out.print_json(json_of(found))
+        out.print_json((out_path / "history.json").read_text(encoding="utf-8"))
     else:
         _print(found, out_path)
 

@@ -49,9 +49,9 @@ def resume(
     run = replace(run, own=own)
     if run.has_revisions:
         _ask_for_revisions(run, yes=yes)
-    checkouts = sides.checkouts_of(run)
-    for side in run.measured:
-        stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
+    with sides.checkouts_of(run) as checkouts:
+        for side in run.measured:
+            stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
     baseline = run.measured[0].content.settings.baseline
     given, fail_on = resolve_thresholds(run, minimum_effect or stored_run.planned_effect([run]), fail_on)
     options = judging_of(baseline, given, mix, requires, calls_per_step, step_seconds)
@@ -65,7 +65,8 @@ def resume(
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
     """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
     repository = sides.repository_of(run)
-    commits = [side.revision.commit for side in run.measured_sides if side.revision is not None]
+    revisions = (side.revision for side in run.measured_sides if side.revision is not None)
+    commits = [one.commit for one in revisions if not one.is_worktree]
     missing = [commit[:10] for commit in git.missing_commits(repository, commits)]
     if not missing or yes:
         return

@@ -55,7 +55,6 @@ def run(
     packages: Sequence[str],
     python: Sequence[str],
     rev: Sequence[str],
-    every: int,
     fail_on: str | None,
     shard: str | None,
     settings: Any,
@@ -74,7 +73,6 @@ def run(
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),
-        every,
         fail_on=fail_on,
         minimum_effect=effect,
         each_has_budget=length["budget_seconds"] is None,

@@ -22,6 +22,7 @@ from pyopbench.model import cache_folder
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
+from pyopbench.store.run_sides import Revision
 
 OLDEST = (2, 20)
 """The first version that has every option that is used."""
@@ -94,29 +95,48 @@ PRIVATE = 0o077
 """What git makes is for nobody else, whatever the umask of the user: it is run."""
 
 
-def checkout_of(repository: Path, commit: str) -> Checkout:
-    """Return the checkout of a commit, made if it is not there, or if it was changed.
+@contextmanager
+def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
+    """Give the checkout of a revision, made if it is not there, or if it was changed; nobody takes it away meanwhile.
+
+    That of the working tree is the working tree itself.
 
     Raises:
         BadInput: git cannot make it, or others could put something into it.
     """
+    if revision.is_worktree:
+        yield Checkout(repository, repository, _package(repository))
+        return
     cache_folder.private_folder(FOLDER, WHAT)
-    folder = folder_of(repository, commit)
-    with _lock_worktree(folder, fcntl.LOCK_EX):
-        if not is_whole(repository, commit):
-            _remove(repository, folder)
-            require(repository, "worktree", "prune", what="stale worktrees cannot be cleared away")
-            require(
-                repository,
-                *("worktree", "add", "--detach", "--force", "--quiet", str(folder), commit),
-                what=f"the files of revision {commit[:10]} cannot be checked out",
-                umask=PRIVATE,
-            )
+    folder = folder_of(repository, revision.commit)
+    with ExitStack() as stack:
+        while True:
+            lock = stack.enter_context(ExitStack())
+            lock.enter_context(_lock_worktree(folder, fcntl.LOCK_SH))
+            if is_whole(repository, revision.commit):
+                break
+            lock.close()  # between the two locks another process may make it, or take it away
+            with _lock_worktree(folder, fcntl.LOCK_EX):
+                _make(repository, revision.commit, folder)
         os.utime(folder)
-    exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
-    if exposed is not None:
-        raise cache_folder.refusal(exposed, WHAT)
-    return Checkout(repository, folder, _package(repository))
+        exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
+        if exposed is not None:
+            raise cache_folder.refusal(exposed, WHAT)
+        yield Checkout(repository, folder, _package(repository))
+
+
+def _make(repository: Path, commit: str, folder: Path) -> None:
+    if is_whole(repository, commit):
+        return
+    _remove(repository, folder)
+    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    require(repository, "worktree", "prune", what="stale worktrees cannot be cleared away")
+    require(
+        repository,
+        *("worktree", "add", "--detach", "--force", "--quiet", str(folder), commit),
+        what=f"the files of revision {commit[:10]} cannot be checked out",
+        umask=PRIVATE,
+    )
 
 
 def _package(repository: Path) -> Path:
@@ -146,25 +166,13 @@ def is_whole(repository: Path, commit: str) -> bool:
     return ask(folder, "status", "--porcelain", "--untracked-files=no") == ""
 
 
-@contextmanager
-def keep_in_use(checkouts: Iterable[Checkout]) -> Iterator[None]:
-    """Keep checkouts from being taken away while something runs from them; the lock goes with the process."""
-    with ExitStack() as stack:
-        for checkout in dict.fromkeys(checkouts):
-            stack.enter_context(hold_lock(_lock_file(checkout.folder), fcntl.LOCK_SH))
-        yield
-
-
-def give_back(checkouts: Iterable[Checkout]) -> None:
+def give_back(repository: Path, revisions: Iterable[Revision]) -> None:
     """Take away checkouts that nobody uses, and of those that other runs have left all but the last ones."""
-    repositories = set()
-    for checkout in dict.fromkeys(checkouts):
-        _remove_unused(checkout.repository, checkout.folder)
-        repositories.add(checkout.repository)
-    for repository in repositories:
-        left = sorted(_home(repository).glob("*/*/.git"), key=lambda path: path.parent.stat().st_mtime, reverse=True)
-        for stale in left[MOST_KEPT:]:
-            _remove_unused(repository, stale.parent)
+    for commit in dict.fromkeys(one.commit for one in revisions if not one.is_worktree):
+        _remove_unused(repository, folder_of(repository, commit))
+    left = sorted(_home(repository).glob("*/*/.git"), key=lambda path: path.parent.stat().st_mtime, reverse=True)
+    for stale in left[MOST_KEPT:]:
+        _remove_unused(repository, stale.parent)
 
 
 def _remove_unused(repository: Path, folder: Path) -> None:
@@ -184,7 +192,6 @@ def _remove(repository: Path, folder: Path) -> None:
 def _lock_worktree(folder: Path, how: int) -> Iterator[None]:
     folder.parent.parent.mkdir(mode=0o700, exist_ok=True)
     with hold_lock(_lock_file(folder), how):
-        folder.parent.mkdir(mode=0o700, exist_ok=True)
         yield
 
 

@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from pyopbench.engine import environments, git, plan, require, sides, stored_run
+from pyopbench.engine import environments, plan, require, sides, stored_run
 from pyopbench.engine import messages as wording
 from pyopbench.engine.budget import Budget, Tell
-from pyopbench.engine.git import keep_in_use
 from pyopbench.engine.interim_analyses import AnalyseTogether, InterimAnalyses, InterimTimes
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.engine.next_step import NextStep, rounds_of
@@ -119,26 +118,30 @@ def measure(run: OpenRun, options: judge.Judging, listener: Listener) -> RunEnd 
         KeyboardInterrupt: it was interrupted; what was finished is stored.
     """
     try:
-        with listener.busy("starting"):  # a version of TensorFlow that is gone from the cache is installed again
-            found = sides.checkouts_of(run)
-            tasks = [_task(run, side, options, found.get(side.folder), listener) for side in run.measured]
-        if options.requires:
-            with listener.busy("trying what is required") as show:
-                for task in tasks:
-                    _try_requirements(task, options.requires, show)
-        with listener.sampling() as tell:
-            together = partial(_analyse_together, run, options, listener) if run.has_several_sides else None
-            ended = min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
-        git.give_back(found.values())  # what is interrupted before keeps them, to be continued
+        with sides.checkouts_of(run) as found:
+            ended = _measure_on(run, options, found, listener)
+        sides.give_back_checkouts(run)  # what is interrupted before keeps them, to be continued
     except WorkerLost as lost:  # what was measured before is worth its report
         listener.problem(lost)
         listener.say(f"  resume: {stored_run.resume_command(run)}", whole=True)
         return None
     if ended.by == "budget":
-        settings = tasks[0].settings
+        settings = stored_run.settings_of(run.measured[0])
         most = ended.most if settings.launches < UNLIMITED else None
         listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
     return ended
+
+
+def _measure_on(run: OpenRun, options: judge.Judging, checkouts: Mapping[Path, Checkout], listener: Listener) -> RunEnd:
+    with listener.busy("starting"):  # a version of TensorFlow that is gone from the cache is installed again
+        tasks = [_task(run, side, options, checkouts.get(side.folder), listener) for side in run.measured]
+    if options.requires:
+        with listener.busy("trying what is required") as show:
+            for task in tasks:
+                _try_requirements(task, options.requires, show)
+    with listener.sampling() as tell:
+        together = partial(_analyse_together, run, options, listener) if run.has_several_sides else None
+        return min(measure_runs(tasks, tell, together), key=lambda one: one.launches)
 
 
 def _try_requirements(task: Task, requires: Sequence[str], show: Callable[[str], None]) -> None:
@@ -252,7 +255,6 @@ def measure_runs(tasks: Sequence[Task], tell: Tell, look: AnalyseTogether | None
     with ExitStack() as stack:
         for task in tasks:
             stack.enter_context(run_folder.locked(task.side.folder))
-        stack.enter_context(keep_in_use(task.checkout for task in tasks if task.checkout is not None))
         works = [remaining_work(task.side, task.settings, task.python, task.checkout, task.own) for task in tasks]
         limits = [task.settings.budget_seconds for task in tasks if task.settings.budget_seconds is not None]
         budget = Budget(min(limits, default=None), time.monotonic())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.machinery
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,22 +16,13 @@ from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps, Target
-from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.store.run_json import RunRevision
-from pyopbench.store.run_sides import Revision, short_hash, stored_in_run
+from pyopbench.store.run_sides import WORKTREE, Revision, short_hash, stored_in_run
 
-WORKTREE = "WORKTREE"
-"""Names the working tree as it is, with changes that are not committed."""
-LARGEST_UNTRACKED = 1 << 20
-"""Bytes of a file that git does not know and that still belongs to the working tree: sources are smaller."""
 WORKER_BYTES = 600 << 20
 """Of a worker that has prepared few cases, about: TensorFlow 2.21 takes 450 MiB when it is imported."""
 FIELDS = "%H%x00%cI%x00%s"
 LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
-SNAPSHOT = {
-    **{f"GIT_{who}_NAME": "pyopbench" for who in ("AUTHOR", "COMMITTER")},
-    **{f"GIT_{who}_EMAIL": "pyopbench@localhost" for who in ("AUTHOR", "COMMITTER")},
-}
 
 
 def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
@@ -137,18 +127,17 @@ def _top_of(folder: Path) -> Path | None:
     return Path(top).resolve() if top else None
 
 
-def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revision]:
+def named(repository: Path, asked: Sequence[str]) -> list[Revision]:
     """Return the revisions that a command line names, in order.
 
     Args:
         repository: its top folder.
         asked: as typed: commits, ranges, `WORKTREE`.
-        every: of a range, each how manieth commit; its first and its last are always among them.
 
     Raises:
         BadInput: there is no such commit, fewer than two are named, or more than can be measured.
     """
-    found = [revision for text in asked for revision in _resolved(repository, text, every)]
+    found = [revision for text in asked for revision in _resolved(repository, text)]
     if len(found) < 2:
         raise BadInput(
             "one revision cannot be compared with anything",
@@ -158,12 +147,11 @@ def named(repository: Path, asked: Sequence[str], every: int = 1) -> list[Revisi
         )
     most = most_at_once()
     if most is not None and len(found) > most:
-        step = -(-len(found) // max(most - 1, 1))
         raise BadInput(
             "not enough memory for so many revisions, because each needs a worker at the same time",
             received=f"{len(found):,} revisions",
             legal=f"at most {most} with the memory that is free now",
-            hint=f"{option_text('every', step)} takes fewer of a range; or make several runs",
+            hint="name fewer commits, or make several runs",
         )
     return found
 
@@ -186,7 +174,7 @@ def most_at_once() -> int | None:
     return None if available is None else max(int(available * (1 - memory.SPARE_SHARE)) // WORKER_BYTES - 1, 2)
 
 
-def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
+def _resolved(repository: Path, text: str) -> Iterator[Revision]:
     if text == WORKTREE:
         yield _working_tree(repository)
         return
@@ -203,11 +191,8 @@ def _resolved(repository: Path, text: str, every: int) -> Iterator[Revision]:
             legal="A..B where git log --first-parent B shows A",
             hint=f"name both separately: {option_text('rev', ['A', 'B'])}",
         )
-    commits = [start, *listed]
-    last_place = len(commits) - 1
-    for place, commit in enumerate(commits):
-        if place % every == 0 or place == last_place:
-            yield _described(repository, commit)
+    for commit in (start, *listed):
+        yield _described(repository, commit)
 
 
 def _commit(repository: Path, text: str) -> str:
@@ -234,40 +219,6 @@ def _described(repository: Path, commit: str) -> Revision:
 
 
 def _working_tree(repository: Path) -> Revision:
-    """Return the working tree as a commit that no branch has: as it is now, whatever is edited during the run."""
-    head = _commit(repository, "HEAD")
-    tree = _tree(repository)
-    if tree == git.require(repository, "rev-parse", f"{head}^{{tree}}", what="the current commit cannot be read"):
-        return replace(_described(repository, head), asked=WORKTREE)
-    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), _described(repository, head).date)
-    # Who commits and when is taken from HEAD, so that the same files make the same commit.
-    commit = git.require(
-        repository,
-        *("commit-tree", tree, "-p", head, "-m", "changes that are not committed"),
-        what="the working tree cannot be stored as a revision",
-        variables={**SNAPSHOT, **dates},
-    )
-    return replace(_described(repository, commit), asked=WORKTREE, dirty=True)
-
-
-def _tree(repository: Path) -> str:
-    """Return the tree of all that git knows, as it is now, and of small files that it neither knows nor ignores."""
-    what = "the working tree cannot be stored as a revision"
-    with TemporaryFolder() as scratch:
-        index = {"GIT_INDEX_FILE": str(scratch / "index")}
-        git.require(repository, "read-tree", "HEAD", what=what, variables=index)
-        git.require(repository, "add", "--update", ".", what=what, variables=index)
-        others = git.require(
-            repository, "ls-files", "-z", "--others", "--exclude-standard", what=what, variables=index
-        ).split("\0")
-        small = [name for name in others if name and _is_small(repository / name)]
-        if small:
-            listed = scratch / "untracked"
-            listed.write_bytes(b"\0".join(map(os.fsencode, small)))
-            more = (f"--pathspec-from-file={listed}", "--pathspec-file-nul")
-            git.require(repository, "--literal-pathspecs", "add", *more, what=what, variables=index)
-        return git.require(repository, "write-tree", what=what, variables=index)
-
-
-def _is_small(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and path.stat().st_size <= LARGEST_UNTRACKED
+    changes = git.ask(repository, "status", "--porcelain", "--untracked-files=no")
+    head = _described(repository, _commit(repository, "HEAD"))
+    return replace(head, asked=WORKTREE, dirty=bool(changes))

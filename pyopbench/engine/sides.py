@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
@@ -45,7 +46,6 @@ class AskedSides:
     Attributes:
         environments: at least one.
         revisions: those that are named; none for the working tree.
-        every: of a range, take each so many-th commit.
         fail_on: what the comparison fails on, as the option; None if it is not given. With it, as with revisions, the
             first side is measured a second time.
         minimum_effect: the smallest difference that counts, as a share.
@@ -54,7 +54,6 @@ class AskedSides:
 
     environments: tuple[Environment, ...] = (HERE,)
     revisions: tuple[str, ...] = ()
-    every: int = 1
     fail_on: str | None = None
     minimum_effect: float = MINIMUM_EFFECT
     each_has_budget: bool = False
@@ -77,21 +76,8 @@ def check_sides(asked: AskedSides) -> None:
     """Check what is asked for of sides before anything is done.
 
     Raises:
-        BadInput: `every` is below 1 or given without revisions, `fail_on` is given for one side alone, or an
-            environment is not available.
+        BadInput: `fail_on` is given for one side alone, or an environment is not available.
     """
-    if asked.every < 1:
-        raise BadInput(
-            "no such step",
-            received=option_text("every", asked.every),
-            hint=f"for example {option_text('every', 5)}",
-        )
-    if asked.every > 1 and not asked.revisions:
-        raise BadInput(
-            "without revisions there is no range to take commits of",
-            received=option_text("every", asked.every),
-            hint=f"for example {option_text('rev', ['HEAD~20..HEAD'])} {option_text('every', 5)}",
-        )
     if asked.fail_on is not None and not asked.revisions and len(asked.environments) < 2:
         raise BadInput(
             "one side alone cannot be compared with anything",
@@ -190,7 +176,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
     if asked.wants_control and not request.axes.variants:
         request = changed(request, axes=changed(request.axes, in_use=request.baseline))
-    named = revisions.named(repository, asked.revisions, asked.every) if repository is not None else [None]
+    named = revisions.named(repository, asked.revisions) if repository is not None else [None]
     wanted = [Side("", one.tf, one.packages, one.python, revision) for revision in named for one in asked.environments]
     seconds = request.settings.budget_seconds
     if asked.each_has_budget and seconds is not None:
@@ -214,7 +200,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
 def _require_two(planned: Sequence[tuple[Side, RunContent | None]], repository: Path) -> None:
     if sum(content is not None for _, content in planned) > 1:
         return
-    git.give_back(git.checkout_of(repository, side.revision.commit) for side, _ in planned if side.revision is not None)
+    git.give_back(repository, (side.revision for side, _ in planned if side.revision is not None))
     said = [f"{side.revision.asked}: {side.problem}" for side, _ in planned if side.revision and side.problem]
     raise NothingMeasured(
         "fewer than two revisions can be measured, so there is nothing to compare",
@@ -260,13 +246,13 @@ class _Plans:
     def _plan(self, side: Side, first: _FirstValues | None) -> tuple[Side, RunContent | None]:
         if side.revision is None or self._repository is None:
             return self._plan_on(side, None, first)
-        checkout = git.checkout_of(self._repository, side.revision.commit)
-        try:
-            _require_files(checkout, self._request.own)
-            return self._plan_on(side, checkout, first)
-        except PyopbenchError as error:
-            inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
-            return replace(side, problem=error.in_a_line.replace(inside, "")), None
+        with git.checkout_of(self._repository, side.revision) as checkout:
+            try:
+                _require_files(checkout, self._request.own)
+                return self._plan_on(side, checkout, first)
+            except PyopbenchError as error:
+                inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
+                return replace(side, problem=error.in_a_line.replace(inside, "")), None
 
     def _plan_on(self, side: Side, checkout: Checkout | None, first: _FirstValues | None) -> tuple[Side, RunContent]:
         request = changed(self._request, environment=side.environment, checkout=checkout)
@@ -278,8 +264,9 @@ class _Plans:
         return replace(side, values=values), plan.content_of(request, answer)
 
 
-def _identity(side: Side) -> tuple[Environment, str | None]:
-    return side.environment, None if side.revision is None else side.revision.commit
+def _identity(side: Side) -> tuple[object, ...]:
+    revision = side.revision
+    return side.environment, revision and (revision.commit, revision.is_worktree)
 
 
 def _with_revision(content: RunContent, revision: Revision) -> RunContent:
@@ -333,20 +320,26 @@ def _require_files(checkout: Checkout, own: OwnOps) -> None:
             )
 
 
-def checkouts_of(run: OpenRun) -> dict[Path, Checkout]:
-    """Return the checkout of each side that is a revision, by its folder, made where it is not there.
+@contextmanager
+def checkouts_of(run: OpenRun) -> Iterator[dict[Path, Checkout]]:
+    """Give the checkout of each side that is a revision, by its folder, made where it is not there.
 
     Raises:
         BadInput: as `git.checkout_of`.
     """
-    if not run.has_revisions:
-        return {}
-    repository = repository_of(run)
-    return {
-        side.folder: git.checkout_of(repository, side.revision.commit)
-        for side in run.measured_sides
-        if side.revision is not None
-    }
+    with ExitStack() as stack:
+        repository = repository_of(run) if run.has_revisions else Path()
+        yield {
+            side.folder: stack.enter_context(git.checkout_of(repository, side.revision))
+            for side in run.measured_sides
+            if side.revision is not None
+        }
+
+
+def give_back_checkouts(run: OpenRun) -> None:
+    """Take away the checkouts of a run that is done."""
+    if run.has_revisions:
+        git.give_back(repository_of(run), (side.revision for side in run.sides if side.revision is not None))
 
 
 def repository_of(run: OpenRun) -> Path:

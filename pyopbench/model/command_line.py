@@ -376,17 +376,7 @@ REV = Option(
     is_repeated=True,
     python='revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.',
 )
-EVERY = Option(
-    "every",
-    "Take every Nth commit of a range in --rev.",
-    "N",
-    WHAT,
-    int,
-    1,
-    least=1,
-    python="take every so many-th commit of a range.",
-)
-SHARD = Option("shard", "Measure only shard I of N of the plan; `merge` combines the shards.", "I/N", WHAT)
+SHARD = Option("shard", "Measure only shard I of N of the plan; `fleet merge` combines the shards.", "I/N", WHAT)
 
 # How long to measure.
 
@@ -572,7 +562,6 @@ RUN = (
     WITH,
     PYTHON,
     REV,
-    EVERY,
     FAIL_ON,
     SHARD,
     settings_option(*SETTINGS),

@@ -59,15 +59,19 @@ class Values(Struct, frozen=True):
     differences: tuple[ValueDifference, ...] = ()
 
 
+WORKTREE = "WORKTREE"
+"""Names the working tree as it is, with changes that are not committed."""
+
+
 class Revision(Struct, frozen=True):
     """A revision of the user's repository.
 
     Attributes:
-        asked: how it is named.
-        commit: its hash; of changes that are not committed that of a snapshot of them.
+        asked: how it is named; `WORKTREE` for the working tree as it is.
+        commit: its hash; of the working tree that of the commit that is checked out.
         date: of the commit, ISO 8601.
         subject: first line of its message.
-        dirty: is it a snapshot of changes that are not committed?
+        dirty: is it the working tree, with changes that are not committed?
     """
 
     asked: str
@@ -75,6 +79,11 @@ class Revision(Struct, frozen=True):
     date: str
     subject: str
     dirty: bool = False
+
+    @property
+    def is_worktree(self) -> bool:
+        """Whether it is the working tree."""
+        return self.asked == WORKTREE
 
 
 class Side(Struct, frozen=True, omit_defaults=True):

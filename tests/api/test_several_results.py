@@ -144,8 +144,6 @@ def test_a_function_of_a_script_has_no_revisions(tmp_path: Path) -> None:
         ({"packages": ["numpy"]}, "packages=['numpy']"),
         ({"tf": "2.21.0"}, "tf='2.21.0'"),
         ({"fail_on": "slower"}, "fail_on='slower'"),
-        ({"every": 2}, "every=2"),
-        ({"rev": ["HEAD"], "every": 0}, "every=0"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_is_done(

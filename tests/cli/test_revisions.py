@@ -322,9 +322,7 @@ def test_revisions_are_compared_on_each_environment(
     assert labels == ["HEAD~1 2.21.0", "HEAD 2.21.0", "HEAD~1 2.21.0-2"]
 
 
-@pytest.mark.parametrize(
-    ("more", "received"), [(("--fail-on", "slower"), "--fail-on slower"), (("--every", "2"), "--every 2")]
-)
+@pytest.mark.parametrize(("more", "received"), [(("--fail-on", "slower"), "--fail-on slower")])
 def test_what_is_about_revisions_is_refused_without_any(
     call: Call, project: Path, tmp_path: Path, more: tuple[str, str], received: str
 ) -> None:

@@ -33,17 +33,11 @@ def test_the_same_revision_twice_is_two(made: tuple[Path, list[str]]) -> None:
     assert [one.commit for one in revisions.named(folder, ["HEAD", "main"])] == [commits[-1]] * 2
 
 
-@pytest.mark.parametrize(
-    ("every", "places"),
-    [(1, [0, 1, 2, 3, 4]), (2, [0, 2, 4]), (3, [0, 3, 4]), (9, [0, 4])],
-)
-def test_a_range_has_both_ends_and_every_nth_between(
-    made: tuple[Path, list[str]], every: int, places: list[int]
-) -> None:
+def test_a_range_has_both_ends_and_all_between(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    found = revisions.named(folder, [f"{commits[0]}..HEAD"], every)
-    assert [one.commit for one in found] == [commits[place] for place in places]
-    assert [one.asked for one in found] == [commits[place][:10] for place in places]
+    found = revisions.named(folder, [f"{commits[0]}..HEAD"])
+    assert [one.commit for one in found] == commits
+    assert [one.asked for one in found] == [one[:10] for one in commits]
 
 
 def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
@@ -104,14 +98,11 @@ def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
     assert refused.value.message == "one revision cannot be compared with anything"
 
 
-def test_too_many_are_refused_with_how_to_thin_them_out(
-    made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_are_refused(made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revisions, "most_at_once", lambda: 3)
     with pytest.raises(BadInput) as refused:
         revisions.named(made[0], ["HEAD~4..HEAD"])
     assert refused.value.received == "5 revisions"
-    assert len(revisions.named(made[0], ["HEAD~4..HEAD"], every=2)) == 3
 
 
 def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,28 +112,14 @@ def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) 
         assert revisions.most_at_once() == most
 
 
-def test_the_working_tree_is_a_commit_of_what_is_there_now(made: tuple[Path, list[str]]) -> None:
-    """What git ignores, and large files that it does not know, are left out; branch, index and stash stay."""
+def test_the_working_tree_is_the_current_commit_with_its_changes(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
-    (folder / "new [1].py").write_text("# new\n", encoding="utf-8")
-    (folder / "ignored.py").write_text("", encoding="utf-8")
-    (folder / ".gitignore").write_text("ignored.py\n", encoding="utf-8")
-    (folder / "large").write_bytes(bytes(revisions.LARGEST_UNTRACKED + 1))
-    status = git(folder, "status", "--porcelain")
-    first, again = revisions.named(folder, [revisions.WORKTREE, revisions.WORKTREE])
-    assert first == again, "the same files are the same commit"
-    assert (first.dirty, first.asked, first.commit not in commits) == (True, "WORKTREE", True)
-    assert git(folder, "show", f"{first.commit}:op.py") == "# changed"
-    assert git(folder, "ls-tree", "--name-only", first.commit).splitlines() == [".gitignore", "new [1].py", "op.py"]
-    assert git(folder, "rev-parse", f"{first.commit}^") == commits[-1]
-    assert git(folder, "status", "--porcelain") == status
-    assert git(folder, "rev-parse", "HEAD") == commits[-1]
-
-
-def test_a_working_tree_without_changes_is_the_current_commit(made: tuple[Path, list[str]]) -> None:
-    found = revisions.named(made[0], [revisions.WORKTREE, "HEAD"])
-    assert [(one.commit, one.dirty) for one in found] == [(made[1][-1], False)] * 2
+    for is_changed in (False, True):
+        if is_changed:
+            (folder / "op.py").write_text("# changed\n", encoding="utf-8")
+        tree, head = revisions.named(folder, [revisions.WORKTREE, "HEAD"])
+        assert (tree.asked, tree.commit, tree.dirty) == ("WORKTREE", commits[-1], is_changed)
+        assert (head.commit, head.dirty) == (commits[-1], False)
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:

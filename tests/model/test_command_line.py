@@ -10,7 +10,6 @@ import pytest
 
 import pyopbench
 from pyopbench.cli.app import COMMANDS
-from pyopbench.judge import requirements
 from pyopbench.model import command_line as options
 from pyopbench.model.command_line import SETTINGS, Option, describe_arguments, read_settings
 from pyopbench.model.errors import BadInput
@@ -48,7 +47,7 @@ def test_each_argument_is_described_once(name: str) -> None:
 
 
 def test_a_description_stands_where_the_mark_is_and_not_twice() -> None:
-    @describe_arguments([options.QUICK, options.SEED_WITH, options.EVERY])
+    @describe_arguments([options.QUICK, options.SEED_WITH, options.REV])
     def measure(quick: bool, seed_with: str) -> None:  # noqa: D417 - that is what is tested
         """Measure.
 
@@ -60,11 +59,7 @@ def test_a_description_stands_where_the_mark_is_and_not_twice() -> None:
     text = inspect.cleandoc(measure.__doc__ or "")
     assert options.QUICK.python in text
     assert options.SEED_WITH.python not in " ".join(text.split())
-    assert options.EVERY.python not in text, "it has no such argument"
-
-
-def test_what_may_be_required_is_what_is_checked() -> None:
-    assert options.REQUIREMENTS == requirements.NAMES
+    assert options.REV.python not in text, "it has no such argument"
 
 
 @pytest.mark.parametrize(
@@ -141,4 +136,4 @@ def test_a_mistyped_number_is_refused_with_its_option_the_legal_values_and_an_ex
 
 def test_the_options_with_units_are_among_those_that_are_tried() -> None:
     tried = {one.all_flags[0] for one, _ in MISTYPED}
-    assert {"--budget", "--seconds", "--timeout", "--patience", "--memory-limit", "--min-effect", "--axis"} <= tried
+    assert {"--budget", "--seconds", "--memory-limit", "--min-effect", "--axis"} <= tried

@@ -12,7 +12,7 @@ from pyopbench.model.option_text import asked_from_python, option_text
     [
         ("rev", ["main", "HEAD"], "--rev main --rev HEAD", "rev=['main', 'HEAD']"),
         ("fail_on", "slower:5%", "--fail-on slower:5%", "fail_on='slower:5%'"),
-        ("every", 5, "--every 5", "every=5"),
+        ("launches", 5, "--launches 5", "launches=5"),
         ("tf", None, "--tf", "tf="),
     ],
 )

@@ -222,7 +222,8 @@ class Gate:
         if self.changed:
             return "Values differ, so the times below may be for different work."
         if not self.compared_values:
-            sides = {(one.environment, one.revision and one.revision.commit) for one in (self.first, *self.others)}
+            every = [(one.environment, one.revision) for one in (self.first, *self.others)]
+            sides = {(environment, one and (one.commit, one.dirty)) for environment, one in every}
             return "All sides are the same, so no values were compared." if len(sides) == 1 else NO_VALUES
         return f"Values are the same as in {self.first.label} ({self.compared_values:,} compared)."
 
