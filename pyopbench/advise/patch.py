@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import difflib
 import io
-import re
 import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -228,13 +227,10 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
 
 
 def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Replacement]:
-    """Return the edits that move the `batch` that follows a map to right before it.
-
-    It follows in the same expression, `x.map(f).batch(n)`, or in the next statement, `x = x.batch(n)`. If each is the
-    only call of its own statement, the statements swap lines; otherwise only the call moves.
+    """Return the edits that move the `batch` of `x.map(f).batch(n)` to right before the map.
 
     Raises:
-        CannotPlace: no `batch` follows.
+        CannotPlace: no `batch` follows in the same expression, or there is a comment in between.
     """
     assert isinstance(call.func, ast.Attribute)
     given = [*call.args, *(one.value for one in call.keywords)]
@@ -244,99 +240,18 @@ def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Re
     if isinstance(above, ast.Attribute) and above.attr == "batch" and _is_called(source, above):
         begin, end = file.span(call)[1], file.span(source.parents[above])[1]
         text = file.text(begin, end)
-        if "#" in text:  # a comment stays with the call before it
-            kept, _, text = text.rpartition("\n")
-            text, begin = f"\n{text}", begin + len(kept.encode())
-        return [_insert_call(file, call.func, text), (begin, end, "")]
-    statements = _find_batch_statement(source, call)
-    if statements is None:
-        raise CannotPlace("no `batch` follows its `Dataset.map` in the same expression or the next statement")
-    map_statement, batch_statement, batch = statements
-    name = _name(map_statement.targets[0])
-    if name in (_name(one) for value in given for one in ast.walk(value)):
-        raise CannotPlace(f"an argument of its `Dataset.map` uses `{name}`")
-    first, second = _span_of_lines(file, map_statement), _span_of_lines(file, batch_statement)
-    if first is None or second is None or first[1] != second[0]:
-        raise CannotPlace("its `Dataset.map` and `batch` are not on lines of their own, one after the other")
-    is_whole = batch_statement.value is batch and isinstance(batch_statement, ast.Assign)
-    if is_whole and _name(call.func.value) == name:
-        return [(first[0], first[0], file.text(*second)), (*second, "")]
-    assert isinstance(batch.func, ast.Attribute)
-    begin, end = file.span(batch.func.value)[1], file.span(batch)[1]
-    text = file.text(begin, end)
-    if "#" in text:
-        raise CannotPlace("there is a comment in the call of `batch`")
-    return [_insert_call(file, call.func, text.strip()), (begin, end, "")]
-
-
-def _span_of_lines(file: Source, node: ast.stmt) -> tuple[int, int] | None:
-    """Return the span of the lines of a statement with the comment after it.
-
-    None if it shares its lines with others, or the last line has no line end.
-    """
-    begin, end = file.span(node)
-    first, last = file.data.rfind(b"\n", 0, begin) + 1, file.data.find(b"\n", end)
-    rest = file.data[end:last].strip()
-    is_alone = last >= 0 and not file.data[first:begin].strip() and (not rest or rest.startswith(b"#"))
-    return (first, last + 1) if is_alone else None
+        place = file.span(call.func.value)[1]
+        between = file.text(place, file.span(call.func)[1])
+        if "#" in text or "#" in between:
+            raise CannotPlace("there is a comment between its `Dataset.map` and `batch`")
+        place += between.rfind(")") + 1  # after what closes the dataset
+        return [(place, place, text), (begin, end, "")]
+    raise CannotPlace("no `batch` follows its `Dataset.map` in the same expression")
 
 
 def _is_called(source: ProgramSource, function: ast.expr) -> bool:
     above = source.parents.get(function)
     return isinstance(above, ast.Call) and above.func is function and not has_unpacked(above)
-
-
-def _find_batch_statement(
-    source: ProgramSource, call: ast.Call
-) -> tuple[ast.Assign, ast.Assign | ast.Return, ast.Call] | None:
-    """Return the statement that assigns a mapped dataset, the next statement, and the call of `batch` in it.
-
-    None if the next statement does not begin with `NAME.batch(...)`, uses the name again, or assigns to another name.
-    """
-    statement = source.parents.get(call)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not _name(statement.targets[0]):
-        return None
-    name, above = _name(statement.targets[0]), source.parents[statement]
-    blocks = (getattr(above, part, None) for part in ("body", "orelse", "finalbody"))
-    block: list[ast.stmt] = next((one for one in blocks if isinstance(one, list) and statement in one), [statement])
-    after = next(iter(block[block.index(statement) + 1 :]), None)
-    if not isinstance(after, ast.Assign | ast.Return) or after.value is None:
-        return None
-    if isinstance(after, ast.Assign) and [_name(one) for one in after.targets] != [name]:
-        return None
-    batch = _innermost_call(after.value)
-    if batch is None or not isinstance(batch.func, ast.Attribute) or batch.func.attr != "batch" or has_unpacked(batch):
-        return None
-    shared = (one.names for one in ast.walk(source.tree) if isinstance(one, ast.Global | ast.Nonlocal))
-    if any(name in names for names in shared):  # a function that is called later may read it
-        return None
-    uses = [one for one in ast.walk(after.value) if _name(one) == name]
-    return (statement, after, batch) if uses == [batch.func.value] else None
-
-
-def _name(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _innermost_call(value: ast.expr) -> ast.Call | None:
-    """Return the first of a chain of calls on a name, such as `x.batch(2)` in `x.batch(2).prefetch(1)`."""
-    found = None
-    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        found, value = value, value.func.value
-    return found if isinstance(value, ast.Name) else None
-
-
-def _insert_call(file: Source, function: ast.Attribute, text: str) -> Replacement:
-    """Return the edit that inserts a call into a chain, before a method."""
-    begin = file.span(function.value)[1]
-    between = file.text(begin, file.span(function)[1])
-    code = re.sub("#[^\n]*", lambda comment: " " * len(comment[0]), between)
-    dot = code.rindex(".", 0, len(code) - len(function.attr))
-    if "#" not in between:
-        dot = code.rfind(")", 0, dot) + 1
-    place = begin + len(between[:dot].encode())
-    # After a comment, the dot is on a line of its own, and so is the new call.
-    return place, place, text if "#" not in between else text.strip()
 
 
 def _batch_axis_edits(
