@@ -1,6 +1,6 @@
 """Change the brightness of images and blank a square in each, with a port to TensorFlow ops to compare.
 
-    pyopbench run examples/augmentation.py --quick --calls-per-step 1 --step-ms 40
+    pyopbench run examples/augmentation.py --quick
 
 Random numbers are inputs, so that every variant changes the same images in the same way.
 """

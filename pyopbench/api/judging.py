@@ -11,28 +11,24 @@ from pyopbench.judge import requirements
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
-from pyopbench.model.option_text import option_text
 
 if TYPE_CHECKING:
-    from pyopbench.judge.program import Step
     from pyopbench.store.mix_file import Calls
 
 Mix: TypeAlias = Mapping[int, float] | str | Path | None
 """size -> how often it is called, or the path of such a CSV file; None for an even mix."""
 
 
-def judging_of(  # noqa: PLR0913 - each is an option of `run` and `report`
+def judging_of(
     baseline: str,
     minimum_effect: float = MINIMUM_EFFECT,
     mix: Mix = None,
     requires: Sequence[str] = (),
-    calls_per_step: float | None = None,
-    step_seconds: float | None = None,
 ) -> Judging:
     """Return how to judge.
 
     Raises:
-        BadInput: a share out of range, an unknown requirement, a mix that is none, or half of a step.
+        BadInput: a share out of range, an unknown requirement, or a mix that is none.
     """
     if not 0 < minimum_effect < 1:
         raise BadInput(
@@ -42,7 +38,7 @@ def judging_of(  # noqa: PLR0913 - each is an option of `run` and `report`
             hint="for example minimum_effect=0.03",
         )
     required = requirements.check(tuple(requires))
-    return Judging(baseline, minimum_effect, _calls(mix), _step(calls_per_step, step_seconds), required)
+    return Judging(baseline, minimum_effect, _calls(mix), requires=required)
 
 
 def _calls(mix: Mix) -> Calls | None:
@@ -60,22 +56,3 @@ def _calls(mix: Mix) -> Calls | None:
             hint="for example mix={1000: 5, 1_000_000: 1}",
         )
     return dict(mix)
-
-
-def _step(calls: float | None, seconds: float | None) -> Step | None:
-    if calls is None and seconds is None:
-        return None
-    if calls is None or seconds is None or not (0 < calls < math.inf and 0 < seconds < math.inf):
-        raise BadInput(
-            "not a step",
-            received=f"{_value_text('calls_per_step', calls)}, {_value_text('step_seconds', seconds)}",
-            legal="both of them, above 0",
-            hint=f"for example {option_text('calls_per_step', 1)} and {option_text('step_seconds', 0.12)}",
-        )
-    from pyopbench.judge.program import Step
-
-    return Step(calls, seconds)
-
-
-def _value_text(name: str, value: float | None) -> str:
-    return f"without {option_text(name).rstrip('=')}" if value is None else option_text(name, value)

@@ -52,8 +52,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
-    calls_per_step: float | None = None,
-    step_seconds: float | None = None,
     tf: Sequence[str] = (),
     packages: Sequence[str] = (),
     python: Sequence[str] = (),
@@ -98,7 +96,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     """
     rare = read_settings(SETTINGS_OF_RUN, settings or {})
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    judging = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
+    judging = judging_of(baseline or BASELINE, effect, mix, requires)
     require_list("rev", rev)
     require_list("tf", tf)
     require_list("packages", packages)
@@ -162,8 +160,6 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
-    calls_per_step: float | None = None,
-    step_seconds: float | None = None,
     progress: bool = True,
 ) -> AnyResult:
     """Continue an interrupted run as it was planned: `pyopbench resume` from Python.
@@ -195,7 +191,7 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     effect, _ = sides.resolve_thresholds(None, minimum_effect, None)
     run = run_sides.open_run(place)
     baseline = run.measured[0].content.settings.baseline
-    judging = judging_of(baseline, effect, mix, requires, calls_per_step, step_seconds)
+    judging = judging_of(baseline, effect, mix, requires)
     with _resumable(place, op, inputs), alone_on_this_machine():
         name, own = ("", NO_OWN_OPS) if op is None else read_op(op, inputs, place, seed_with)
         own = pipelines.with_program(name, own, program, stored_run.resume_command(run))
@@ -286,13 +282,8 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         NothingMeasured: the body fails, or the current callback does.
     """
     rare = read_settings(("case_timeout", "seed"), settings or {})
-    judging = judging_of(
-        baseline or BASELINE,
-        minimum_effect,
-        calls_per_step=step_elements if step_seconds else None,
-        step_seconds=step_seconds,
-    )
     training = TrainingStep(step_elements, step_seconds)
+    judging = judging_of(baseline or BASELINE, minimum_effect)
     with TemporaryFolder() as scratch:
         name, own = read_op(op, inputs, scratch, seed_with)
         own = pipelines.with_program(name, own, program)

@@ -28,14 +28,12 @@ Source: TypeAlias = str | Path
 
 @asked_from_python()
 @describe_arguments(REPORT)
-def read(  # noqa: PLR0913 - all but the results have a default
+def read(
     *results: Source,
     baseline: str | None = None,
     minimum_effect: float | None = None,
     mix: Mix = None,
     requires: Sequence[str] = (),
-    calls_per_step: float | None = None,
-    step_seconds: float | None = None,
     fail_on: str | None = None,
 ) -> AnyResult:
     """Read stored results and judge them. Nothing is measured, and nothing is written.
@@ -76,11 +74,11 @@ def read(  # noqa: PLR0913 - all but the results have a default
     if several and isinstance(run := sources[0], OpenRun):
         effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
         usual = run.measured[0].content.settings.baseline
-        judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
+        judging = judging_of(baseline or usual, effect, mix, requires)
         return result_of(run, judging, fail_on)
     usual, folder = find_target(sources)
     effect, _ = resolve_thresholds(None, minimum_effect, fail_on)
-    judging = judging_of(baseline or usual, effect, mix, requires, calls_per_step, step_seconds)
+    judging = judging_of(baseline or usual, effect, mix, requires)
     return RunResult(judge(sources, judging), paths, folder)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import ConsoleListener
@@ -15,11 +14,7 @@ from pyopbench.cli.output import err
 from pyopbench.cli.run import measure_and_report
 from pyopbench.model.case import BASELINE
 from pyopbench.model.discover import read_ops
-from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import usual_baseline
-
-if TYPE_CHECKING:
-    from pyopbench.judge.pipeline import TrainingStep
 
 
 def pipeline(
@@ -42,15 +37,11 @@ def pipeline(
 ) -> int:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
     from pyopbench.engine import pipeline as pipelines
+    from pyopbench.judge.pipeline import TrainingStep
 
     rare = dict(settings)
-    step = _read_step(step_seconds, step_elements)
-    options = judging_of(
-        baseline or BASELINE,
-        minimum_effect,
-        calls_per_step=step_elements if step_seconds else None,
-        step_seconds=step_seconds,
-    )
+    step = TrainingStep(step_elements, step_seconds)
+    options = judging_of(baseline or BASELINE, minimum_effect)
     (name,), own = read_ops([op], inputs, seed_with)
     own = pipelines.with_program(name, own, program)
     request = pipelines.PipelineRequest(
@@ -69,15 +60,3 @@ def pipeline(
     )
     begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]), ConsoleListener(err))
     return measure_and_report(begun, replace(options, baseline=request.baseline), as_json=as_json)
-
-
-def _read_step(seconds: float | None, elements: int) -> TrainingStep:
-    from pyopbench.judge.pipeline import TrainingStep
-
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise BadInput(
-            "a step takes more than 0 milliseconds",
-            received=f"--step-ms {1000 * seconds:g}",
-            hint="for example --step-ms 120 --step-elements 32",
-        )
-    return TrainingStep(elements, seconds)

@@ -63,8 +63,6 @@ def report(
     baseline: str | None,
     mix: Path | None,
     minimum_effect: float | None,
-    calls_per_step: float | None,
-    step_seconds: float | None,
     requires: Sequence[str],
     out_path: Path | None,
     fail_on: str | None,
@@ -79,7 +77,6 @@ def report(
             "--json and --export both print to stdout", received="--json with --export", hint="leave one of them out"
         )
 
-    step = (requires, calls_per_step, step_seconds)
     if len(results) == 1 and run_sides.is_here(results[0]):
         run = run_sides.open_run(results[0])
         effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
@@ -97,11 +94,11 @@ def report(
                 hint=f"pyopbench report {folders[0]} --out, or without this option",
             )
         usual = run.measured[0].content.settings.baseline
-        return report_sides(run, judging_of(baseline or usual, effect, mix, *step), fail_on, as_json=as_json)
+        return report_sides(run, judging_of(baseline or usual, effect, mix, requires), fail_on, as_json=as_json)
     sources = open_sources(results)
     usual, folder = find_target(sources)
     effect = resolve_thresholds(None, minimum_effect or planned_effect(sources), fail_on)[0]
-    options = judging_of(baseline or usual, effect, mix, *step)
+    options = judging_of(baseline or usual, effect, mix, requires)
     if export is not None:
         return print_export(sources, options)
     return write_report(sources, out_path or folder, options, as_json=as_json)

@@ -34,8 +34,6 @@ def resume(
     program: str,
     mix: Path | None,
     minimum_effect: float | None,
-    calls_per_step: float | None,
-    step_seconds: float | None,
     requires: Sequence[str],
     yes: bool,
     fail_on: str | None,
@@ -54,7 +52,7 @@ def resume(
             stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
     baseline = run.measured[0].content.settings.baseline
     given, fail_on = resolve_thresholds(run, minimum_effect or stored_run.planned_effect([run]), fail_on)
-    options = judging_of(baseline, given, mix, requires, calls_per_step, step_seconds)
+    options = judging_of(baseline, given, mix, requires)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)
     _ask_to_install(run, yes=yes)

@@ -45,8 +45,6 @@ def run(
     baseline: str | None,
     mix: Path | None,
     minimum_effect: float | None,
-    calls_per_step: float | None,
-    step_seconds: float | None,
     requires: Sequence[str],
     memory_limit_bytes: int | None,
     parts: bool | None,
@@ -69,7 +67,7 @@ def run(
     """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
     rare = dict(settings)
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    options = judging_of(baseline or BASELINE, effect, mix, requires, calls_per_step, step_seconds)
+    options = judging_of(baseline or BASELINE, effect, mix, requires)
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),

@@ -1,14 +1,12 @@
 """Differences of what variants of one setting cost, in shares of the current time, launch by launch.
 
 Two variants that were timed in the same round lie within moments of each other. So the difference of any two is taken
-within each round, and its median over rounds is the number of a launch: that varies by 8% to 41% less than the
+within each round, and its median over rounds is the number of a launch: that varies less than the
 difference of two medians, each of its own against the current callback (docs/statistics.md).
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,59 +21,6 @@ from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
-
-ALL = np.ones(1)
-"""What one size alone counts for."""
-
-
-@dataclass(frozen=True, eq=False)
-class BetweenSizes:
-    """Two labels between two measured sizes that are next to each other.
-
-    Attributes:
-        differences: `(launches, 2)` float64, what the first costs more at either size, in shares of today's time; of
-            the launches that have both.
-        errors: `(launches, 2)` float64, their standard errors over rounds; nan where it is not known.
-        machines: of each launch; none where all were on one.
-        shares: what the first and the second leave of today's time at either size.
-        moves: of the first and the second, whether it shifts from run to run, as ports do.
-        against_baseline: which of the two is the current callback, 0 or 1; None where neither is.
-        model: what launches differ by.
-        runs: how many runs the launches are of.
-    """
-
-    differences: Floats
-    errors: Floats
-    machines: tuple[str, ...]
-    shares: tuple[tuple[float, float], tuple[float, float]]
-    moves: tuple[bool, bool]
-    against_baseline: int | None
-    model: LaunchModel
-    runs: int
-
-    def at(self, part: float) -> Estimate:
-        """Return the estimate at a part of the way, on the scale of logs, from the smaller size to the larger one."""
-        rest = 1 - part
-        values = [rest * left + part * right for left, right in self._ends]
-        first, second = (rest * left + part * right for left, right in self.shares)
-        left, right = self._squares
-        variance = self.model.variance(leverage(first, second, self.against_baseline), rest**2 * left + part**2 * right)
-        moved = first * self.moves[0] - second * self.moves[1]
-        return self.model.estimated(values, self.machines, variance, moved, self.runs)
-
-    @cached_property
-    def _ends(self) -> list[Sequence[float]]:
-        found: list[Sequence[float]] = self.differences.tolist()
-        return found
-
-    @cached_property
-    def _squares(self) -> tuple[float, float]:
-        """The mean squared error at either size, over the launches in which both are known; 0 without any."""
-        known = self.errors[np.isfinite(self.errors).all(axis=1)]
-        if not len(known):
-            return 0.0, 0.0
-        left, right = (known**2).mean(axis=0).tolist()
-        return left, right
 
 
 def leverage(share: float, other: float, baseline: int | None) -> float:
@@ -120,7 +65,7 @@ class Contrasts:
     model: LaunchModel
     machines: tuple[str, ...] = ()
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False)
-    """What was estimated before: choices, trends and crossovers ask for the same differences again and again."""
+    """What was estimated before: choices ask for the same differences again and again."""
 
     def shares(self, label: str) -> pd.DataFrame:
         """Return the share of a label, one row per launch and one column per size; nan is no number."""
@@ -132,43 +77,6 @@ class Contrasts:
             return Estimate.of([])
         columns = [self.sizes.index(size) for size in mix.needed]
         return self._estimate(label, other, columns, mix.pull)
-
-    def at(self, size: float, label: str, other: str) -> Estimate:
-        """Return the same at one size, between two measured ones straight over the log of the size."""
-        right = bisect_left(self.sizes, size)
-        if self.sizes[right] == size:
-            return self._estimate(label, other, (right,), ALL)
-        left = right - 1
-        part = math.log(size / self.sizes[left]) / math.log(self.sizes[right] / self.sizes[left])
-        return self._between(left, label, other).at(part)
-
-    def _between(self, left: int, label: str, other: str) -> BetweenSizes:
-        key = (left, label, other)
-        if key not in self._known:
-            self._known[key] = self._between_sizes([left, left + 1], self._place(label), self._place(other))
-        found: BetweenSizes = self._known[key]
-        return found
-
-    def _between_sizes(self, columns: Sequence[int], row: int, column: int) -> BetweenSizes:
-        values = self.medians[:, columns, row, column]
-        there = np.asarray(~np.isnan(values).any(axis=1))
-        shares = tuple(
-            (
-                self._mean_share(place, columns, np.array([1.0, 0.0])),
-                self._mean_share(place, columns, np.array([0.0, 1.0])),
-            )
-            for place in (row, column)
-        )
-        return BetweenSizes(
-            differences=values[there],
-            errors=self.errors[:, columns, row, column][there],
-            machines=self._machines_of(there),
-            shares=(shares[0], shares[1]),
-            moves=(self.labels[row] in self.ports, self.labels[column] in self.ports),
-            against_baseline=_baseline_of(row, column),
-            model=self.model,
-            runs=self.runs,
-        )
 
     def _machines_of(self, there: Bools) -> tuple[str, ...]:
         """Return the machines of some launches."""

@@ -13,7 +13,6 @@ from pyopbench.judge.findings import (
     Caveat,
     DiffersByMachine,
     Reason,
-    WouldChange,
     _bound_text,
 )
 from pyopbench.model import formatting
@@ -106,72 +105,6 @@ class SizeSeconds:
 
 
 @dataclass(frozen=True)
-class Crossover:
-    """`before` is faster below `size`, `after` above; interpolated between two measured sizes.
-
-    In between, what one costs less the other, in shares of the current time, is taken to be straight over the log of
-    the size. From `low` to `high` no difference is clear: its interval, at 95%, holds 0 there. None is an open end: no
-    smaller, or no larger, measured size is clear.
-    """
-
-    before: str
-    after: str
-    size: float
-    low: float | None = None
-    high: float | None = None
-
-    def text(self, unit: str) -> str:
-        """Return where the fastest changes, and how far that may be off, in a line."""
-        size = formatting.about_size(self.size)
-        said = f"{self.before} is fastest up to about {size} {unit}, {self.after} beyond"
-        low, high = self.low, self.high
-        if low is None and high is None:
-            return said
-        span = formatting.about_sizes(low, high)
-        return f"{said} (95% interval of the crossover: {span})"
-
-    def change_text(self, label: str) -> str:
-        """Return what a candidate is below and above a crossover with the current callback."""
-        first, then = ("faster", "slower") if self.before == label else ("slower", "faster")
-        perhaps = "" if self.is_closed else ", if they cross at all"
-        return f"{first} below, {then} above{perhaps}"
-
-    @property
-    def is_closed(self) -> bool:
-        """Return whether measured sizes are clear on both sides, so that the crossover lies between them."""
-        return self.low is not None and self.high is not None
-
-
-@dataclass(frozen=True)
-class SizeTrend:
-    """How a candidate stands to the current callback along the sizes of one setting.
-
-    Attributes:
-        label: the candidate.
-        answer: `crosses` if it is clearly faster at some size and clearly slower at another; `faster` or `slower` if
-            every clear difference is that; `unclear` if there is none.
-        sizes: measured sizes at which the two were compared, ascending.
-        clear: those of them at which the difference is clear and above the minimum effect.
-        crossovers: where the two change places; one with an open end may not be there at all.
-    """
-
-    label: str
-    answer: Literal["crosses", "faster", "slower", "unclear"]
-    sizes: tuple[int, ...]
-    clear: tuple[int, ...]
-    crossovers: tuple[Crossover, ...] = ()
-
-    def text(self) -> str:
-        """Return where a candidate that never crosses the current callback clearly differs from it."""
-        if self.answer == "unclear":
-            return "no clear difference"
-        if self.clear == self.sizes:
-            return f"{self.answer} at every size"
-        sizes = formatting.listing([formatting.size(size) for size in self.clear])
-        return f"{self.answer} at {sizes}, elsewhere not clear"
-
-
-@dataclass(frozen=True)
 class Decision:
     """What to do with one op, for one use.
 
@@ -188,9 +121,6 @@ class Decision:
         reason: why.
         caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
         ranges: answers by size, where they differ from one another; else one range.
-        crossovers: where the fastest variant changes.
-        size_trends: how each candidate stands to the current callback along the sizes, in the order of their labels.
-        would_change: what evidence would change the decision.
         barred: what was removed because it cannot do what is required.
         unknown: what is required and was not tried with some variants.
         launches: launches that `saved` is made of; None without one.
@@ -214,10 +144,7 @@ class Decision:
     saved_high: float | None
     reason: Reason
     ranges: tuple[SizeRange, ...] = ()
-    crossovers: tuple[Crossover, ...] = ()
     caveats: tuple[Caveat, ...] = ()
-    would_change: tuple[WouldChange, ...] = ()
-    size_trends: tuple[SizeTrend, ...] = ()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     launches: int | None = None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Gain
 from pyopbench.judge.decision import Decision
@@ -17,12 +15,9 @@ from pyopbench.judge.findings import (
     Caveat,
     ClearGain,
     DiffersBySize,
-    FasterBaseline,
-    FasterVariant,
     MeasuredGain,
     MoreLaunches,
     MoreMachines,
-    MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
     NoLaunchOverMix,
@@ -31,14 +26,10 @@ from pyopbench.judge.findings import (
     Reason,
     SecondLaunch,
     Settling,
-    SlowerBaseline,
     StillOpen,
-    VariantMeasured,
-    WouldChange,
 )
 from pyopbench.judge.program import Mix
 from pyopbench.model.case import Case
-from pyopbench.stats.estimate import Bools, Floats
 from pyopbench.stats.launch_model import MachinesEstimate
 
 if TYPE_CHECKING:
@@ -79,27 +70,6 @@ def caveats_of(comparison: SettingComparison, mix: Mix) -> tuple[Caveat, ...]:
     return tuple(found)
 
 
-def changes_of(choice: Choice, mix: Mix, baseline: str) -> tuple[WouldChange, ...]:
-    """Return what would change `choice`.
-
-    Args:
-        choice: the choice over the mix.
-        mix: the mix that it was made over.
-        baseline: label of the current callback.
-    """
-    if choice.gain is None:
-        return (VariantMeasured(baseline),)
-    if choice.action == "undecided":
-        return (settling(choice),)
-    gain, kept = choice.gain, 1 - choice.minimum_effect
-    low, high = 1 - gain.saved_high, 1 - gain.saved_low  # of the current time, what is left
-    if choice.action == "keep":
-        slower = (SlowerBaseline(baseline, low / kept, gain.label),) if low > 0 else ()
-        return (FasterVariant(baseline, choice.minimum_effect), *slower, *_share_to_change(choice, mix))
-    faster = (FasterBaseline(baseline, kept / high, gain.label),) if high > 0 else ()
-    return (*faster, *_share_to_keep(choice, gain, mix))
-
-
 def settling(choice: Choice) -> Settling:
     """Return how many launches would settle an undecided choice, or how many machines where it was on several.
 
@@ -137,23 +107,6 @@ def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:
     return (*without, *((DiffersBySize(),) if len(decision.ranges) > 1 else ()))
 
 
-def break_even_share(left: Floats, shares: Floats, apart: Bools, target: float) -> float:
-    """Return the share p of the current time, spent at the sizes `apart`, at which the cost is `target`.
-
-    Solves `p * r_apart + (1 - p) * r_rest = target`, where each r is the cost of its sizes alone, in their present
-    proportion. The two have to lie on different sides of the target.
-
-    Args:
-        left: `(points,)` float64, seconds afterwards over seconds today.
-        shares: `(points,)` float64, shares of the current time.
-        apart: `(points,)` bool, some and not all True.
-        target: the cost to reach.
-    """
-    there = float(np.average(left[apart], weights=shares[apart]))
-    rest = float(np.average(left[~apart], weights=shares[~apart]))
-    return (target - rest) / (there - rest)
-
-
 def _measured(gain: Gain) -> MeasuredGain:
     low, high = (None if math.isnan(end) else end for end in (gain.saved_low, gain.saved_high))
     return MeasuredGain(gain.label, gain.saved, low, high, gain.change.n)
@@ -166,35 +119,3 @@ def _clear_gain(choice: Choice, chosen: Gain, baseline: str) -> ClearGain:
         return ClearGain(baseline, _measured(chosen))
     more_work = best.candidate.effort > chosen.candidate.effort
     return ClearGain(baseline, _measured(chosen), _measured(best), faster_takes_more_work=more_work)
-
-
-def _share_to_keep(choice: Choice, gain: Gain, mix: Mix) -> tuple[MoreTimeAtSizes, ...]:
-    """Return from which share of the current time at the sizes where the choice does not pay it does not pay at all."""
-    shares, border = _shares(gain, mix), 1 - choice.minimum_effect
-    bad = shares > border
-    if not bad.any() or bad.all():
-        return ()
-    share = break_even_share(shares, mix.shares, bad, border)
-    return (_more_time(gain.label, share, bad, mix, pays=False),)
-
-
-def _share_to_change(choice: Choice, mix: Mix) -> tuple[MoreTimeAtSizes, ...]:
-    """Return the least share of the current time at the sizes where a candidate pays from which it pays altogether."""
-    found: list[MoreTimeAtSizes] = []
-    border = 1 - choice.minimum_effect
-    for gain in choice.gains:
-        shares = _shares(gain, mix)
-        good = shares < border
-        if good.any() and shares @ mix.shares > border:
-            share = break_even_share(shares, mix.shares, good, border)
-            found.append(_more_time(gain.label, share, good, mix, pays=True))
-    return tuple(sorted(found, key=lambda one: (one.share, one.label))[:1])
-
-
-def _more_time(label: str, share: float, apart: Bools, mix: Mix, *, pays: bool) -> MoreTimeAtSizes:
-    sizes = tuple(size for size, use in zip(mix.sizes, apart, strict=True) if use)
-    return MoreTimeAtSizes(label, pays, share, float(mix.shares[apart].sum()), sizes)
-
-
-def _shares(gain: Gain, mix: Mix) -> Floats:
-    return mix.at_points(gain.candidate.over(mix).mean(axis=0))

@@ -296,7 +296,10 @@ class BaselineTooNoisy:
         """Return why a decision is what it is."""
         launches = formatting.count(self.launches, "launch", "launches")
         where = f"at {formatting.size(self.size)}, in {launches}"
-        return f"the cost of {self.label} is {formatting.TOO_NOISY} ({where}), so there is nothing to compare with"
+        return (
+            f"the cost of {self.label} is {formatting.TOO_NOISY} ({where}), so there is nothing to compare with; "
+            "measure it in more launches, or on a quieter machine"
+        )
 
 
 @dataclass(frozen=True)
@@ -395,127 +398,6 @@ class NoLaunchOverMix:
 Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix | DiffersByMachine
 
 
-# What would change a decision
-@dataclass(frozen=True)
-class FasterBaseline:
-    """The baseline at `speed` times its measured speed, at every size, makes `label` not clearly worth it."""
-
-    baseline: str
-    speed: float
-    label: str
-    kind: Literal["faster_baseline"] = "faster_baseline"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        now = f"{self.baseline} becomes {formatting.ratio(self.speed)} as fast or faster at every size"
-        return f"{now}: then {self.label} is not clearly worth it"
-
-
-@dataclass(frozen=True)
-class SlowerBaseline:
-    """The baseline taking more than `times` its measured time, at every size, makes `label` worth it."""
-
-    baseline: str
-    times: float
-    label: str
-    kind: Literal["slower_baseline"] = "slower_baseline"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        now = f"{self.baseline} takes more than {formatting.ratio(self.times)} as long at every size"
-        return f"{now}: then {self.label} is worth it"
-
-
-@dataclass(frozen=True)
-class FasterVariant:
-    """Another variant that clearly saves more than the share `threshold` over the mix."""
-
-    baseline: str
-    threshold: float
-    kind: Literal["faster_variant"] = "faster_variant"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        border = formatting.points(self.threshold)
-        return f"another variant clearly saves more than {border} of the time of {self.baseline} over this mix"
-
-
-@dataclass(frozen=True)
-class MoreTimeAtSizes:
-    """More than a share of the current time spent at some sizes.
-
-    Attributes:
-        label: the candidate that this is about.
-        pays: True if it pays at these sizes and would then pay over the mix; False if it does not, and then would not.
-        share: the share of the current time from which that is so.
-        share_now: the share of the current time that the mix spends there.
-        sizes: which sizes.
-    """
-
-    label: str
-    pays: bool
-    share: float
-    share_now: float
-    sizes: tuple[int, ...]
-    kind: Literal["more_time_at_sizes"] = "more_time_at_sizes"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        return _more_time(self)
-
-
-@dataclass(frozen=True)
-class BaselineMeasured:
-    """A measurement of the baseline where it has no number."""
-
-    baseline: str
-    kind: Literal["baseline_measured"] = "baseline_measured"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        return f"{self.baseline} is measured there"
-
-
-@dataclass(frozen=True)
-class LessNoise:
-    """A measurement of the baseline with less noise than in the launches so far."""
-
-    baseline: str
-    launches: int
-    kind: Literal["less_noise"] = "less_noise"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        launches = formatting.count(self.launches, "launch", "launches")
-        return f"{self.baseline} is measured with less noise: in more than {launches}, or on a quieter machine"
-
-
-@dataclass(frozen=True)
-class VariantMeasured:
-    """A measurement of another variant, wherever the baseline has a number."""
-
-    baseline: str
-    kind: Literal["variant_measured"] = "variant_measured"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        return f"another variant is measured wherever {self.baseline} is"
-
-
-WouldChange: TypeAlias = (
-    FasterBaseline
-    | SlowerBaseline
-    | FasterVariant
-    | MoreTimeAtSizes
-    | BaselineMeasured
-    | LessNoise
-    | VariantMeasured
-    | SecondLaunch
-    | MoreLaunches
-    | MoreMachines
-)
-
-
 # What a decision says nothing of, or not in one word
 @dataclass(frozen=True)
 class NoAnswerAt:
@@ -611,14 +493,6 @@ def _more_machines(flip: MoreMachines) -> str:
     if flip.enough is None:
         return f"machines differ too much for any number of them to decide it, instead of {flip.machines} {watched}"
     return f"about {flip.enough} machines instead of {flip.machines} would decide it {watched}"
-
-
-def _more_time(flip: MoreTimeAtSizes) -> str:
-    where = f"{'size' if len(flip.sizes) == 1 else 'sizes'} {_sizes(flip.sizes)}"
-    share, now = formatting.percent(flip.share), formatting.percent(flip.share_now)
-    pays = "pays" if flip.pays else "does not pay"
-    spent = f"more than about {share} of the callback's time (now {now}) is spent at {where}"
-    return f"{spent}, where {flip.label} {pays}"
 
 
 def _no_number(label: str, sizes: Sequence[int], statuses: Sequence[str]) -> str:

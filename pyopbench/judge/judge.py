@@ -23,35 +23,31 @@ from pyopbench.judge.cost_components import (
     shares_of_bodies,
     splits_of,
 )
-from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.devices import DeviceComparison, device_comparisons
-from pyopbench.judge.evidence import caveats_of, changes_of, reason_of
+from pyopbench.judge.evidence import caveats_of, reason_of
 from pyopbench.judge.findings import (
     Answer,
-    BaselineMeasured,
-    BaselineTooNoisy,
     BeyondMeasured,
     DtypeNotCalled,
     KindAnswer,
-    LessNoise,
     Reason,
     finite,
 )
 from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_in, machine_answers, place_of, run_on
 from pyopbench.judge.noise import Disturbance, disturbance_of
-from pyopbench.judge.program import Mix, Step, Worth, even_mix, worth_of
+from pyopbench.judge.program import Mix, even_mix
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, THREADS
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
     from pyopbench.judge.interim_analysis import InterimAnalysis
-    from pyopbench.judge.pipeline import PipelineInterimAnalysis, PipelineJudgement, TrainingStep
-    from pyopbench.store.measured_run import PipelineRows, Run
+    from pyopbench.judge.pipeline import PipelineInterimAnalysis, PipelineJudgement
+    from pyopbench.store.measured_run import Run
     from pyopbench.store.run_sides import Source
 
 
@@ -64,7 +60,6 @@ class Judgement(Compared):
         disturbance: how quiet the machine was.
         twins: what became of callbacks that were measured twice.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
-        step: of the user's program; None if it was not told.
         requires: what a port has to be able to do.
         machines: answers by kind of machine, in the order of the decisions; none where all launches were on one.
     """
@@ -73,7 +68,6 @@ class Judgement(Compared):
     disturbance: Disturbance
     twins: Controls = NO_CONTROLS
     splits: tuple[Split, ...] = ()
-    step: Step | None = None
     requires: tuple[str, ...] = ()
     machines: tuple[MachineAnswers, ...] = ()
 
@@ -100,38 +94,14 @@ class Judgement(Compared):
         from pyopbench.judge import pipeline
 
         rows = self.run.pipeline
-        return None if rows is None else pipeline.judge(rows, self.minimum_effect, _pipeline_step(self, rows))
-
-    @cached_property
-    def worths(self) -> tuple[Worth, ...]:
-        """What the op takes of a step and what candidates save, in the order of the decisions; none without a step.
-
-        A step calls from one thread.
-        """
-        if self.step is None:
-            return ()
-        alone = [one for one in self.choices if not one[0].setting.mode.startswith(f"{THREADS}:")]
-        return tuple(worth_of(comparison, *made, self.step) for comparison, made in alone if made is not None)
+        return None if rows is None else pipeline.judge(rows, self.minimum_effect, pipeline.step_of(rows.plan))
 
 
-def _pipeline_step(judgement: Judgement, rows: PipelineRows) -> TrainingStep:
-    """Return the step that takes the elements: the one given now, or else the one that the run was planned for."""
-    from pyopbench.judge import pipeline
-
-    plan = rows.plan
-    if judgement.step is None or judgement.step.calls < 1:
-        return pipeline.step_of(plan)
-    if plan.program is not None:
-        return pipeline.TrainingStep(plan.program.step_elements, judgement.step.seconds)
-    return pipeline.TrainingStep(round(judgement.step.calls), judgement.step.seconds)
-
-
-def judge_run(  # noqa: PLR0913 - each has its default, and only the command line gives all of them
+def judge_run(
     run: Run,
     baseline: str = BASELINE,
     minimum_effect: float = MINIMUM_EFFECT,
     mix: Calls | None = None,
-    step: Step | None = None,
     requires: Sequence[str] = (),
 ) -> Judgement:
     """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
@@ -142,7 +112,6 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
         minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%), at least 0 and below 1.
         mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads the current time evenly over the
             log of the size.
-        step: of the user's program, for what a port is worth there.
         requires: what a port has to be able to do, names of requirements; candidates that cannot are removed.
 
     Raises:
@@ -157,7 +126,6 @@ def judge_run(  # noqa: PLR0913 - each has its default, and only the command lin
         disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
         twins=controls_of(run, found.model, minimum_effect),
         splits=splits_of(run),
-        step=step,
         requires=tuple(requires),
         machines=machines,
     )
@@ -210,11 +178,7 @@ def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice
         made: what `choose_over_mix` made of them.
     """
     if not comparison.seconds:
-        why = comparison.baseline_failure()
-        undecided = _undecided(comparison, why)
-        if isinstance(why, BaselineTooNoisy):
-            return replace(undecided, would_change=(LessNoise(why.label, why.launches),))
-        return undecided
+        return _undecided(comparison, comparison.baseline_failure())
     if not is_called(comparison, rulebook.calls):
         return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
     if made is None:
@@ -236,10 +200,7 @@ def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice
         as_good=choice.as_good,
         seconds=_seconds(comparison, choice),
         ranges=_ranges(comparison, at_size),
-        crossovers=crossovers(comparison, at_size),
-        size_trends=tuple(size_trend_of(candidate, comparison, at_size) for candidate in comparison.candidates),
         caveats=caveats_of(comparison, mix),
-        would_change=() if comparison.must_change else changes_of(choice, mix, comparison.baseline),
         launches=gain.change.n if gain else None,
     )
 
@@ -275,7 +236,6 @@ def _undecided(comparison: SettingComparison, reason: Reason) -> Decision:
         saved_low=None,
         saved_high=None,
         reason=reason,
-        would_change=(BaselineMeasured(comparison.baseline),),
         barred=comparison.barred,
         unknown=comparison.unknown,
     )
@@ -303,12 +263,11 @@ def _range(answer: Answer, same: Sequence[tuple[int, Choice]]) -> SizeRange:
 
 @dataclass(frozen=True)
 class Judging:
-    """How to judge: baseline, smallest difference that counts, calls of each size, a user's step, requirements."""
+    """How to judge: baseline, smallest difference that counts, calls of each size, requirements."""
 
     baseline: str
     minimum_effect: float
     mix: Calls | None = None
-    step: Step | None = None
     requires: tuple[str, ...] = ()
 
 

@@ -26,7 +26,8 @@ from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
 from pyopbench.model.case import PIPELINE, Case
-from pyopbench.model.errors import NothingMeasured
+from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.option_text import option_text
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
@@ -145,6 +146,15 @@ class TrainingStep:
 
     elements: int
     seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise BadInput(
+                "a training step takes no time",
+                received=option_text("step_seconds", self.seconds),
+                legal="above 0",
+                hint=f"for example {option_text('step_seconds', 0.12)}",
+            )
 
     @property
     def seconds_per_element(self) -> float:

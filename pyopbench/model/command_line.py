@@ -475,24 +475,6 @@ MINIMUM_EFFECT_OR_USUAL = replace(
     python="the smallest difference that matters, as a share; None for 0.03, which is 3%, or for a third of "
     "what `fail_on` names.",
 )
-CALLS_PER_STEP = Option(
-    "calls_per_step",
-    "Calls of the op in one step of your program; needs --step-ms.",
-    "N",
-    JUDGING,
-    float,
-    python="how often a step of your program calls the op; with `step_seconds`.",
-)
-STEP_SECONDS = Option(
-    "step_seconds",
-    "How long such a step takes with its waits for input, to see what a port saves of it.",
-    "MS",
-    JUDGING,
-    float,
-    flags=("--step-ms",),
-    read=_seconds,
-    python="how long such a step takes with its waits for input, in seconds.",
-)
 REQUIRES = Option(
     "requires",
     f"Only recommend what supports these: {', '.join(REQUIREMENTS)}.",
@@ -539,7 +521,6 @@ QUIET = Option("quiet", "Print results and errors only.", type=bool, default=Fal
 OF_THE_COMMAND_LINE = (DEBUG, QUIET)
 
 AXES = (VARIANTS, GRADIENTS, DIRECTIONS, MODES, DEVICES, AXIS)
-STEP = (CALLS_PER_STEP, STEP_SECONDS)
 
 RUN = (
     OPS,
@@ -550,7 +531,6 @@ RUN = (
     BASELINE,
     MIX,
     MINIMUM_EFFECT_OR_USUAL,
-    *STEP,
     LAUNCHES,
     UNTIL,
     BUDGET,
@@ -585,7 +565,6 @@ RESUME = (
     PROGRAM,
     MIX,
     MINIMUM_EFFECT_OR_USUAL,
-    *STEP,
     REQUIRES,
     Option(
         "yes",
@@ -609,7 +588,6 @@ REPORT = (
     BASELINE_OF_RUN,
     MIX,
     MINIMUM_EFFECT_OR_USUAL,
-    *STEP,
     REQUIRES,
     out_option("DIR", "Folder for the report. Default: the first folder, or results/report-NAME for a file."),
     FAIL_ON,
@@ -683,9 +661,14 @@ PIPELINE = (
         python="batch sizes to try where the callback gets a batch.",
     ),
     replace(BASELINE, python="the variant that is the current callback; None as for `run`."),
-    replace(
-        STEP_SECONDS,
-        help="How long a training step takes if its input is ready; record prints it.",
+    Option(
+        "step_seconds",
+        "How long a training step takes if its input is ready; record prints it.",
+        "MS",
+        JUDGING,
+        float,
+        flags=("--step-ms",),
+        read=_seconds,
         python="how long a training step takes if its input is ready, so without waits for it, in seconds.",
     ),
     Option(

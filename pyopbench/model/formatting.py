@@ -185,25 +185,9 @@ def sized(low: float, unit: str, high: float | None = None) -> str:
     return f"{size(low) if high is None else size_range(low, high)} {unit}"
 
 
-def about_size(value: float) -> str:
-    """Format a size that was interpolated, to two significant digits: 2,457 is `2.5k`."""
-    rounded = float(f"{value:.1e}") if math.isfinite(value) else value
-    return size(rounded) if rounded.is_integer() else number(rounded, digits=2)
-
-
 def size_range(low: float, high: float) -> str:
     """Format a range of sizes; a range of one size is that size."""
     return size(low) if low == high else f"{size(low)} to {size(high)}"
-
-
-def about_sizes(low: float | None, high: float | None) -> str:
-    """Format a range of sizes that was interpolated: `1.2k to 3.4k`; an end that is None is open: `below 3.4k`."""
-    if low is None:
-        return MISSING if high is None else f"below {about_size(high)}"
-    if high is None:
-        return f"above {about_size(low)}"
-    shown = (about_size(low), about_size(high))
-    return shown[0] if shown[0] == shown[1] else f"{shown[0]} to {shown[1]}"
 
 
 def byte_count(value: float | None) -> str:

@@ -8,15 +8,13 @@ Its keys:
     minimum_effect  share of the current time that is worth acting on
     mix             size, or dtype/size -> how often it is called; null if none was given
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
-    decisions       fields of `decision.Decision`; `reason`, `caveats`, `would_change` and `copies` are findings, as in
+    decisions       fields of `decision.Decision`; `reason`, `caveats` and `copies` are findings, as in
                     `findings` and `copies_advice`: each a `kind` with its numbers; `text`: the same in words, for
                     people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
     splits          fields of `cost_components.Split`, in seconds per call; empty if no parts were measured.
                     `reason`: why there is no prediction, a `kind` with its fields; null where there is one
-    step            fields of `program.Step`: calls and seconds of a step of the user's program; null if none given
-    worths          fields of `program.Worth`: the op's share of that step and what each candidate saves
     failures        fields of `case.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
     cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
@@ -72,8 +70,6 @@ def decisions_json(judgement: Judgement) -> str:
         "decisions": [{**asdict(decision), "text": _text(decision)} for decision in judgement.decisions],
         "verdicts": [asdict(verdict) for verdict in judgement.verdicts],
         "splits": [asdict(split) for split in judgement.splits],
-        "step": judgement.step and asdict(judgement.step),
-        "worths": [asdict(worth) for worth in judgement.worths],
         "failures": [asdict(failure) for failure in run.failures],
         "tool": run.tool,
         "cannot": [asdict(limitation) for limitation in run.cannot],
@@ -93,7 +89,6 @@ def _text(decision: Decision) -> dict[str, Any]:
     return {
         "answer": decision.answer_text(),
         "reason": decision.why(),
-        "would_change": [flip.text() for flip in decision.would_change],
     }
 
 

@@ -12,7 +12,7 @@ from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_num
 from pyopbench.judge.machines import WORTH_A_NOTE
 from pyopbench.judge.ports import attempts_of, writable_ports
 from pyopbench.model import formatting
-from pyopbench.report.sections import devices, threads, worth
+from pyopbench.report.sections import devices, threads
 from pyopbench.report.sections._places import FIELDS, places_of
 from pyopbench.report.sections.decisions import change_of_cost, place_of
 from pyopbench.report.sections.holes import measured_in
@@ -55,7 +55,6 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
         _machines_table(judgement),
         _devices_table(judgement),
         _automatic_table(judgement),
-        _worth_table(judgement),
         _threads_table(judgement),
     )
     answers = _table_of_many(judgement) if are_many(judgement) else _table_of_few(judgement)
@@ -155,12 +154,6 @@ def _devices_table(judgement: Judgement) -> TerminalTable:
     )
     columns = ("op", "direction", *fields, "run it on", "GPU / CPU")
     return TerminalTable("Where each op should run", columns, rows)
-
-
-def _worth_table(judgement: Judgement) -> TerminalTable:
-    found = worth.table(judgement, places_of(judgement))
-    rows = tuple(tuple(str(cell) for cell in row) for row in found.rows)
-    return TerminalTable("What a port is worth (in brackets: at worst)", found.columns, rows)
 
 
 def _threads_table(judgement: Judgement) -> TerminalTable:

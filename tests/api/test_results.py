@@ -161,7 +161,6 @@ def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, t
         ({"minimum_effect": 3}, "the minimum effect is out of range"),
         ({"mix": {0: 1.0}}, "not a mix of sizes"),
         ({"mix": {}}, "not a mix of sizes"),
-        ({"calls_per_step": 2}, "not a step"),
         ({"requires": ["no such"]}, "unknown requirement"),
         ({"baseline": "no such"}, "the baseline is not a variant of this run"),
     ],

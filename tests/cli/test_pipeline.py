@@ -93,11 +93,6 @@ def test_options_reach_what_is_measured(call: Call, log: Path, tmp_path: Path) -
     assert (run.pipeline.step_seconds, run.pipeline.step_elements) == (pytest.approx(2e-3), 32)
 
 
-def test_a_run_is_judged_again_for_another_step(call: Call, stored: Path) -> None:
-    found = json.loads(call("report", stored, "--calls-per-step", "32", "--step-ms", "10", "--json").out)
-    assert (found["action"], found["arrangement"], found["step"]["is_hidden"]) == ("keep", CURRENT.key, True)
-
-
 def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Path, tmp_path: Path) -> None:
     slower = pipelines.write(tmp_path / "slower", {**SECONDS, BATCH.key: 2e-5}, seed=1)
     done = call("compare", stored, slower, "--json", "--fail-on", "never")

@@ -12,8 +12,8 @@ from msgspec import structs
 
 from frames import Bench, run_of
 from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
-from pyopbench.judge.decision import Crossover, Decision, SizeRange, SizeSeconds
-from pyopbench.judge.findings import ClearGain, FasterBaseline, MeasuredGain
+from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
+from pyopbench.judge.findings import ClearGain, MeasuredGain
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
@@ -129,11 +129,9 @@ def hostile_report() -> Mapping[str, str]:
 def decision(name: str, **fields: Any) -> Decision:
     """Return a decision that says `name` wherever it can, with two ranges of sizes."""
     ranges = (SizeRange(1_000, 10_000, "port", name, 0.5, 0.35), SizeRange(100_000, 100_000, "keep", None, -1.0, -1.5))
-    crossover = (Crossover(name, "native", 34_567.0),)
     where = (name, "inference", "call", "float32", "cpu", name)
     reason = ClearGain(name, MeasuredGain(name, 0.7, 0.66, 0.74, 4))
-    change = (FasterBaseline(name, 3.0, name),)
-    made = Decision(*where, "port", name, 0.7, 0.66, 0.74, reason, ranges, crossover, would_change=change)
+    made = Decision(*where, "port", name, 0.7, 0.66, 0.74, reason, ranges)
     made = replace(made, loss=0.01, as_good=(name, "xla"), seconds=(SizeSeconds(1_000, 1.2e-4, 3.6e-5),))
     return replace(made, **fields)
 

@@ -7,45 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyopbench.judge.choice import Rules
-from pyopbench.judge.crossovers import crossovers, size_trend_of
 from pyopbench.judge.interim_analysis import open_labels
 from pyopbench.model.case import MINIMUM_EFFECT
 from simulated_choices import chosen, true_losses
-from simulated_worlds import Report, World, repeated, run_of
-
-IDENTICAL = 5
-"""Candidates of a setting that cost what the current callback costs."""
-
-
-@dataclass(frozen=True)
-class Changes:
-    """Shares of decisions, and of reports, with a change that is not there.
-
-    Attributes:
-        fastest: decisions that name a change of the fastest.
-        fastest_in_report: reports with such a decision.
-        trends: reports in which some candidate is said to cross the current callback.
-    """
-
-    fastest: float
-    fastest_in_report: float
-    trends: float
-
-
-def false_changes(launches: int, rounds: int, count: int, seed: int, settings: int = 24) -> Changes:
-    """Return what is named in so many reports of identical variants at three sizes."""
-    ports = (False, *[True] * IDENTICAL)
-    world = World(repeated(np.ones(1 + IDENTICAL), settings, 3), ports, tuple(range(-1, IDENTICAL)), added=0.05)
-    rng, rules = np.random.default_rng(seed), Rules(MINIMUM_EFFECT)
-    fastest, trends = [], []
-    for _ in range(count):
-        report = run_of(world, launches, rounds, rng)
-        made = [report.comparison(setting) for setting in range(settings)]
-        fastest.append([bool(crossovers(one, rules)) for one in made])
-        each = ((one, candidate) for one in made for candidate in one.candidates)
-        trends.append(any(size_trend_of(candidate, one, rules).answer == "crosses" for one, candidate in each))
-    return Changes(float(np.mean(fastest)), float(np.any(fastest, axis=1).mean()), float(np.mean(trends)))
+from simulated_worlds import Report, World, run_of
 
 
 @dataclass(frozen=True)

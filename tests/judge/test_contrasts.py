@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
-from pyopbench.judge.program import calls_mix, even_mix
+from pyopbench.judge.program import even_mix
 from pyopbench.stats.launch_model import LaunchModel
 from shares import TODAY, contrasts_by_hand
 
@@ -83,22 +83,6 @@ def test_over_a_mix_the_sizes_count_by_todays_time() -> None:
     half = measured({("a", 10): [9.0], ("a", 100): [9.0]}, 1)
     found = made(whole, half).over(even_mix((10, 100, 1000)), "a", TODAY)
     assert (found.n, found.mean) == (1, pytest.approx(0.05 + 0.2 + 0.2 - 1))
-
-
-def test_between_two_sizes_shares_are_straight_over_the_log_of_the_size() -> None:
-    """By hand: 100 is half way from 10 to 1000."""
-    found = made(measured({("a", 10): [0.2], ("a", 1000): [0.6]}))
-    assert found.at(100, "a", TODAY).mean == pytest.approx(0.4 - 1)
-    assert found.at(10, "a", TODAY).mean == pytest.approx(0.2 - 1)
-    assert found.at(1000, "a", TODAY).mean == pytest.approx(0.6 - 1)
-    mix = calls_mix({100: 1.0}, {10: 1.0, 1000: 1.0}, "it")
-    assert found.over(mix, "a", TODAY).mean == pytest.approx(0.4 - 1)
-
-
-def test_between_two_sizes_a_launch_needs_both() -> None:
-    both = measured({("a", 10): [0.2], ("a", 1000): [0.6]})
-    found = made(both, measured({("a", 10): [0.3]}, 1))
-    assert (found.at(10, "a", TODAY).n, found.at(100, "a", TODAY).n) == (2, 1)
 
 
 def test_the_order_of_rows_is_no_matter() -> None:

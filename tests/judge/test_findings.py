@@ -10,7 +10,6 @@ import pytest
 from finding_examples import example
 from judgements import decision
 from pyopbench.judge import findings
-from pyopbench.judge.decision import CopiesAdvice
 from pyopbench.judge.findings import (
     COUNTED,
     Action,
@@ -18,7 +17,6 @@ from pyopbench.judge.findings import (
     BaselineBarred,
     BaselineFailed,
     BaselineLacksSizes,
-    BaselineMeasured,
     BaselineNotMeasured,
     BeyondMeasured,
     CandidateLacksSizes,
@@ -26,11 +24,8 @@ from pyopbench.judge.findings import (
     ClearGain,
     DiffersBySize,
     DtypeNotCalled,
-    FasterBaseline,
-    FasterVariant,
     MeasuredGain,
     MoreLaunches,
-    MoreTimeAtSizes,
     NoAnswerAt,
     NoCandidate,
     NoLaunchOverMix,
@@ -38,21 +33,15 @@ from pyopbench.judge.findings import (
     Note,
     Reason,
     SecondLaunch,
-    SlowerBaseline,
     StillOpen,
-    VariantMeasured,
-    WouldChange,
     summary_text,
 )
 from pyopbench.model import formatting
-from pyopbench.stats.estimate import MOST_LAUNCHES
 
 GROUPS = {
     "reason": findings.Reason,
     "caveat": findings.Caveat,
-    "change": findings.WouldChange,
     "note": findings.Note,
-    "copies": CopiesAdvice,
 }
 
 NATIVE = MeasuredGain("native", 0.5, 0.47, 0.53, 3)
@@ -168,29 +157,6 @@ def test_a_reason_names_three_open_candidates_and_counts_the_rest() -> None:
 )
 def test_a_caveat_names_its_labels_and_sizes(caveat: Caveat, names: Named) -> None:
     assert names_in_order(caveat.text(), names)
-
-
-@pytest.mark.parametrize(
-    ("change", "names"),
-    [
-        (FasterBaseline(TODAY, 1.7, "native"), (TODAY, formatting.ratio(1.7), "native")),
-        (SlowerBaseline(TODAY, 1.7, "native"), (TODAY, formatting.ratio(1.7), "native")),
-        (FasterVariant(TODAY, 0.03), (THRESHOLD, TODAY)),
-        (MoreTimeAtSizes("native", False, 0.31, 0.2, (1_000,)), ("31%", "20%", "1k", "native")),
-        (MoreTimeAtSizes("native", True, 0.31, 0.2, MIX), ("31%", "20%", "10", "1k", "native")),
-        (BaselineMeasured(TODAY), (TODAY,)),
-        (VariantMeasured(TODAY), (TODAY,)),
-        (MoreLaunches("native", 3, 9), ("9", "3", "native")),
-        (MoreLaunches("native", 3, None), (f"{MOST_LAUNCHES:,}", "3", "native")),
-    ],
-)
-def test_what_would_change_an_answer_is_told_with_its_numbers(change: WouldChange, names: Named) -> None:
-    assert names_in_order(change.text(), names)
-
-
-def test_a_size_at_which_it_pays_is_told_apart_from_one_at_which_it_does_not() -> None:
-    pays, does_not = (MoreTimeAtSizes("native", one, 0.31, 0.2, MIX).text() for one in (True, False))
-    assert pays != does_not
 
 
 def test_notes() -> None:

@@ -127,18 +127,9 @@ def test_size(n, shown):
     assert formatting.size(n) == shown
 
 
-def test_sizes_that_are_ranges_or_interpolated():
+def test_sizes_that_are_ranges():
     assert formatting.size_range(1000, 10**6) == "1k to 1M"
     assert formatting.size_range(1000, 1000) == "1k"
-    assert formatting.about_size(2456.7) == "2.5k"
-    assert formatting.about_size(471_152) == "470k"
-    assert formatting.about_size(4.2345) == "4.2"
-    assert formatting.about_size(math.inf) == "∞"
-    assert formatting.about_sizes(1234, 3456) == "1.2k to 3.5k"
-    assert formatting.about_sizes(1234, 1236) == "1.2k"
-    assert formatting.about_sizes(None, 3456) == "below 3.5k"
-    assert formatting.about_sizes(1234, None) == "above 1.2k"
-    assert formatting.about_sizes(None, None) == "–"
 
 
 def test_bytes_counts_and_words():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ops.builtin.sparse_conv_q import OP, expected_windows, make_inputs, side
+from pyopbench.ops.builtin.sparse_conv_q import OP, make_inputs
 
 TENSOR: Any = OP.tensor
 NUMPY_GRADIENT: Any = OP.numpy_gradient
@@ -185,14 +185,3 @@ def test_inputs_are_distinct_sites_on_the_image_at_the_stated_density(size: int)
     assert np.all((sites >= 0) & (sites < shape[:2]))
     assert not np.any(ground == 0)
     assert size / (shape[0] * shape[1]) == pytest.approx(0.05, rel=0.2)
-
-
-def test_expected_number_of_windows_is_the_mean() -> None:
-    """Against a count over every place that one site of a small image can have, and over many draws of a larger one."""
-    n = side(1)
-    counts = [
-        len(OP.numpy(np.array([(r, c)]), np.ones((1, 2)), (n, n, 2), GROUND)[0]) for r in range(n) for c in range(n)
-    ]
-    assert expected_windows(1) == round(np.mean(counts))
-    draws = [len(OP.numpy(*make_inputs(300, "float64", np.random.default_rng(seed)))[0]) for seed in range(30)]
-    assert expected_windows(300) == pytest.approx(np.mean(draws), rel=0.01)

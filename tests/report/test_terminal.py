@@ -8,7 +8,7 @@ from frames import Bench
 from judgements import decision, plain
 from pyopbench.judge import judge
 from pyopbench.judge.cost_components import BodyShare
-from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, MoreLaunches, NoAnswerAt, open_text, standing_text
+from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, NoAnswerAt, open_text, standing_text
 from pyopbench.judge.latencies import without_number_text
 from pyopbench.model import formatting
 from pyopbench.model.formatting import MISSING
@@ -16,9 +16,7 @@ from pyopbench.report import terminal
 
 
 def test_the_terminal_says_where_and_why():
-    made = decision(
-        "sinh", action="undecided", choice=None, would_change=(MoreLaunches("native", 4, 9),), dtype="float64"
-    )
+    made = decision("sinh", action="undecided", choice=None, dtype="float64")
     judged = plain()
     changed = dataclasses.replace(judged, decisions=(made, *judged.decisions))
     (decisions,) = terminal.tables(changed)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.judge.findings import DIFFERS_TEXT, Settling, StillOpen, summary_text
+from pyopbench.judge.findings import DIFFERS_TEXT, summary_text
 from pyopbench.judge.ports import writable_ports
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
@@ -28,7 +28,7 @@ MOST_ROWS = 8
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return the answers at a glance, what they gain, and for each op the evidence and what would change the answer."""
+    """Return the answers at a glance, what they gain, and the evidence for each op."""
     decisions = judgement.decisions
     if not decisions:
         return () if judgement.run.pipeline is not None else _head(judgement)  # that has an answer of its own
@@ -164,8 +164,6 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
         Heading(op, of_op=True, note=note),
         _evidence(op, decisions, places),
         *_by_size(decisions, places, unit_of(judgement, op)),
-        *_crossovers(decisions, places, unit_of(judgement, op)),
-        *_changes(decisions, places),
         *_as_source(judgement, op),
     )
 
@@ -173,25 +171,6 @@ def _page(judgement: Judgement, op: str, decisions: Sequence[Decision], places: 
 def _as_source(judgement: Judgement, op: str) -> Sequence[Block]:
     """Return how to have the answers as source, where they are ports of an own op's body."""
     return tuple(Paragraph(port.how_to_write()) for port in writable_ports(judgement) if port.op == op)
-
-
-def _crossovers(decisions: Sequence[Decision], places: Places, unit: str) -> Sequence[Block]:
-    found = [(one, crossover) for one in decisions for crossover in one.crossovers]
-    rows: Rows = tuple((one.use, *place_of(one, places), crossover.text(unit)) for one, crossover in found)
-    return _details(("what changes",), rows, f"{decisions[0].op}: where the fastest variant changes", places)
-
-
-def _changes(decisions: Sequence[Decision], places: Places) -> Sequence[Block]:
-    """Return what would change each answer; what would settle an undecided one is part of its reason."""
-    found = [(one, flip) for one in decisions for flip in one.would_change if flip != _settled_by(one)]
-    rows: Rows = tuple((one.use, *place_of(one, places), one.answer.text(), flip.text()) for one, flip in found)
-    return _details(
-        ("answer", "what would change it"), rows, f"{decisions[0].op}: what would change the answer", places
-    )
-
-
-def _settled_by(decision: Decision) -> Settling | None:
-    return decision.reason.settled_by if isinstance(decision.reason, StillOpen) else None
 
 
 def _details(columns: tuple[str, ...], rows: Rows, caption: str, places: Places) -> Sequence[Block]:
