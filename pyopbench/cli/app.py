@@ -238,19 +238,10 @@ COMMANDS = (
         "placement",
         "placement:placement",
         LOOK,
-        "Count copies between host and device per call, by variant, pinning and place of the data.",
+        "Count copies between host and device per call, by variant and place of the data.",
         options.PLACEMENT,
-        "Nothing is timed. The simulated device needs a C++ compiler and no GPU, and its counts are the same every "
-        "time.",
+        "The simulated device needs a C++ compiler and no GPU, and its counts are the same every time.",
         {1: "a variant computed a wrong result"},
-    ),
-    Command(
-        "copies",
-        "placement:copies",
-        LOOK,
-        "Show which tensor-array conversions share memory, and what copying costs in the others.",
-        options.COPIES,
-        "With --device gpu, copies between host and GPU are timed too, by size and by kind of host memory.",
     ),
     Command(
         "certify",

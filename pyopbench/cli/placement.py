@@ -1,9 +1,10 @@
-"""`pyopbench placement` and `copies`: what crosses between host and device, counted, and what a copy costs."""
+"""`pyopbench placement`: copies between host and device per call, counted, and the time of copies to a GPU."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,18 @@ from pyopbench.api.listeners import alone_on_this_machine
 from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine import copies as engine
+from pyopbench.engine import placement as engine
 from pyopbench.engine.plan import require_gpu
 from pyopbench.model import formatting
-from pyopbench.model.case import DEVICES, GPU, Case
+from pyopbench.model.case import GPU
 from pyopbench.model.discover import require_known
-from pyopbench.model.places import PINS, ROUTES
+from pyopbench.model.errors import BadInput
+from pyopbench.model.places import ROUTES
 from pyopbench.model.side import Environment
-from pyopbench.report import copy_costs_text as cost_wording
-from pyopbench.report import counted_copies_text as wording
-from pyopbench.store import copy_costs, counted_copies
-from pyopbench.store.counted_copies import CopiesRow, Note
+from pyopbench.model.write_file import write_atomically
 
 EXIT_WRONG = 1
-TIMEOUT_SECONDS = 180.0
-"""Of a case whose copies are counted, where nothing else is set."""
-ARROWS = {(start, end): f"{start[0]}→{end[0]}" for start, end in ROUTES}
+ARROWS = {route: f"{route.inputs[0]}→{route.result[0]}" for route in ROUTES}
 
 
 def placement(
@@ -37,124 +34,86 @@ def placement(
     inputs: Sequence[str],
     seed_with: str,
     device: str,
-    axis: Any,
-    settings: Any,
+    variants: Sequence[str],
+    times: bool,
     tf: str | None,
     as_json: bool,
     out_path: Path | None,
-    **fields: Sequence[str],
 ) -> int:
-    """Count copies between host and device per call, by variant, pinning and place of the data."""
+    """Count copies between host and device per call, by variant and route, and return the exit code."""
     require_known("device", [device], engine.DEVICES)
-    axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, {}, variants=variants)
+    if times:
+        if device != GPU or tf is not None:
+            raise BadInput(
+                "copies are timed on a GPU, with the TensorFlow that is installed",
+                received=f"--time with --device {device}" + (f" and --tf {tf}" if tf else ""),
+                hint="use --device gpu --time",
+            )
+        require_gpu()  # before it waits for another measurement to end
     announce([Environment(tf)])
     with err.status("counting") as status:
         document = engine.count(
-            engine.CountRequest(axes, device, dict(settings).get("case_timeout", TIMEOUT_SECONDS), tf, own),
+            engine.CountRequest(axes, device, tf, own),
             lambda done, total: status.update(f"counting {done:,} of {total:,}"),
         )
+    if times:
+        with alone_on_this_machine(), err.status("timing"):
+            document["times"] = engine.measure_copies()
+    text = json.dumps(document, indent=1) + "\n"
     if out_path is not None:
-        counted_copies.write(out_path, document)
+        write_atomically(out_path, text.encode())
     if as_json:
-        out.file.write(counted_copies.as_json(document))
+        out.file.write(text)
     else:
         _print(document)
-        if out_path is not None:
-            out.print(f"written: {out_path}", soft_wrap=True, markup=False)
-    wrong = any(failure["status"] == "wrong" for failure in document["failures"])
-    return EXIT_WRONG if wrong else 0
+    return EXIT_WRONG if any(failure["status"] == "wrong" for failure in document["failures"]) else 0
 
 
 def _print(document: Mapping[str, Any]) -> None:
-    rows = counted_copies.rows_of(document)
-    kind = "simulated device" if document["device"] == "simulated" else "GPU"
+    kind = "a simulated device" if document["device"] == "simulated" else "a GPU"
     out.print(
-        f"Copies per call on a {kind}, TensorFlow {escape(document['tensorflow'])}, with new inputs in each call: "
-        "↑ to the device, ↓ to the host. h→d: inputs on the host, result used on the device. "
-        f"{wording.marks_text()}.\n"
+        f"Copies in one call of a tf.function with new inputs, on {kind} (TensorFlow "
+        f"{escape(document['tensorflow'])}): ↑ to the device, ↓ to the host. h→d: inputs on the host, result used on "
+        "the device. ~: differs from call to call.\n"
     )
-    for op in document["ops"]:
-        _print_op(op, [row for row in rows if row.case.op == op], kind)
-    _print_failures(document["failures"])
-
-
-def _print_op(op: str, rows: Sequence[CopiesRow], kind: str) -> None:
-    for setting in counted_copies.SETTINGS:
-        there = [row for row in rows if (row.case.mode, row.case.direction) == setting]
-        if there:
-            title = f"{op}, {formatting.direction(setting[1])}, {wording.MODE_WORDS[setting[0]]} ({kind})"
-            print_table(title, ("variant", "pinned", *ARROWS.values()), _table_rows(there))
-    _print_notes(rows)
-    savings = counted_copies.remedy_savings(rows, engine.REMEDIES)
-    places = counted_copies.copies_at_places(op, rows)
-    for sentence in (*map(wording.remedy_text, savings), *map(wording.place_text, places)):
-        out.print(f"- {sentence}", markup=False)
-    out.print()
-
-
-def _table_rows(rows: Iterable[CopiesRow]) -> list[tuple[str, ...]]:
-    """Return a line for each variant, with pinnings that copy alike in one."""
-    cells: dict[str, dict[tuple[str, ...], list[str]]] = {}
-    for variant, pinned, line in _by_pin(rows):
-        cells.setdefault(variant, {}).setdefault(line, []).append(pinned)
-    return [(variant, _pins(pins), *line) for variant, lines in cells.items() for line, pins in lines.items()]
-
-
-def _pins(pins: Sequence[str]) -> str:
-    return "any" if len(pins) == len(PINS) else ", ".join(pins)
-
-
-def _by_pin(rows: Iterable[CopiesRow]) -> list[tuple[str, str, tuple[str, ...]]]:
-    found: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
-    for row in rows:
-        found.setdefault((row.case.variant, row.pinned), {})[row.route] = wording.count_text(row)
-    return [(variant, pinned, tuple(line[route] for route in ARROWS)) for (variant, pinned), line in found.items()]
-
-
-def _print_notes(rows: Sequence[CopiesRow]) -> None:
-    """Print each note once, with the variants and places that it holds for."""
-    notes: dict[Note, dict[str, list[str]]] = {}
-    for row in rows:
-        for note in counted_copies.notes(row):
-            notes.setdefault(note, {}).setdefault(row.case.variant, []).append(row.pinned)
-    for note, variants in notes.items():
-        named = [f"{name} ({_pins(tuple(dict.fromkeys(pins)))})" for name, pins in variants.items()]
-        out.print(f"- {', '.join(named)}: {wording.note_text(note)}", markup=False)
-
-
-def _print_failures(failures: Sequence[Mapping[str, Any]]) -> None:
+    for (op, direction), rows in groupby(document["rows"], lambda row: (row["op"], row["direction"])):
+        columns = ("variant", *ARROWS.values())
+        print_table(f"{op}, {formatting.direction(direction)}", columns, _table(list(rows)))
     reasons: dict[tuple[str, str], list[str]] = {}
-    for failure in failures:
-        case = Case.from_id(failure["case"])
-        where = f"{case.op}/{case.variant} {case.mode} {case.direction} {failure['pinned']}"
-        reasons.setdefault((failure["status"], failure["reason"]), []).append(where)
+    refused = [{**row, "status": "refused", "reason": row["refused"]} for row in document["rows"] if "refused" in row]
+    for one in (*document["failures"], *refused):
+        where = f"{one['op']}/{one['variant']} {one['direction']}"
+        reasons.setdefault((one["status"], one["reason"]), []).append(where)
     for (status, reason), places in reasons.items():
         more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
         say(escape(f"{status}  {places[0]}{more}: {reason}"))
+    if "times" in document:
+        _print_times(document["times"])
 
 
-def copies(*, device: str, as_json: bool, out_path: Path | None) -> None:
-    """Show which tensor-array conversions share memory, and what copying costs in the others."""
-    require_known("device", [device], DEVICES)
-    if device == GPU:
-        require_gpu()  # before it waits for another measurement to end
-    with alone_on_this_machine(), err.status("measuring"):
-        document = engine.measure_with_gpu() if device == GPU else engine.measure_bridges()
-    if out_path is not None:
-        copy_costs.write(out_path, document)
-    if as_json:
-        out.print_json(json.dumps(document))
-        return
-    size = formatting.byte_count(copy_costs.largest_bytes(document))
-    for direction in copy_costs.DIRECTIONS:
-        title = f"{direction}, on the host (TensorFlow {document['environment']['tensorflow']})"
-        print_table(title, cost_wording.COLUMNS, cost_wording.table(document, direction))
-    say(f"MB/s: for an array of {size}, without the cost of one element. –: nothing is copied, or it is lost in noise.")
-    for sentence in (cost_wording.hazards(document), *cost_wording.refusals(document)):
-        out.print(sentence, markup=False)
-    if copy_costs.has_gpu(document):
-        for title, columns, rows in cost_wording.gpu_tables(document):
-            print_table(title, columns, rows)
-        out.print(cost_wording.gpu_devices(document), markup=False)
-    if out_path is not None:
-        out.print(f"written: {out_path}", soft_wrap=True, markup=False)
+def _table(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    cells: dict[str, dict[tuple[str, str], str]] = {}
+    for row in rows:
+        cells.setdefault(row["variant"], {})[row["inputs"], row["result"]] = _cell(row)
+    return [(variant, *(line[route] for route in ARROWS)) for variant, line in cells.items()]
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    if "refused" in row:
+        return formatting.MISSING
+    ways = [f"{row[way][0]}{arrow}" for way, arrow in (("to_device", "↑"), ("to_host", "↓")) if row[way][0]]
+    return f"{' '.join(ways) or 'none'}{' ~' if row['varies'] else ''}"
+
+
+def _print_times(times: Mapping[str, Any]) -> None:
+    sizes = sorted({row["bytes"] for row in times["rows"]})
+    seconds: dict[tuple[str, str], dict[int, float]] = {}
+    for row in times["rows"]:
+        seconds.setdefault((row["direction"], row["way"]), {})[row["bytes"]] = row["seconds"]
+    rows = [
+        (*names, *(formatting.seconds(found[size]) for size in sizes), f"{sizes[-1] / found[sizes[-1]] / 1e9:.3g}")
+        for names, found in seconds.items()
+    ]
+    title = f"Time of one copy, on {formatting.listing(times['devices'])}"
+    print_table(title, ("direction", "way", *map(formatting.byte_count, sizes), "GB/s"), rows)

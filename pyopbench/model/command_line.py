@@ -797,18 +797,10 @@ PLACEMENT = (
     SEED_WITH,
     Option("device", "simulated, or gpu if TensorFlow sees one.", "NAME", default="simulated"),
     VARIANTS,
-    DIRECTIONS,
-    MODES,
-    AXIS,
-    settings_option("case_timeout"),
+    Option("times", "Also time copies between host and GPU, by size.", type=bool, default=False, flags=("--time",)),
     ONE_TF,
     AS_JSON,
-    out_option("FILE", "Save as JSON. RUN/placement.json is shown in the report of that run."),
-)
-COPIES = (
-    Option("device", "cpu, or gpu if TensorFlow sees one.", "NAME", default="cpu"),
-    AS_JSON,
-    out_option("FILE", "Save as JSON. RUN/copies.json is shown in the report of that run."),
+    out_option("FILE", "Save as JSON."),
 )
 CERTIFY = (
     Option(

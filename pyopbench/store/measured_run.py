@@ -129,8 +129,6 @@ class Run:
         pipeline: cases of an op in an input pipeline; they are in none of `cases`, `failures` and `frame`. None in a
             run without.
         requirements: what was tried for `--require`.
-        counted_copies, copy_costs: what `pyopbench placement` and `copies` found, where that is kept beside the
-            samples; else None.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         hosts: number of a launch -> name of the machine that it was on; none where all were on one.
         machines: environment of each machine, by name; none where all launches were on one.
@@ -160,8 +158,6 @@ class Run:
     cannot: tuple[Limitation, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
-    counted_copies: Mapping[str, Any] | None = None
-    copy_costs: Mapping[str, Any] | None = None
     requirements: tuple[RequirementLine, ...] = ()
     pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -15,8 +14,6 @@ from msgspec import structs
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import (
-    copy_costs,
-    counted_copies,
     run_folder,
 )
 from pyopbench.store.line_types import (
@@ -36,7 +33,7 @@ from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_C
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
-from pyopbench.store.warnings import UnfinishedLine, UnreadableFile, gpu_warnings, left_running
+from pyopbench.store.warnings import UnfinishedLine, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -64,8 +61,8 @@ def pool(runs: Sequence[Run]) -> Run:
 
 
 def run_of(side: OpenSide) -> Run:
-    """Return what was measured on a side, with what is kept beside it."""
-    folder, content, lines = side.folder, side.content, side.lines
+    """Return what was measured on a side."""
+    content, lines = side.content, side.lines
     groups = _of_kind(lines, GroupLine)
     prepared = _of_kind(lines, PreparedLine)
     launches = _of_kind(lines, LaunchLine)
@@ -95,11 +92,6 @@ def run_of(side: OpenSide) -> Run:
         ports=_once(_of_kind(lines, PortLine)),
         requirements=_of_kind(lines, RequirementLine),
     )
-    for name, path, read in (
-        ("counted_copies", folder / counted_copies.FILE, counted_copies.read),
-        ("copy_costs", folder / copy_costs.FILE, copy_costs.read),
-    ):
-        whole = _with_beside(whole, name, path, read)
     whole = _without_pipeline(whole, content.pipeline, prepared, groups)
     return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
 
@@ -138,17 +130,6 @@ def _hosts(content: RunContent, launches: Sequence[LaunchLine]) -> dict[int, str
     of_shards = {launch: shard.host for shard in content.merged.shards for launch in range(*shard.launches)}
     of_launches = {line.launch: line.environment.get("host") for line in launches}
     return of_shards | {launch: host for launch, host in of_launches.items() if isinstance(host, str)}
-
-
-def _with_beside(run: Run, name: str, path: Path, read: Callable[[Path], dict[str, Any]]) -> Run:
-    """Return the run with a file that is kept beside it; one that cannot be read is a warning."""
-    if not path.exists():
-        return run
-    try:
-        found: dict[str, Any] = {name: read(path)}
-    except BadInput as error:
-        return replace(run, warnings=(*run.warnings, UnreadableFile(error.message, str(error.received or ""))))
-    return replace(run, **found)
 
 
 def _without_pipeline(
@@ -288,8 +269,6 @@ def _pool(runs: Sequence[Run]) -> Run:
         noise=pd.concat(noises, ignore_index=True),
         certificate=first.certificate,
         checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
-        counted_copies=next((run.counted_copies for run in runs if run.counted_copies), None),
-        copy_costs=next((run.copy_costs for run in runs if run.copy_costs), None),
         pipeline=_pool_pipelines(runs, offsets),
         waits=pd.concat(waits, ignore_index=True),
         requirements=tuple(line for run in runs for line in run.requirements),

@@ -54,19 +54,6 @@ class UnfinishedLine:
 
 
 @dataclass(frozen=True)
-class UnreadableFile:
-    """A file beside the samples is not what belongs there (`problem`, and what was `received`); it is left out."""
-
-    problem: str
-    received: str
-    kind: Literal["unreadable_file"] = "unreadable_file"
-
-    def text(self) -> str:
-        """Return a warning in a sentence, without a full stop."""
-        return f"{self.problem}: {self.received}; ignored"
-
-
-@dataclass(frozen=True)
 class NoTimes:
     """Benchmarks of asv that do not measure time, and so are left out of a file, or of several `files` in a folder."""
 
@@ -146,9 +133,7 @@ class UnknownClocks:
         return f"the clocks of the GPU are unknown in {self.groups:,} of {formatting.count(self.of, 'group')}"
 
 
-RunWarning: TypeAlias = (
-    UnfinishedLine | UnreadableFile | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
-)
+RunWarning: TypeAlias = UnfinishedLine | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
 
 
 def is_spoilt(left: LeftBehind | None) -> bool:

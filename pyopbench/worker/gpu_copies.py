@@ -1,9 +1,7 @@
-"""What one copy between host and device costs on a real GPU, by size: latency, and bytes per second.
+"""What one copy between host and device takes on a real GPU, by size.
 
-The host's end is memory of Python (`tf.constant` of an array, `.numpy()`) or of an eager tensor, which CUDA calls
-pageable, or memory of TensorFlow's own allocator for the GPU, which is pinned: inside a `tf.function` TensorFlow asks
-that for what it brings down. Which it was is read off the profiler's events and not believed. What is copied is made
-anew before each copy, beside the clock, because eager tensors keep the copy that was made of them.
+What is copied is made anew before each copy, beside the clock, because eager tensors keep the copy that was made of
+them.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import tensorflow as tf
 
 from pyopbench.model.places import DEVICE, HOST
 from pyopbench.ops.kernels.simulated_device import SCOPES, listed
-from pyopbench.worker import environment
 from pyopbench.worker.prepare import gpu
 from pyopbench.worker.sampling import (
     Clock,
@@ -146,28 +143,21 @@ def gpu_copies_of(size: int) -> list[PreparedCopy]:
 
 
 def measure(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Answer a request for what copies to and from the GPU cost: rows by way and size, and the GPUs before and after.
+    """Answer a request for what copies to and from the GPU cost: the devices, and rows by way and size.
 
     Raises:
         Unsupported: TensorFlow sees no GPU.
     """
     gpu.require_gpu()
-    before = environment.read_gpus()
     rows = []
-    for size in request.get("sizes", SIZES):
+    for size in SIZES:
         emit({"event": "timing", "case": f"gpu_copies/{size}"})
         rows += rows_of(prepared_copies(size), time.perf_counter)
-    facts = {**environment.machine(), **environment.software()}
-    return {"environment": {**facts, "devices": listed()}, "gpu": [before, environment.read_gpus()], "rows": rows}
+    return {"devices": listed(), "rows": rows}
 
 
 def rows_of(copies: Sequence[PreparedCopy], clock: Clock) -> list[dict[str, Any]]:
-    """Time copies of one size in balanced rounds; return a row for each.
-
-    Returns:
-        `way`, `direction`, `size` in elements, `bytes`, `seconds` of a copy (median over rounds), `rounds`, and
-        `memory`: the host's end as `gpu.host_memory_of` tells it.
-    """
+    """Time copies of one size in balanced rounds; return `way`, `direction`, `bytes` and median `seconds` of each."""
     segments = [prepared.segments() for prepared in copies]
     timer = measure_timer(clock)
     with quiet_garbage_collector():
@@ -177,18 +167,12 @@ def rows_of(copies: Sequence[PreparedCopy], clock: Clock) -> list[dict[str, Any]
         for order in balanced_orders(len(segments), rounds, np.random.default_rng(0)):
             for place in order:
                 seconds[place].append(measure_block(segments[place], 1, clock, timer)[1])
-    return [_row(prepared, found) for prepared, found in zip(copies, seconds, strict=True)]
-
-
-def _row(prepared: PreparedCopy, seconds: Sequence[float]) -> dict[str, Any]:
-    make, copy = prepared.segments()
-    make()
-    return {
-        "way": prepared.kind.name,
-        "direction": prepared.kind.direction,
-        "size": int(prepared.array.size),
-        "bytes": int(prepared.array.nbytes),
-        "seconds": statistics.median(seconds),
-        "rounds": len(seconds),
-        "memory": gpu.host_memory(copy),
-    }
+    return [
+        {
+            "way": one.kind.name,
+            "direction": one.kind.direction,
+            "bytes": int(one.array.nbytes),
+            "seconds": statistics.median(found),
+        }
+        for one, found in zip(copies, seconds, strict=True)
+    ]

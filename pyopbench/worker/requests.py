@@ -13,7 +13,7 @@ The first request has the own ops of the run with it, under `own`, where there a
 | `build` | kernels, compiled |
 | `examine` | what TensorFlow, compilers, packages and machine have and lack |
 | `device`, `count_copies` | copies between host and device, counted |
-| `host_copies`, `gpu_copies` | the time of copies on the host, and to a GPU |
+| `gpu_copies` | the time of copies to a GPU and from it |
 | `require` | a requirement, with an op in a variant |
 | `port` | a port as source |
 | `pipeline` | the arrangements of an op in a `tf.data` pipeline, as cases |
@@ -73,7 +73,7 @@ from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.worker import environment, gpu_copies, host_copies, noise, require
+from pyopbench.worker import environment, gpu_copies, noise, require
 from pyopbench.worker.count_copies import count_copies, open_device
 from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
 from pyopbench.worker.pipeline.measure import describe_pipelines
@@ -304,7 +304,6 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,
     "overhead": overhead,
-    "host_copies": host_copies.measure,
     "gpu_copies": gpu_copies.measure,
     "device": open_device,
     "count_copies": count_copies,

@@ -1,83 +1,90 @@
-"""`pyopbench placement`: tables, notes and files, and exit codes; of counts that are made up."""
+"""`pyopbench placement`: its tables, its JSON and its exit codes; of counts that are made up."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from placement_files import document
+from pyopbench.cli import placement as command
 from pyopbench.cli.app import make_app
-from pyopbench.engine import copies as copies_module
+from pyopbench.engine import placement as engine
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import Target
-from pyopbench.report.counted_copies_text import place_text
-from pyopbench.store import counted_copies
-from pyopbench.store.counted_copies import rows_of
 
 WIDTH = 80
+NAMES = {"op": "sinh", "direction": "forward"}
+PLACES = [(inputs, result) for inputs in ("host", "device") for result in ("host", "device")]
+
+
+def row(variant: str, route: tuple[str, str], up: int, down: int, *, varies: bool = False) -> dict[str, Any]:
+    counts = {"to_device": [up, 8 * up], "to_host": [down, 8 * down], "varies": varies}
+    return {**NAMES, "variant": variant, "inputs": route[0], "result": route[1], **counts}
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Let the command count nothing and find this."""
-    found = document()
-    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found)
+    rows = [row("native", route, 0, 0) for route in PLACES[:3]]
+    rows += [{**NAMES, "variant": "native", "inputs": "device", "result": "device", "refused": "no kernel"}]
+    rows += [row("py_func", route, 2, 1, varies=route == PLACES[0]) for route in PLACES]
+    found = {"device": "simulated", "pyopbench": "0", "tensorflow": "2.21.0", "rows": rows, "failures": []}
+    monkeypatch.setattr(engine, "count", lambda request, tell: found)
     return found
 
 
+def invoke(*words: str) -> Any:
+    return CliRunner().invoke(make_app(), ["placement", *words], env={"COLUMNS": str(WIDTH)})
+
+
 @pytest.mark.usefixtures("counted")
-def test_it_prints_a_table_that_fits_and_says_simulated() -> None:
-    done = CliRunner().invoke(make_app(), ["placement", "sinh"], env={"COLUMNS": str(WIDTH)})
+def test_it_prints_a_line_for_each_variant_and_a_column_for_each_route() -> None:
+    done = invoke("sinh")
     assert done.exit_code == 0
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    title = "sinh, forward, in a tf.function (simulated device)"
-    table = lines[lines.index(title) :]
-    assert table[1:5] == [
-        "variant pinned h→h h→d d→h d→d",
-        "native device, host none none none none",
-        "py_func device none 1↑ 1↓ * 1↑ 1↓ + 1↑ 1↓ +",
-        "py_func host 1↑ 1↓ * none none none",
+    title = lines.index("sinh, forward")
+    assert lines[title + 1 : title + 4] == [
+        "variant h→h h→d d→h d→d",
+        "native none none none –",
+        "py_func 2↑ 1↓ ~ 2↑ 1↓ 2↑ 1↓ 2↑ 1↓",
     ]
-    said = " ".join(table[5:])
-    places = [place_text(copies) for copies in counted_copies.copies_at_places("sinh", rows_of(document()))]
-    assert all(sentence in said for sentence in places)
+    assert "refused sinh/native forward: no kernel" in lines
     assert max(map(len, done.stdout.splitlines())) <= WIDTH
 
 
-def test_a_function_has_inputs_and_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[Target] = []
-    monkeypatch.setattr(copies_module, "count", lambda wanted, tell: found.append(wanted.own["gauss"]) or document())
-    words = ["random:gauss", "--input", "np.float64(0)", "--seed-with", "random.seed({seed})"]
-    assert CliRunner().invoke(make_app(), ["placement", *words]).exit_code == 0
-    assert [(target.inputs, target.seed_with) for target in found] == [((words[2],), words[-1])]
-
-
-def test_json_and_the_file_are_the_same_bytes(counted: dict[str, Any], tmp_path: Path) -> None:
+def test_json_and_the_file_are_the_same(counted: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "placement.json"
-    done = CliRunner().invoke(make_app(), ["placement", "--json", "--out", str(path)])
-    assert done.stdout == path.read_text(encoding="utf-8")
-    assert counted_copies.read(path) == counted
+    done = invoke("--json", "--out", str(path))
+    assert json.loads(done.stdout) == json.loads(path.read_text(encoding="utf-8")) == counted
 
 
-def test_what_could_not_be_counted_is_told_once_for_each_reason(counted: dict[str, Any]) -> None:
-    failure = {"case": counted["rows"][0]["case"], "pinned": "host", "status": "crashed", "reason": "ended by SIGKILL"}
-    counted["failures"] += [failure, {**failure, "pinned": "device"}]
-    done = CliRunner().invoke(make_app(), ["placement"])
+def test_a_wrong_variant_is_exit_code_1(counted: dict[str, Any]) -> None:
+    failure = {**NAMES, "variant": "xla", "status": "crashed", "reason": "ended by SIGKILL"}
+    counted["failures"] += [failure, {**failure, "direction": "forward_backward"}]
+    done = invoke()
     assert done.exit_code == 0
-    lost = [line for line in done.stdout.splitlines() if line.startswith("crashed")]
-    assert lost == ["crashed  sinh/native call forward host and 1 more: ended by SIGKILL"]
+    assert "crashed  sinh/xla forward and 1 more: ended by SIGKILL" in done.stdout
     counted["failures"][0]["status"] = "wrong"
-    assert CliRunner().invoke(make_app(), ["placement"]).exit_code == 1
+    assert invoke().exit_code == 1
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--device", "tpu"], ["--mode", "node"], ["--direction", "backward"], ["--axis", "device=gpu"]],
-)
-def test_what_cannot_be_counted_is_refused_before_anything_is_started(arguments: list[str]) -> None:
-    done = CliRunner().invoke(make_app(), ["placement", *arguments])
+def test_the_time_of_copies_is_a_table_by_size(counted: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"way": "tensor.numpy()", "direction": "to the host", "bytes": size, "seconds": seconds}
+        for size, seconds in ((4, 1e-5), (2_000_000_000, 0.1))
+    ]
+    monkeypatch.setattr(command, "require_gpu", lambda: None)
+    monkeypatch.setattr(engine, "measure_copies", lambda: {"devices": ["GPU:0"], "rows": rows})
+    done = invoke("--device", "gpu", "--time")
+    assert done.exit_code == 0, done.exception
+    assert counted["times"]["rows"] == rows
+    (line,) = [line.split() for line in done.stdout.splitlines() if "tensor.numpy()" in line]
+    assert line[-1] == "20", "GB/s of the largest"
+
+
+@pytest.mark.parametrize("words", [["--device", "tpu"], ["--time"], ["--time", "--device", "gpu", "--tf", "2.16.2"]])
+def test_what_cannot_be_counted_is_refused_before_anything_is_started(words: list[str]) -> None:
+    done = invoke(*words)
     assert isinstance(done.exception, BadInput)
-    assert done.exception.exit_code == 2

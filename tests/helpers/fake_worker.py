@@ -220,11 +220,9 @@ def count_copies(case: str) -> dict[str, Any]:
     if variant in FAILURES:
         status, reason = FAILURES[variant]
         return {"failure": {"case": case, "status": status, "reason": reason, "launch": None}}
-    none = {"to_device": [0, 0], "to_host": [0, 0], "on_device": [0, 0]}
-    told = {"fresh": none, "warm": none, "varies": False, "outputs_on": ["host"], "gradients_on": []}
+    told = {"to_device": [0, 0], "to_host": [0, 0], "varies": False}
     routes = [(inputs, result) for inputs in ("host", "device") for result in ("host", "device")]
-    arrays = dict.fromkeys(("inputs", "outputs", "output_gradients", "input_gradients"), 40)
-    return {"rows": [{"inputs": inputs, "result": result, **told} for inputs, result in routes], "arrays": arrays}
+    return {"rows": [{"inputs": inputs, "result": result, **told} for inputs, result in routes]}
 
 
 ELEMENTS = 64

@@ -20,7 +20,7 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
 from pyopbench.store.line_types import LaunchLine, PortLine
 from pyopbench.store.run_json import UNKNOWN_OP
-from pyopbench.store.warnings import UnreadableFile
+from pyopbench.store.warnings import UnfinishedLine
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
 SCRIPT = "<script>alert(1)<\\script><img src=x onerror=alert(1)>"
@@ -92,7 +92,7 @@ def hostile() -> Judgement:
             *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
-        "warnings": tuple(UnreadableFile(text, text) for text in HOSTILE),
+        "warnings": tuple(UnfinishedLine(text, 1) for text in HOSTILE),
         "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
         "ports": (PortLine(launch=0, op="sinh", variant="traced", dtype="float32", text=CLOSING, function=MARKUP),),
     }

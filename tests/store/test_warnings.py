@@ -24,7 +24,6 @@ from pyopbench.store.warnings import (
     UnfinishedLine,
     UnknownClocks,
     UnknownGradients,
-    UnreadableFile,
     gpu_warnings,
     is_spoilt,
     left_running,
@@ -99,7 +98,6 @@ def test_every_reason_is_one_that_the_library_gives() -> None:
     ("warning", "said"),
     [
         (UnfinishedLine("run/samples.jsonl", 6), "run/samples.jsonl:6: the unfinished last line is ignored"),
-        (UnreadableFile("not JSON", "run/copies.json"), "not JSON: run/copies.json; ignored"),
         (NoTimes("a.json", ("x", "y")), "a.json: ignored, because they do not measure time: x and y"),
         (NoTimes("a", ("x",), 3), "a (3 files): ignored, because they do not measure time: x"),
         (

@@ -34,8 +34,6 @@ DETAILS = "memcpy_details"
 COPIES = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")
 """Names of the events, in the order of `Counts`."""
 SIZE = re.compile(r"\bsize:(\d+)")
-HOST_END = {"MemcpyH2D": re.compile(r"\bkind_src:(\w+)"), "MemcpyD2H": re.compile(r"\bkind_dst:(\w+)")}
-NOWHERE = re.compile(r"(?!)")
 """Copies within the device have no end on the host."""
 
 
@@ -130,22 +128,6 @@ def counts_of(spaces: Iterable[Any]) -> Counts:
         sizes = [_bytes_of(name, details) for kind, details in copies if kind == name]
         found += [len(sizes), sum(sizes)]
     return Counts(*found)
-
-
-def host_memory(call: Callable[[], Any]) -> list[str]:
-    """Call under the profiler and return which kinds of host memory its copies began or ended in, such as `pinned`.
-
-    Raises:
-        Unsupported: as `count_copies`.
-    """
-    _, spaces = _recorded(call)
-    return host_memory_of(spaces)
-
-
-def host_memory_of(spaces: Iterable[Any]) -> list[str]:
-    """Return the kinds of host memory that `XSpace` messages name, each once."""
-    kinds = [found for name, details in _copies(spaces) for found in HOST_END.get(name, NOWHERE).findall(details)]
-    return list(dict.fromkeys(kinds))
 
 
 def _copies(spaces: Iterable[Any]) -> Iterator[tuple[str, str]]:

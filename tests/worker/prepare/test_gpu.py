@@ -49,18 +49,6 @@ def test_copies_and_their_bytes_are_counted_each_way() -> None:
     assert gpu.counts_of([one]) == Counts(2, 4008, 1, 4000, 0, 0)
 
 
-def test_the_memory_of_the_host_is_that_of_its_end_of_each_copy() -> None:
-    one = space(
-        "/device:GPU:0",
-        ("MemcpyH2D", "kind_src:pageable kind_dst:device size:4000 dest:0 async:1"),
-        ("MemcpyD2D", "kind_src:device kind_dst:device size:4000 dest:0 async:1"),
-        ("MemcpyD2H", "kind_src:device kind_dst:pinned size:4000 dest:0 async:1"),
-        ("MemcpyD2H", "kind_src:device kind_dst:pinned size:8 dest:0 async:1"),
-    )
-    assert gpu.host_memory_of([one]) == ["pageable", "pinned"]
-    assert gpu.host_memory_of([space("/device:GPU:0", ("MemcpyH2D", ""))]) == []
-
-
 def test_what_the_host_did_is_not_counted() -> None:
     assert gpu.counts_of([space("/host:CPU", ("MemcpyH2D", "size:4000"))]) == Counts(0, 0, 0, 0, 0, 0)
 
