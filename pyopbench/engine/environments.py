@@ -49,8 +49,6 @@ NEWEST_PYTHON_BEFORE = (3, 11)
 INSTALL_SECONDS = 1800
 INSTALLED_GB = 2.8
 """What an environment takes on the disk, about; 2.21 does."""
-UMASK = 0o022
-"""What uv makes is not for a group to write to, whatever the umask of the user."""
 MOST_NAMED = 3
 """Packages that the name of an environment's folder tells of."""
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
@@ -112,8 +110,7 @@ def python_of(environment: Environment) -> Path | None:
     """Return the Python of an environment, made first where it is not there yet; None for the one that runs this.
 
     Raises:
-        BadInput: there is no such version for the Python, uv is missing or fails, or the cache cannot be written to;
-            or others can put something into the environment, which would be run.
+        BadInput: there is no such version for the Python, uv is missing or fails, or the cache cannot be written to.
     """
     if environment.is_here:
         return None
@@ -121,12 +118,11 @@ def python_of(environment: Environment) -> Path | None:
     if recipe is None:  # an environment of the user's own
         return find_interpreter(str(environment.python)).path
     folder = recipe.folder
-    cache_folder.private_folder(ENVIRONMENTS, "environments of TensorFlow")
+    cache_folder.make_folder(ENVIRONMENTS, "environments of TensorFlow")
     if not _is_whole(folder):
         with hold_lock(folder.with_name(f"{folder.name}.lock")):
             if not _is_whole(folder):  # somebody else may just have made it
                 _make(recipe)
-    _require_private(folder)
     return folder / "bin" / "python"
 
 
@@ -152,14 +148,12 @@ def find_interpreter(asked: str | None) -> Interpreter:
     """Return the Python that is asked for, by its path or version; the one that runs this if None.
 
     Raises:
-        BadInput: there is none, it does not run, or others can write to it.
+        BadInput: there is none, or it does not run.
     """
     if asked is None:
         is_free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
         return Interpreter(Path(sys.executable), sys.version_info[:2], is_free_threaded, has_tensorflow=True)
     path = _path_of_python(asked)
-    if not cache_folder.is_own(path.stat()):
-        raise cache_folder.refusal(path, "the Python")
     done = _ask(["-I", "-c", DESCRIBE], path)
     try:
         version, is_free_threaded, has_tensorflow = json.loads(done)
@@ -279,28 +273,12 @@ def installed_tensorflow() -> str:
     )
 
 
-def _require_private(folder: Path) -> None:
-    """Check an environment before its Python is started: all that is in it, and what its Python leads to.
-
-    From then on only the user and root can change it. The Python that is running now has been trusted already.
-    """
-    python = (folder / "bin" / "python").resolve()
-    exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
-    if exposed is None and python != Path(sys.executable).resolve() and not cache_folder.is_own(python.stat()):
-        exposed = python
-    if exposed is not None:
-        raise cache_folder.refusal(exposed, "environments of TensorFlow")
-
-
 def folder_with_only(package: Path) -> Path:
     """Return a folder in the cache that holds a link to a package and nothing else, for PYTHONPATH."""
     digest = hashlib.sha256(str(package.resolve()).encode()).hexdigest()[:12]
-    folder = cache_folder.private_folder(ENVIRONMENTS, "environments of TensorFlow") / f"{package.name}-{digest}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = cache_folder.make_folder(ENVIRONMENTS, "environments of TensorFlow") / f"{package.name}-{digest}"
+    folder.mkdir(exist_ok=True)
     with hold_lock(folder.with_name(f"{folder.name}.lock")):
-        exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
-        if exposed is not None:
-            raise cache_folder.refusal(exposed, "environments of TensorFlow")
         link = folder / package.name
         if not link.is_symlink():
             link.symlink_to(package.resolve(), target_is_directory=True)
@@ -388,7 +366,6 @@ def _run(command: Sequence[str], recipe: _Recipe) -> None:
             timeout=INSTALL_SECONDS,
             check=False,
             env=environment,
-            umask=UMASK,
         )
     except subprocess.TimeoutExpired:
         told = f"uv took longer than {INSTALL_SECONDS} s"
@@ -473,7 +450,7 @@ def bytecode_variables(python: Path | None) -> dict[str, str]:
         if _is_compiled(python):
             return {}
         try:
-            prefix = str(cache_folder.private_tree(BYTECODE, "Python's bytecode"))
+            prefix = str(cache_folder.make_folder(BYTECODE, "Python's bytecode"))
         except BadInput:  # it only saves time: a run needs no cache folder
             return {}
     return {PREFIX: prefix, DO_NOT_WRITE: ""}  # Python takes an empty one for none

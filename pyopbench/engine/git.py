@@ -39,9 +39,7 @@ def ask(folder: Path, *arguments: str, variables: Mapping[str, str] | None = Non
     return done.stdout.rstrip("\n") if done is not None and done.returncode == 0 else None
 
 
-def require(
-    folder: Path, *arguments: str, what: str, variables: Mapping[str, str] | None = None, umask: int = -1
-) -> str:
+def require(folder: Path, *arguments: str, what: str, variables: Mapping[str, str] | None = None) -> str:
     """Return what git prints in a folder.
 
     Args:
@@ -49,12 +47,11 @@ def require(
         arguments: of git.
         what: could not be done, for the message.
         variables: of the environment, beside those of this process.
-        umask: of what it makes; that of this process if negative.
 
     Raises:
         BadInput: git fails or is not there; with what it said last.
     """
-    done = _run(folder, arguments, variables, umask)
+    done = _run(folder, arguments, variables)
     if done is not None and done.returncode == 0:
         return done.stdout.rstrip("\n")
     lines = done.stderr.strip().splitlines() if done is not None else ["git is not installed, or took too long"]
@@ -67,7 +64,7 @@ def require(
 
 
 def _run(
-    folder: Path, arguments: tuple[str, ...], variables: Mapping[str, str] | None, umask: int = -1
+    folder: Path, arguments: tuple[str, ...], variables: Mapping[str, str] | None
 ) -> subprocess.CompletedProcess[str] | None:
     # A hook that calls pyopbench sets variables that would have git look elsewhere than in the folder.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -81,7 +78,6 @@ def _run(
             timeout=SECONDS,
             check=False,
             env=environment,
-            umask=umask,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):  # a null character is a ValueError: no program can get it
         return None
@@ -91,8 +87,6 @@ FOLDER = "revisions"
 WHAT = "worktrees of revisions"
 MOST_KEPT = 20
 """Worktrees of a repository that interrupted runs may leave; the ones that were used last are kept."""
-PRIVATE = 0o077
-"""What git makes is for nobody else, whatever the umask of the user: it is run."""
 
 
 @contextmanager
@@ -102,12 +96,12 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
     That of the working tree is the working tree itself.
 
     Raises:
-        BadInput: git cannot make it, or others could put something into it.
+        BadInput: git cannot make it.
     """
     if revision.is_worktree:
         yield Checkout(repository, repository, _package(repository))
         return
-    cache_folder.private_folder(FOLDER, WHAT)
+    cache_folder.make_folder(FOLDER, WHAT)
     folder = folder_of(repository, revision.commit)
     with ExitStack() as stack:
         while True:
@@ -119,9 +113,6 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
             with _lock_worktree(folder, fcntl.LOCK_EX):
                 _make(repository, revision.commit, folder)
         os.utime(folder)
-        exposed = cache_folder.exposed_part(folder) or cache_folder.exposed_inside(folder)
-        if exposed is not None:
-            raise cache_folder.refusal(exposed, WHAT)
         yield Checkout(repository, folder, _package(repository))
 
 
@@ -129,13 +120,12 @@ def _make(repository: Path, commit: str, folder: Path) -> None:
     if is_whole(repository, commit):
         return
     _remove(repository, folder)
-    folder.parent.mkdir(mode=0o700, exist_ok=True)
+    folder.parent.mkdir(exist_ok=True)
     require(repository, "worktree", "prune", what="stale worktrees cannot be cleared away")
     require(
         repository,
         *("worktree", "add", "--detach", "--force", "--quiet", str(folder), commit),
         what=f"the files of revision {commit[:10]} cannot be checked out",
-        umask=PRIVATE,
     )
 
 

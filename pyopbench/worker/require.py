@@ -24,8 +24,7 @@ from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.kernels.compiler import library_of
-from pyopbench.ops.kernels.load_library import load_custom_ops
+from pyopbench.ops.kernels.compiler import library_of, load_custom_ops
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.ports.arrays import as_array, as_tuple, dtype_of
 from pyopbench.worker.late_keras import import_tensorflow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -126,26 +125,6 @@ def test_what_a_killed_process_left_half_made_is_made_again(made: tuple[Path, li
     git(folder, "worktree", "remove", "--force", str(half))
     checked_out(folder, first)
     assert worktrees(folder) == 1
-
-
-def test_what_others_can_write_to_is_refused(made: tuple[Path, list[str]]) -> None:
-    folder, (first, _) = made
-    found = checked_out(folder, first).folder
-    (found / "open").touch()
-    (found / "open").chmod(0o666)
-    with pytest.raises(BadInput) as refused:
-        checked_out(folder, first)
-    assert refused.value.received == found / "open"
-
-
-def test_the_umask_of_the_user_opens_nothing(made: tuple[Path, list[str]]) -> None:
-    cache_folder.private_folder(git_module.FOLDER, "worktrees")
-    before = os.umask(0)
-    try:
-        found = checked_out(made[0], made[1][0]).folder
-    finally:
-        os.umask(before)
-    assert not [path for path in (found, *found.rglob("*")) if path.stat().st_mode & 0o077]
 
 
 def test_what_is_done_with_is_taken_away_and_what_is_in_use_stays(made: tuple[Path, list[str]]) -> None:

@@ -21,12 +21,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.model.cache_folder import private_folder
+from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput, Unsupported
+from pyopbench.model.failures import describe_error
 from pyopbench.model.process_guard import Guard, end_group
 
 COMPILERS = ("g++", "c++", "clang++")
@@ -59,9 +61,6 @@ LEFT_SECONDS = 3600.0
 
 LONGEST_MESSAGE = 200
 
-MODE = 0o755
-"""Of a library, whatever the umask: one that a group may write to is not loaded."""
-
 
 class CannotCompile(Unsupported):
     """There is no library for a source, with the reason and what to do."""
@@ -86,7 +85,7 @@ def library_of(
         seconds: how long compiling may take; `COMPILE_SECONDS` if that is None.
 
     Raises:
-        CannotCompile: there is no compiler, it refuses the source, or the cache cannot be written or trusted.
+        CannotCompile: there is no compiler, it refuses the source, or the cache cannot be written.
     """
     return made_once(source, source.stem, defines, partial(_compile, source, defines, header, seconds))
 
@@ -95,7 +94,7 @@ def is_compiled(source: Path) -> bool:
     """Whether the library of a C++ source is there.
 
     Raises:
-        CannotCompile: there is no compiler, or the cache cannot be trusted.
+        CannotCompile: there is no compiler.
         OSError: the source cannot be read.
     """
     return _place_of(source, source.stem, ()).exists()
@@ -111,7 +110,7 @@ def made_once(source: Path, stem: str, told: Sequence[str], make: Callable[[Path
         make: writes the library to the path that it is given.
 
     Raises:
-        CannotCompile: it cannot be made, or the cache cannot be written or trusted.
+        CannotCompile: it cannot be made, or the cache cannot be written.
     """
     try:
         library = _place_of(source, stem, told)
@@ -126,15 +125,28 @@ def made_once(source: Path, stem: str, told: Sequence[str], make: Callable[[Path
 
 
 def cache_folder() -> Path:
-    """Return the folder of the libraries, which nobody else can write to.
+    """Return the folder of the libraries.
 
     Raises:
-        CannotCompile: it cannot be made, or it is somebody else's.
+        CannotCompile: it cannot be made.
     """
     try:
-        return private_folder("kernels", "compiled kernels")
+        return make_folder("kernels", "compiled kernels")
     except BadInput as error:
         raise CannotCompile(error.message, received=error.received, hint=error.hint) from error
+
+
+@cache
+def load_custom_ops(path: Path) -> Any:
+    """Load the custom ops of a library, once in a process, and return the module of their Python functions.
+
+    Raises:
+        CannotCompile: TensorFlow cannot load it.
+    """
+    try:
+        return tf.load_op_library(str(path))
+    except (tf.errors.OpError, OSError, RuntimeError) as error:
+        raise CannotCompile(f"TensorFlow cannot load {path.name}: {describe_error(error)}") from error
 
 
 @cache
@@ -200,7 +212,6 @@ def _write(library: Path, make: Callable[[Path], None]) -> None:
     written = Path(name)
     try:
         make(written)
-        written.chmod(MODE)
         written.replace(library)
     finally:
         written.unlink(missing_ok=True)

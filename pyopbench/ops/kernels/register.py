@@ -18,8 +18,7 @@ import tensorflow as tf
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.kernels import cuda, simulated_device
 from pyopbench.ops.kernels.batch import compile_all
-from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
-from pyopbench.ops.kernels.load_library import load_custom_ops
+from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of, load_custom_ops
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 _registered: set[str] = set()

@@ -15,9 +15,9 @@ import tensorflow as tf
 
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import Unsupported
+from pyopbench.model.failures import describe_error
 from pyopbench.model.places import DEVICE, HOST
-from pyopbench.ops.kernels.compiler import library_of
-from pyopbench.ops.kernels.load_library import load
+from pyopbench.ops.kernels.compiler import library_of, load_custom_ops
 
 SCOPES = {HOST: "/CPU:0", DEVICE: "/GPU:0"}
 """Place -> what `tf.device` takes for it."""
@@ -118,14 +118,13 @@ def _load() -> Simulated:
     if why_not():
         raise Unsupported(why_not())
     library, kernels = library_of(PLUG_IN), library_of(BORROWED_KERNELS)
-    failed = f"TensorFlow {tf.__version__} cannot load the simulated device"
-
-    def plug_in(opened: str) -> ctypes.CDLL:
-        load_library.load_pluggable_device_library(opened)
-        return ctypes.CDLL(opened)
-
-    loaded = load(library, plug_in, failed)
-    load(kernels, tf.load_op_library, failed)
+    try:
+        load_library.load_pluggable_device_library(str(library))
+        loaded = ctypes.CDLL(str(library))
+    except (tf.errors.OpError, OSError, RuntimeError) as error:
+        words = describe_error(error)
+        raise Unsupported(f"TensorFlow {tf.__version__} cannot load the simulated device: {words}") from error
+    load_custom_ops(kernels)
     if not tf.config.list_physical_devices("GPU"):
         raise Unsupported(f"TensorFlow {tf.__version__} has loaded the simulated device and does not show it")
     return Simulated(loaded)

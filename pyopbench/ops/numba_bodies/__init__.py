@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 
-from pyopbench.model.cache_folder import private_tree
+from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, GradientBody
 
@@ -61,7 +61,7 @@ def keep_in_cache_folder() -> None:
     if os.environ.get(FOLDER_VARIABLE):
         return
     try:
-        os.environ[FOLDER_VARIABLE] = str(private_tree(FOLDER, "what Numba has compiled"))
+        os.environ[FOLDER_VARIABLE] = str(make_folder(FOLDER, "what Numba has compiled"))
     except BadInput:  # it only saves time
         return
     import numba

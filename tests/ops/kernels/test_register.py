@@ -16,7 +16,6 @@ from pyopbench.model.discover import KERNELS
 from pyopbench.model.op import Op
 from pyopbench.ops.kernels import register
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
-from pyopbench.ops.kernels.load_library import load_custom_ops
 from pyopbench.ops.load import load_op, load_ops, make_inputs
 from pyopbench.worker.prepare.prepare import prepare
 
@@ -248,34 +247,6 @@ def test_what_tensorflow_cannot_load_is_told(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.NotFoundError) as refused:
         tf.load_op_library(str(library))
     assert caught.value.message == f"TensorFlow cannot load {library.name}: NotFoundError: {refused.value.message}"
-
-
-def test_a_kernel_is_loaded_as_it_was_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is put in its place between the check and the load is not loaded."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = tmp_path / "made.cc"
-    source.write_text("int nothing;\n", encoding="utf-8")
-    library, real = library_of(source), tf.load_op_library
-
-    def swap(opened: str) -> object:
-        library.unlink()
-        library.write_bytes(b"no library at all")
-        return real(opened)
-
-    monkeypatch.setattr(tf, "load_op_library", swap)
-    load_custom_ops(library)
-    assert library.read_bytes() == b"no library at all"
-
-
-def test_a_kernel_that_others_write_to_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    source = tmp_path / "made.cc"
-    source.write_text("int nothing_either;\n", encoding="utf-8")
-    library = library_of(source)
-    library.chmod(0o777)
-    with pytest.raises(CannotCompile) as refused:
-        register.body_of(replace(load_op("square"), kernel=source))
-    assert refused.value.received == library
 
 
 @pytest.fixture
