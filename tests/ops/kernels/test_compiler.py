@@ -186,14 +186,8 @@ def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(written(tmp_path / "file", "")))
     with pytest.raises(CannotCompile) as caught:
         library_of(source)
-    folder = tmp_path / "file" / "pyopbench"
-    assert caught.value.message == (
-        f"cannot create the folder for compiled kernels: [Errno 20] Not a directory: '{folder}'"
-    )
-    assert (caught.value.received, caught.value.hint) == (
-        folder / "kernels",
-        "set XDG_CACHE_HOME to a folder that you can write to",
-    )
+    assert caught.value.received == tmp_path / "file" / "pyopbench" / "kernels"
+    assert "XDG_CACHE_HOME" in caught.value.hint
 
 
 def test_flags_are_those_of_the_instructions_that_the_cpu_names(
