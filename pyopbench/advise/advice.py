@@ -9,7 +9,7 @@ from pathlib import Path
 from pyopbench.advise.answers import Answer
 from pyopbench.advise.callbacks import Callback, Shown, Step
 from pyopbench.advise.program import Program
-from pyopbench.advise.turns import Realised, Share
+from pyopbench.advise.turns import Realised
 from pyopbench.find.usage import Usage
 
 PATCH = "change.patch"
@@ -34,7 +34,7 @@ class Withdrawn:
         name: of the callback.
         variant: the change.
         why: it is not made.
-        promised: share of a step that it was predicted to save.
+        saved: the share of the callback's own time that it saves, measured alone.
         realised: what it saved, if it was the only change; None if that was not timed.
         together: what it saved with changes of other callbacks, if it was timed only with these.
     """
@@ -42,7 +42,7 @@ class Withdrawn:
     name: str
     variant: str
     why: str
-    promised: Share | None = None
+    saved: float | None = None
     realised: Realised | None = None
     together: Realised | None = None
 
@@ -91,12 +91,3 @@ class Advice:
         """The patch of the last change that was withdrawn after it was timed; None if there is none."""
         path = self.folder / WITHDRAWN_PATCH
         return path if self.withdrawn and path.exists() else None
-
-    @property
-    def promised(self) -> Share | None:
-        """The share of a step that all applied changes are predicted to save together."""
-        shares = [row.answer.promised for row in self.rows if row.callback.name in self.tried and row.answer.promised]
-        if not shares:
-            return None
-        low, high = sum(one.low for one in shares), min(1.0, sum(one.high for one in shares))
-        return Share(min(1.0, sum(one.value for one in shares)), min(low, 1.0), high)

@@ -36,11 +36,10 @@ from pyopbench.advise.candidates import (
     ports_of,
     ports_that_may_save,
     ports_that_save,
-    promised_share,
     throughput_text,
     variant_text,
+    worth_of,
 )
-from pyopbench.advise.turns import Share
 from pyopbench.api import frames, measure
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
 from pyopbench.engine import measure as run_measure
@@ -118,7 +117,6 @@ class Answer:
         variant: the candidate that was chosen.
         port, test: file names of the port and its test; empty for a change of `num_parallel_calls` alone.
         function: the name of the port in its file.
-        promised: share of a step of the program that is saved.
         seconds: of a call of the current callback, as measured outside of the program.
         folder: of the files, in that of the callback.
         tried: how many changes ran once in the program before this one was chosen; 0 if that was not done.
@@ -135,7 +133,6 @@ class Answer:
     port: str = ""
     test: str = ""
     function: str = ""
-    promised: Share | None = None
     seconds: float | None = None
     folder: str = "port"
     tried: int = 0
@@ -237,21 +234,21 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         others = ports_that_may_save(made[0], judgement, candidates)
         has_port = any_was_measured(ports_of(callback), made[0], judgement)
     known, tried = (
-        tuple(replace(one, promised=promised_share(callback, step, one, today)) for one in several)
+        tuple(replace(one, worth=worth_of(callback, step, one, today)) for one in several)
         for several in (candidates, others)
     )
-    promising = (*known, *(one for one in tried if _is_worth_it(one, minimum_effect)))
-    if not promising:
+    worthwhile = (*known, *(one for one in tried if _is_worth_it(one, minimum_effect)))
+    if not worthwhile:
         obstacle: Obstacle = "no_gain" if has_port else "no_port"
         return Answer("leave", reason, seconds=today, obstacle=obstacle, failures=failures, has_port=has_port)
-    promising = least_work_first(promising, minimum_effect)
+    worthwhile = least_work_first(worthwhile, minimum_effect)
     if not known:
         why = f"a port in the graph does not wait for a thread or the GIL. Measured alone, no change is worth it: {why}"
-    elif promising[0].variant != known[0].variant:
-        saves = f"{promising[0].variant} saves {formatting.percent(promising[0].saved)} of the callback's time"
+    elif worthwhile[0].variant != known[0].variant:
+        saves = f"{worthwhile[0].variant} saves {formatting.percent(worthwhile[0].saved)} of the callback's time"
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
-    answer = Answer("leave", why, promising, seconds=today, failures=failures, has_port=has_port)
-    return _first_written(callback, folder, answer, promising, minimum_effect)
+    answer = Answer("leave", why, worthwhile, seconds=today, failures=failures, has_port=has_port)
+    return _first_written(callback, folder, answer, worthwhile, minimum_effect)
 
 
 def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgement:
@@ -290,31 +287,31 @@ def _first_written(
     refused = ""
     worth = [one for one in candidates if _is_worth_it(one, minimum_effect)]
     if candidates and not worth:
-        best = max(candidates, key=_promised_value)
-        saves = f"is predicted to save {formatting.percent(max(_promised_value(best), 0.0))} of the program's time"
+        best = max(candidates, key=_worth)
+        saves = f"may save {formatting.percent(max(_worth(best), 0.0))} of the program's time"
         which = "the best other change" if answer.is_change else "the best change"
         why = f"{which}{'' if answer.has_port else ' that could be measured'}, {variant_text(best.variant)}, {saves}"
-        return replace(answer.left(why, "no_gain" if answer.has_port else "no_port"), promised=best.promised)
+        return answer.left(why, "no_gain" if answer.has_port else "no_port")
     for candidate in worth:
-        promised, place = candidate.promised, f"port-{re.sub(NO_WORD, '-', candidate.variant)}"
+        place = f"port-{re.sub(NO_WORD, '-', candidate.variant)}"
         written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
         if isinstance(written, str):
             refused = written
             continue
-        chosen = replace(answer, action=candidate.action, variant=candidate.variant, promised=promised, folder=place)
+        chosen = replace(answer, action=candidate.action, variant=candidate.variant, folder=place)
         port, test, function = written
         return replace(chosen, port=port, test=test, function=function)
     why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of the program's time"
     return answer.left(why, "no_port" if refused else "no_gain")
 
 
-def _promised_value(candidate: Candidate) -> float:
-    assert candidate.promised is not None
-    return candidate.promised.value
+def _worth(candidate: Candidate) -> float:
+    assert candidate.worth is not None
+    return candidate.worth
 
 
 def _is_worth_it(candidate: Candidate, minimum_effect: float) -> bool:
-    return _promised_value(candidate) >= minimum_effect
+    return _worth(candidate) >= minimum_effect
 
 
 def _last(received: object) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.advise.callbacks import Callback, Step, split_by_recording
-from pyopbench.advise.turns import Share
 from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement
@@ -49,19 +48,18 @@ Action: TypeAlias = Literal["leave", "port", "arrange"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """What may replace a callback, and the share of the callback's own time that it saves, with an interval.
+    """What may replace a callback.
 
     Attributes:
         variant: a port such as `traced`, or in an input pipeline the key of an arrangement, such as `processes`.
-        saved, low, high: the share.
-        promised: the share of a step of the program that it saves; None before that is known.
+        saved: the share of the callback's own time that it saves, measured alone.
+        worth: the share of a step of the program that this may be, by which candidates are compared; None before that
+            is known.
     """
 
     variant: str
     saved: float
-    low: float
-    high: float
-    promised: Share | None = None
+    worth: float | None = None
 
     @property
     def action(self) -> Action:
@@ -124,15 +122,11 @@ def bridges_of(callback: Callback) -> tuple[str, ...]:
 def ports_that_save(decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
     """Return the ports that may save time; the one that was decided on is the first."""
     gains = getattr(decision.reason, "candidates", ())
-    found = {
-        name: Candidate(name, one.saved, _finite(one.low), _finite(one.high, 1.0))
-        for one in gains
-        for name in [Label.parse(one.label).variant]
-    }
+    found = {name: Candidate(name, one.saved) for one in gains for name in [Label.parse(one.label).variant]}
     chosen: list[Candidate] = []
     if decision.choice is not None and decision.saved is not None:
         name = Label.parse(decision.choice).variant
-        chosen = [Candidate(name, decision.saved, _finite(decision.saved_low), _finite(decision.saved_high, 1.0))]
+        chosen = [Candidate(name, decision.saved)]
         found = {**_measured_gains(judgement, decision.use), **found}
         found.pop(name, None)
     elif decision.action == "keep":
@@ -162,12 +156,7 @@ def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
     verdicts = frames.verdicts(judgement).dropna(subset="ratio")
     verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
     return {
-        str(variant): Candidate(
-            str(variant),
-            1 - float(rows["ratio"].mean()),
-            _finite(1 - float(rows["high"].max())),
-            _finite(1 - float(rows["low"].min()), 1.0),
-        )
+        str(variant): Candidate(str(variant), 1 - float(rows["ratio"].mean()))
         for variant, rows in verdicts.groupby("variant")
         if rows["size"].nunique() == verdicts["size"].nunique()
     }
@@ -181,17 +170,15 @@ def arrangements_that_save(callback: Callback, found: PipelineJudgement) -> tupl
     current, chosen = current_key(callback), found.choice.label
     if current not in found.by_key or chosen == current or (found.choice.action == "keep" and current == CURRENT):
         return ()
-    # Arrangements far behind the best were measured in one launch only, which gives no interval.
-    saved = {key: (1 - one.seconds / found.current.seconds, -1.0, 1.0) for key, one in found.by_key.items()}
-    for gain in found.choice.gains:
-        saved[gain.label] = gain.saved, _finite(gain.saved_low), _finite(gain.saved_high, 1.0)
-    now, now_low, now_high = (0.0, 0.0, 0.0) if current == CURRENT else saved[current]
-    candidates = []
-    for key, (share, low, high) in saved.items():
-        least, most = max(_of_now(low, now_high), -1.0), min(_of_now(high, now_low), 1.0)
-        one = Candidate(key, _of_now(share, now), least, most)
-        if key != current and one.saved > MINIMUM_EFFECT and is_placeable(callback, key):
-            candidates.append(one)
+    saved = {key: 1 - one.seconds / found.current.seconds for key, one in found.by_key.items()}
+    saved |= {gain.label: gain.saved for gain in found.choice.gains}
+    now = 0.0 if current == CURRENT else saved[current]
+    candidates = [Candidate(key, 1 - (1 - share) / max(1 - now, 1e-9)) for key, share in saved.items()]
+    candidates = [
+        one
+        for one in candidates
+        if one.variant != current and one.saved > MINIMUM_EFFECT and is_placeable(callback, one.variant)
+    ]
     best_first = sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))
     batched = [one for one in best_first if _has_batch(one)][:MOST_ARRANGEMENTS]
     others = [one for one in best_first if not _has_batch(one)][:MOST_ARRANGEMENTS]
@@ -201,10 +188,6 @@ def arrangements_that_save(callback: Callback, found: PipelineJudgement) -> tupl
 def _has_batch(candidate: Candidate) -> bool:
     key = read_key(candidate.variant)
     return key is not None and key.batch > 0
-
-
-def _of_now(saved: float, saved_now: float) -> float:
-    return 1 - (1 - saved) / max(1 - saved_now, 1e-9)
 
 
 def current_key(callback: Callback) -> str:
@@ -237,17 +220,16 @@ def is_placeable(callback: Callback, key: str) -> bool:
     return read.form in ("map", "processes")
 
 
-def promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
-    """Return the share of a step that a change saves: the mean over the recordings, with a range over all of them.
+def worth_of(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> float:
+    """Return the share of a step that a change may save: the mean over the recordings.
 
     The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
     that, another callback saves the share that it saves alone. A pipeline runs while the program does, so a program
-    that hardly waits for its input may gain nothing. No change saves more than the callback takes.
+    that hardly waits for its input gains nothing.
 
     A port in the graph saves the callback's time, including waits for a thread and the GIL, minus the time that the
-    port adds to a step. At best it adds half of its time measured alone, because other ops run on another core. At
-    worst, the program delays the port by the same factor as the callback. The prediction is three quarters of the time
-    measured alone, or all of it on a single core, because nothing shows how much of a port overlaps with other ops.
+    port adds to a step: three quarters of the time measured alone, or all of it on a single core, because nothing shows
+    how much of a port overlaps with other ops.
 
     Args:
         callback: which.
@@ -256,45 +238,26 @@ def promised_share(callback: Callback, step: Step, candidate: Candidate, today: 
         today: seconds of a call of the callback alone, or in a pipeline of an element; None if that is not known.
     """
     recorded = split_by_recording(callback, step)
-    found = [_promised_share(one, recorded_step, candidate, today) for one, recorded_step in recorded]
-    value = statistics.fmean(one.value for one in found)
-    return Share(value, min(one.low for one in found), max(one.high for one in found))
+    return statistics.fmean(_worth_of(one, recorded_step, candidate, today) for one, recorded_step in recorded)
 
 
-def _promised_share(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> Share:
+def _worth_of(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> float:
     whole = step.total_seconds
     least = min(1.0, callback.seconds / callback.parallel / whole)
     most = min(1.0, max(callback.most_seconds / whole, least))
     alone = None if today is None else today * callback.calls / whole
     usual = most if alone is None else min(max(alone, least), most)
-    low, high = least * max(candidate.low, 0.0), most * min(candidate.high, 1.0)
-    value = usual * candidate.saved
+    found = usual * candidate.saved
     if alone is not None and candidate.variant in IN_GRAPH and callback.mode == "graph" and not callback.in_input:
-        alone = min(alone, most)
         overlapped = 0.5 if len(usable_cores()) > 1 else 1.0
-        low = min(low, max(least - usual * (1 - candidate.low), 0.0))
-        high = max(high, most - alone * (1 - candidate.high) * overlapped)
         seen = max(least, (callback.flight_seconds or 0.0) / whole)
-        value = seen - alone * (1 - candidate.saved) * (1 + overlapped) / 2
-    if callback.in_input:
-        low = min(low, step.waited) / len(usable_cores()) if step.waited >= MINIMUM_EFFECT else 0.0
-        value = min(value, max(step.waited, 0.0))
-    high = max(high, low)
-    return Share(min(max(value, low), high), low, high)
-
-
-def throughput_ratio(candidate: Candidate) -> tuple[float, float, float]:
-    """Return how many times as many elements a second an arrangement makes as the program's own map, with an interval.
-
-    What takes a share `s` less time per element makes `1 / (1 - s)` times as many.
-    """
-    value, least, most = (1 / max(1 - one, 1e-9) for one in (candidate.saved, candidate.low, candidate.high))
-    return value, least, most
+        found = seen - min(alone, most) * (1 - candidate.saved) * (1 + overlapped) / 2
+    return min(found, max(step.waited, 0.0) if callback.in_input else most)
 
 
 def throughput_text(callback: Callback, candidate: Candidate) -> str:
     """Return the throughput of an arrangement relative to the map that the program has, in words."""
-    times = formatting.ratio_interval(*throughput_ratio(candidate))
+    times = formatting.ratio(1 / max(1 - candidate.saved, 1e-9))
     calls = parallel_text(1 if callback.stage is None else callback.stage.parallel)
     compared = f"as many elements a second as the map with num_parallel_calls={calls}"
     return f"{variant_text(candidate.variant)}: {times} {compared}"
@@ -306,10 +269,6 @@ def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -
     It changes the program least, and does not make it start more slowly. A port to `njit` does, because it imports
     Numba, and measuring the op alone does not show that.
     """
-    saved = {one.variant: one.promised.value for one in candidates if one.promised is not None}
-    is_as_good = saved.get(BRIDGE, -math.inf) >= max(saved.values()) - minimum_effect
+    worth = {one.variant: one.worth for one in candidates if one.worth is not None}
+    is_as_good = worth.get(BRIDGE, -math.inf) >= max(worth.values()) - minimum_effect
     return tuple(sorted(candidates, key=lambda one: not (is_as_good and one.variant == BRIDGE)))
-
-
-def _finite(value: float | None, otherwise: float = -1.0) -> float:
-    return otherwise if value is None or not math.isfinite(value) else value

@@ -13,7 +13,7 @@ from typing import Any
 from pyopbench.advise.advice import WITHDRAWN_PATCH, Advice, Row, Withdrawn
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
-from pyopbench.advise.turns import Realised, Share
+from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
@@ -23,7 +23,7 @@ from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.json_file import encode_in_lines
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
-COLUMNS = ("callback", "where", "at most", "answer", "promised", "realised")
+COLUMNS = ("callback", "where", "at most", "answer", "saves alone", "realised")
 ALL_CHANGES = "all changes"
 NONE, MINUS = "–", "−"
 
@@ -59,10 +59,10 @@ def rows(advice: Advice) -> list[tuple[str, ...]]:
         found.append(_cells(advice, row))
         for one in advice.withdrawn:
             if one.name == row.callback.name:
-                shares = share_text(one.promised), withdrawn_text(one)
+                shares = _alone_text(one.saved), withdrawn_text(one)
                 found.append(("withdrawn:", "", "", variant_text(one.variant), *shares))
     if advice.patch is not None and len(advice.tried) > 1:
-        found.append((ALL_CHANGES, "", "", "", share_text(advice.promised), realised_text(advice.realised)))
+        found.append((ALL_CHANGES, "", "", "", NONE, realised_text(advice.realised)))
     return found
 
 
@@ -75,29 +75,26 @@ def _cells(advice: Advice, row: Row) -> tuple[str, ...]:
         row.callback.where,
         formatting.percent(row.shown.most),
         row.answer.text,
-        share_text(row.answer.promised) if row.answer.is_change else NONE,
+        _alone_text(row.answer.chosen.saved) if row.answer.is_change else NONE,
         shown,
     )
 
 
-def share_text(share: Share | None) -> str:
-    """Return a share of a step that is saved, with its interval: `24% (10–36%)`, `3% (−2% to 7.5%)`."""
-    if share is None:
-        return NONE
-    if share.low < -formatting.LARGEST_SHARE:
-        return formatting.TOO_NOISY
-    low, high = formatting.points(share.low), formatting.points(share.high)
-    span = f"{low} to {high}" if low.startswith(MINUS) else f"{low.removesuffix('%')}–{high}"
-    return f"{formatting.points(share.value)} ({span})"
+def _alone_text(saved: float | None) -> str:
+    return NONE if saved is None else formatting.points(saved)
 
 
 def realised_text(found: Realised | None) -> str:
-    """Return what was saved in the program, with its interval."""
+    """Return what was saved in the program, with its interval: `24% (10–36%)`, `3% (−2% to 7.5%)`."""
     if found is None or math.isnan(found.saved):
         return NONE
     if not math.isfinite(found.low):
         return formatting.points(found.saved)
-    return share_text(Share(found.saved, found.low, found.high))
+    if found.low < -formatting.LARGEST_SHARE:
+        return formatting.TOO_NOISY
+    low, high = formatting.points(found.low), formatting.points(found.high)
+    span = f"{low} to {high}" if low.startswith(MINUS) else f"{low.removesuffix('%')}–{high}"
+    return f"{formatting.points(found.saved)} ({span})"
 
 
 def withdrawn_text(one: Withdrawn) -> str:
@@ -271,10 +268,9 @@ def explanation() -> str:
     """Return what the columns mean."""
     return (
         "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready "
-        "inputs to ready outputs, plus an allowance for threads. Promised: predicted from the op measured alone and "
-        "the callback's time in the program. It is the mean over up to three recordings; its range covers all of them. "
-        "Realised: measured in the program, with and without the changes alternately, with a 95% interval. Together: "
-        "only measured with other changes."
+        "inputs to ready outputs, plus an allowance for threads. Saves alone: the share of the callback's own time "
+        "that the change saves outside the program. Realised: measured in the program, with and without the changes "
+        "alternately, with a 95% interval. Together: only measured with other changes."
     )
 
 
@@ -339,12 +335,12 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "why": row.answer.why,
                 "obstacle": row.answer.obstacle or None,
                 "failures": list(row.answer.failures),
-                "promised": _interval(row.answer.promised),
+                "saves_alone": row.answer.chosen.saved if row.answer.is_change else None,
                 "withdrawn": [
                     {
                         "variant": one.variant,
                         "why": one.why,
-                        "promised": _interval(one.promised),
+                        "saves_alone": one.saved,
                         "realised": _realised(one.realised),
                         "together": _realised(one.together),
                     }
@@ -354,7 +350,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
             }
             for row in advice.rows
         ],
-        "promised": _interval(advice.promised),
         "realised": _realised(advice.realised),
         "loss_difference": advice.loss_difference,
         "patch": None if advice.patch is None else str(advice.patch),
@@ -379,9 +374,7 @@ def _realised(found: Realised | None) -> dict[str, Any] | None:
         "pays_after": found.pays_after,
         "before_seconds": found.before_seconds,
         "after_seconds": found.after_seconds,
-        **(_interval(Share(found.saved, found.low, found.high)) or {}),
+        "value": found.saved,
+        "low": found.low,
+        "high": found.high,
     }
-
-
-def _interval(share: Share | None) -> dict[str, float] | None:
-    return None if share is None else {"value": share.value, "low": share.low, "high": share.high}

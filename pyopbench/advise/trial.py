@@ -91,7 +91,7 @@ class Trial:
             self.advice.rows[number] = replace(row, answer=answer)
             seconds, why, obstacle = self._seconds_once(number, answer)
             if why:
-                self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.promised))
+                self.advice.withdrawn.append(Withdrawn(row.callback.name, answer.variant, why, answer.chosen.saved))
                 self.attempt.listener.warn(f"{row.callback.title}: {answer.text}: withdrawn: {why}")
             else:
                 runs.append((seconds, answer))
@@ -162,8 +162,8 @@ class Trial:
             self.advice.withdrawn_variants = {row.callback.name: row.answer.variant for row in answers}
             is_slower = realised.is_slower
             why = "the program is slower with it" if is_slower else "the runs do not show that the program is faster"
-            least = min(numbers, key=lambda number: _promise(self.advice.rows[number].answer))
-            why += "" if len(numbers) == 1 else " with all changes, of which this one promises the least"
+            least = min(numbers, key=lambda number: self.advice.rows[number].answer.chosen.worth or 0.0)
+            why += "" if len(numbers) == 1 else " with all changes, of which this one is expected to save the least"
             alone, together = (realised, None) if len(numbers) == 1 else (None, realised)
             self._withdraw(least, why, alone, together=together)
             self.earlier += before
@@ -219,7 +219,9 @@ class Trial:
         """Withdraw the change of a callback, and give it the next best answer if there is one and time is left."""
         row = self.advice.rows[number]
         callback, answer = row.callback, row.answer
-        self.advice.withdrawn.append(Withdrawn(callback.name, answer.variant, why, answer.promised, realised, together))
+        self.advice.withdrawn.append(
+            Withdrawn(callback.name, answer.variant, why, answer.chosen.saved, realised, together)
+        )
         self.attempt.listener.warn(f"{callback.title}: {answer.text}: withdrawn: {why}")
         why = f"{answer.text}: withdrawn: {why}"
         left = answer.left(why, obstacle)
@@ -464,10 +466,6 @@ def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     if calls == stage.parallel and not key.batch:
         return None
     return MapChange(stage, calls, module, package, callback.line, moves_batch=bool(key.batch))
-
-
-def _promise(answer: Answer) -> float:
-    return answer.promised.value if answer.promised is not None else 0.0
 
 
 def _mark(change: Mapping[str, bytes]) -> str:

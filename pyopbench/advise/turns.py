@@ -40,15 +40,6 @@ DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?\s*(?:ms|us|µs|s|sec|seconds?|h|
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share of the time of a step, with an interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Realised:
     """How a change affects the time that a program takes.
 

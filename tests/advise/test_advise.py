@@ -30,14 +30,14 @@ from pyopbench.advise.report import (
     at_stake,
     commands,
     headline,
+    realised_text,
     reasons,
     rows,
     savings_beyond_bound,
-    share_text,
     withdrawn_patch_texts,
     write,
 )
-from pyopbench.advise.turns import Share
+from pyopbench.advise.turns import Realised
 from pyopbench.engine.measure import Listener
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -153,8 +153,8 @@ class World:
     def decide(self, callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
         self.decided.append(callback.name)
         self.budgets.append(budget)
-        promised = Share(0.3, 0.2, 0.4) if callback.name == "first" else Share(0.2, 0.1, 0.3)
-        candidates = tuple(Candidate(one, 0.9, 0.8, 1.0, promised) for one in self.variants[callback.name])
+        worth = 0.3 if callback.name == "first" else 0.2
+        candidates = tuple(Candidate(one, 0.9, worth) for one in self.variants[callback.name])
         answer = Answer("port", "it was measured", candidates, seconds=1e-3)
         return self.written(callback, folder, answer, candidates[0])
 
@@ -174,7 +174,6 @@ class World:
             port=names[0],
             test=names[1],
             function="both" if self.is_same else callback.name,
-            promised=candidate.promised,
             folder=candidate.variant,
         )
 
@@ -212,7 +211,6 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
     assert advice.realised.saved == pytest.approx(0.75, abs=0.01)
     assert advice.realised.before_run_seconds == pytest.approx(3 + STEPS * STEP_SECONDS, rel=0.02)
     assert advice.realised.after_run_seconds == pytest.approx(3 + STEPS * STEP_SECONDS / 4, rel=0.02)
-    assert advice.promised == Share(0.5, pytest.approx(0.3), 0.7)  # type: ignore[arg-type]
     assert advice.loss_difference == 0
     assert advice.patch == world.root / "out" / PATCH
     assert (world.root / "program" / "train.py").read_text() == SOURCE
@@ -417,7 +415,7 @@ def test_no_next_port_is_tried_without_time_for_it(world: World) -> None:
     assert [(one.variant, one.name) for one in advice.withdrawn] == [("traced", "first")]
 
 
-def test_of_ports_that_together_do_not_help_the_one_that_promises_least_goes_first(world: World) -> None:
+def test_of_ports_that_together_do_not_help_the_one_that_is_worth_least_goes_first(world: World) -> None:
     world.seconds = lambda ports: STEP_SECONDS * (0.5 if ports == {"first"} else 1 + 0.1 * len(ports))
     advice = world.advise()
     assert [row.answer.variant for row in advice.rows] == ["traced", ""]
@@ -721,14 +719,14 @@ def test_a_check_refuses_what_is_no_report(world: World) -> None:
 @pytest.mark.parametrize(
     ("share", "shown"),
     [
-        (Share(0.239, 0.1, 0.357), "24% (10–36%)"),
-        (Share(0.03, -0.02, 0.075), "3% (−2% to 7.5%)"),
-        (Share(-20.0, -40.0, 0.9), formatting.TOO_NOISY),
+        ((0.239, 0.1, 0.357), "24% (10–36%)"),
+        ((0.03, -0.02, 0.075), "3% (−2% to 7.5%)"),
+        ((-20.0, -40.0, 0.9), formatting.TOO_NOISY),
         (None, "–"),
     ],
 )
-def test_a_share_is_short_and_has_its_interval(share: Share | None, shown: str) -> None:
-    assert share_text(share) == shown
+def test_a_share_is_short_and_has_its_interval(share: tuple[float, float, float] | None, shown: str) -> None:
+    assert realised_text(None if share is None else Realised("step", 2.0, 1.0, *share, 3)) == shown
 
 
 def test_the_last_line_distinguishes_why_callbacks_are_left_alone(world: World) -> None:

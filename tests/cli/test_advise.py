@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 from pyopbench.advise.advice import Advice, Row, Withdrawn
 from pyopbench.advise.advise import Change
-from pyopbench.advise.answers import Answer, Share
+from pyopbench.advise.answers import Answer
 from pyopbench.advise.attempt import BUDGET_SECONDS, Options
 from pyopbench.advise.callbacks import Callback, Shown, Step
+from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.cli import advise as module
@@ -42,12 +43,12 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         (folder / "change.patch").write_text(PATCH)
         body = "BatchedInput.encode"
         callback = Callback("f", "train.py", 31, "numpy_function", "graph", body, True, 9, 0, 1.0)
-        answer = Answer("port", "it saves time", (), "traced", promised=Share(0.3, 0.2, 0.4))
+        answer = Answer("port", "it saves time", (Candidate("traced", 0.3, 0.3),), "traced")
         rows = [Row(callback, Shown(0.3, 0.5, ""), answer)]
         realised = Realised("step", 0.02, 0.01, 0.5, 0.45, 0.55, 3, math.nan)
         patch = folder / "change.patch"
         slower = Realised("step", 0.02, 0.02, 0.16, -2.21, 0.68, 3)
-        tried = Withdrawn("f", "map parallel=AUTOTUNE", "it is slower", Share(0.016, 0.0, 0.9), slower)
+        tried = Withdrawn("f", "map parallel=AUTOTUNE", "it is slower", 0.016, slower)
         return Advice(
             program,
             folder,

@@ -17,9 +17,10 @@ from places import ROOT
 from pyopbench.advise import answers, trial
 from pyopbench.advise.advice import PATCH, Advice
 from pyopbench.advise.advise import advise as make_advice
-from pyopbench.advise.answers import Answer, Share
+from pyopbench.advise.answers import Answer
 from pyopbench.advise.attempt import Options, Tools
 from pyopbench.advise.callbacks import Callback, Step, write_op_file
+from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.engine.measure import Listener
@@ -165,7 +166,7 @@ def write_port(callback: Callback, step: Step, folder: Path, budget: float, mini
     if isinstance(written, str):
         return Answer("leave", written)
     action: Literal["port", "arrange"] = "arrange" if callback.in_input else "port"
-    return Answer(action, "", (), variant, *written, promised=Share(0.1, 0.0, 0.2))
+    return Answer(action, "", (Candidate(variant, 0.1, 0.1),), variant, *written)
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
