@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import Any
 
-EXIT_INTERRUPTED = 130
+from pyopbench.model.errors import EXIT_INTERRUPTED
 
 
 def main() -> None:

@@ -184,21 +184,17 @@ def one_process_at_a_time(name: str) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+def kernels() -> None:
     """The kernels of all ops and the simulated device, compiled by one process on all cores while the others wait.
 
     Whatever uses it, or `simulated`, is slow.
-
-    So is the kernel that `pyopbench new op my_kernel_start.py --kernel` writes: a library goes by the text.
     """
-    from pyopbench.cli.sources import start_op
     from pyopbench.model.discover import KERNELS
     from pyopbench.ops.kernels.batch import compile_all
     from pyopbench.ops.kernels.precompiled import with_precompiled_header
     from pyopbench.ops.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
 
-    _, start = start_op(tmp_path_factory.mktemp("start") / "my_kernel_start.py", kernel=True)
-    sources = [PLUG_IN, BORROWED_KERNELS, start, *sorted(KERNELS.glob("*.cc"))]
+    sources = [PLUG_IN, BORROWED_KERNELS, *sorted(KERNELS.glob("*.cc"))]
     with one_process_at_a_time("kernels"), with_precompiled_header(sources) as library_of:
 
         def make(source: Path) -> Path:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
 from pyopbench.api.own_function import Inputs, Op, forget_shipped, home_of, read_op
 from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.engine import measure, memory, plan, sides, stored_run
+from pyopbench.engine import measure, plan, sides, stored_run
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
-from pyopbench.model.command_line import PIPELINE, RESUME, RUN, describe_arguments, read_settings
+from pyopbench.model.command_line import PIPELINE, RESUME, RUN, describe_arguments
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
@@ -60,10 +59,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     budget_seconds: float | None = None,
     launches: int | None = None,
     until: Until | None = None,
-    memory_limit_bytes: int | None = None,
     seed_with: str = "",
     parts: bool | None = None,
-    settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> AnyResult:
@@ -78,6 +75,14 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         inputs: an example of each argument of a function: a sequence by position, a mapping by name, or the only
             array. Any shape; any dtype without objects. None for an op that is named.
         {options}
+        gradients: mechanisms, or `("all",)`; the usual one of each variant if empty.
+        directions: `forward`, `backward`, `forward_backward`; all that a mode has if empty.
+        modes: `node`, `call`, `eager`. If empty: `node`, on a GPU `call`; with `cpu,gpu` both on the CPU.
+        device: `cpu`; `gpu` if TensorFlow sees one; or `cpu,gpu` to find out where each op should run.
+        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
+        until: when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` once
+            every comparison is resolved or out of reach too (the usual otherwise), `"end"` never.
+        parts: measure also where a callback's time goes; None for yes, except with `rev`.
         dtypes: of the inputs of a built-in op.
         sizes: of a built-in op; its own if empty.
         out: a new folder for the results; None for `results/DATE`.
@@ -94,7 +99,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
 
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
-    rare = read_settings(SETTINGS_OF_RUN, settings or {})
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     judging = judging_of(baseline or BASELINE, effect, mix, requires)
     require_list("rev", rev)
@@ -111,8 +115,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     sides.check_sides(asked)
     require_revisable(op, rev)
     require_launches(launches)
-    if memory_limit_bytes is not None:
-        memory.require_limitable(memory_limit_bytes)
     folder = plan.new_folder() if out is None else Path(out)
     run_folder.require_new(folder)
     listener = listener_here(progress=progress)
@@ -130,18 +132,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             quick=quick,
             parts=not rev if parts is None else parts,
         )
-        planned = settings_for(
-            axes,
-            launches=launches,
-            rounds=rare.get("rounds"),
-            until=until,
-            budget_seconds=budget_seconds,
-            case_timeout_seconds=rare.get("case_timeout"),
-            memory_limit_bytes=memory_limit_bytes,
-            linearity=rare.get("linearity", False),
-            seed=rare.get("seed", 0),
-            compares=not asked.are_just_here,
-        )
+        compares = not asked.are_just_here
+        planned = settings_for(axes, launches=launches, until=until, budget_seconds=budget_seconds, compares=compares)
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
         request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name), own=own)
         begun = measure.begin(folder, request, listener, asked)
@@ -263,7 +255,6 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     launches: int | None = None,
     seed_with: str = "",
     program: str = "",
-    settings: Mapping[str, Any] | None = None,
     progress: bool = True,
 ) -> PipelineResult:
     """Measure an op inside a `tf.data` pipeline, and find the best arrangement: `pyopbench pipeline` from Python.
@@ -281,7 +272,6 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         BadInput: something cannot be measured as it is.
         NothingMeasured: the body fails, or the current callback does.
     """
-    rare = read_settings(("case_timeout", "seed"), settings or {})
     training = TrainingStep(step_elements, step_seconds)
     judging = judging_of(baseline or BASELINE, minimum_effect)
     with TemporaryFolder() as scratch:
@@ -296,8 +286,6 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
             baseline=baseline or usual_baseline([name], own),
             launches=launches,
             budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
-            timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
-            seed=rare.get("seed", 0),
             step_seconds=training.seconds_per_element,
             step_elements=step_elements,
             minimum_effect=minimum_effect,

@@ -144,7 +144,7 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
     raise BadInput(
         f"{name} is no example that can be stored",
         received=f"{shown[:60]}{'...' if len(shown) > 60 else ''}, of type {type(value).__name__}",
-        hint="convert it with np.asarray, or write an op file: pyopbench new op my_op.py",
+        hint="convert it with np.asarray, or write an op file; docs/your-own-op.md has one",
     )
 
 

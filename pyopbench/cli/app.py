@@ -1,7 +1,7 @@
 """The command line: its commands, each with its options, and the module that has what it does.
 
-Only what Typer needs is imported here. The module of a command is imported when it is called, so that --help and
-`version` answer at once.
+Only what Typer needs is imported here. The module of a command is imported when it is called, so that --help
+and --version answer at once.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ from pyopbench.model import command_line as options
 from pyopbench.model.command_line import Option
 
 EPILOG = (
-    "**Exit codes**: 0 success; 1 a wrong result, a slowdown, changed values or a failed certificate; 2 bad usage or "
-    "bad input; 3 nothing was measured; 70 an internal error of pyopbench; 130 interrupted (`pyopbench resume DIR` "
-    "continues).\n\n"
+    "**Exit codes**: 0 done; 1 a regression or a wrong variant; 2 bad usage or input; 3 nothing was measured.\n\n"
     "**Output**: results go to stdout, progress and notes to stderr. `--json` prints JSON, `--quiet` hides progress "
     "and notes. Text is plain where it is piped or NO_COLOR is set.\n\n"
     "**Completion**: `pyopbench --install-completion` sets it up for your shell."
@@ -53,7 +51,6 @@ class Command:
         help: a line of --help.
         options: in the order of --help.
         epilog: what stands below the options in --help: what is worth a sentence more.
-        exit_codes: each with its meaning, as --help lists them below the epilog; none if those of all commands will do.
         settings: of Click, on how words are read.
         needs_context: is the handler called with the context of Click, for words that are another command's?
         keeps_what_it_reads: does it keep all that it reads until the end, so that there is little garbage to collect?
@@ -65,17 +62,9 @@ class Command:
     help: str
     options: tuple[Option, ...] = ()
     epilog: str = ""
-    exit_codes: Mapping[int, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     needs_context: bool = False
     keeps_what_it_reads: bool = False
-
-    @property
-    def whole_epilog(self) -> str | None:
-        """The epilog with the exit codes; None if there is neither."""
-        codes = "; ".join(f"{code} {meaning}" for code, meaning in self.exit_codes.items())
-        title = "Exit codes: " if len(self.exit_codes) > 1 else "Exit code "
-        return " ".join(filter(None, (self.epilog, codes and f"{title}{codes}."))) or None
 
 
 class Group(TyperGroup):
@@ -87,7 +76,7 @@ class Group(TyperGroup):
         return super().parse_args(ctx, ["run", *args] if is_meant else args)
 
 
-GROUPS = {"fleet": (MEASURE, "Measure on many machines, over Dask."), "new": (TRUST, "Write a file to start from.")}
+GROUPS = {"fleet": (MEASURE, "Measure on many machines, over Dask.")}
 COMMANDS = (
     Command(
         "run",
@@ -108,19 +97,11 @@ COMMANDS = (
         "so on) again, and name your own op files as before.",
     ),
     Command(
-        "list",
-        "verify:list_",
-        MEASURE,
-        "List ops, variants and cases, and why a case is not supported.",
-        options.LIST,
-    ),
-    Command(
         "verify",
         "verify:verify",
         MEASURE,
         "Check values against NumPy, and gradients against a reference and finite differences.",
         options.VERIFY,
-        exit_codes={1: "a variant is wrong, or does not support what is required"},
     ),
     Command(
         "pipeline",
@@ -130,23 +111,12 @@ COMMANDS = (
         options.PIPELINE,
     ),
     Command(
-        "build",
-        "sources:build",
-        MEASURE,
-        "Compile the C++ kernels ahead of a run, for the installed TensorFlow.",
-        options.BUILD,
-        "Kernels that were compiled before are kept. If TensorFlow has CUDA and nvcc is found, GPU kernels are "
-        "compiled too.",
-        {1: "a kernel does not compile"},
-    ),
-    Command(
         "port",
         "sources:port",
         MEASURE,
         "Write a port of your op as source code, with a test against the old function.",
         options.PORT,
         "The test runs before anything is written, in a process that cannot import pyopbench.",
-        {0: "written", 1: "the test failed, nothing is written", 2: "this function cannot be written as source"},
     ),
     Command(
         "fleet run",
@@ -156,7 +126,6 @@ COMMANDS = (
         options.FLEET_RUN,
         "Ops and all other options are those of `pyopbench run`. Op files and arrays that they name are sent along. "
         "Dask's own configuration says how connections are secured.",
-        {0: "done", 1: "a variant is wrong or slower", 2: "bad input, or a shard failed", 3: "nothing was measured"},
         settings=WORDS_OF_RUN,
         needs_context=True,
     ),
@@ -166,7 +135,6 @@ COMMANDS = (
         MEASURE,
         "Merge the shards of a plan into one run, with the environment of each machine.",
         options.FLEET_MERGE,
-        exit_codes={0: "done", 2: "shards are missing, there twice or unfinished, or do not fit together"},
     ),
     Command(
         "report",
@@ -184,7 +152,6 @@ COMMANDS = (
         options.COMPARE,
         "With --axis commit, tf, side or variant, name one result and two labels of that axis: "
         "`pyopbench compare RESULTS A B --axis tf`.",
-        {0: "nothing is slower", 1: "something is slower", 2: "bad usage", 3: "nothing to compare"},
         keeps_what_it_reads=True,
     ),
     Command(
@@ -194,7 +161,6 @@ COMMANDS = (
         "Plot results over commits, TensorFlow versions or dates, and find where they changed.",
         options.HISTORY,
         "A suspected change is confirmed by measuring both sides again, interleaved: the command is printed.",
-        {0: "done", 2: "bad usage", 3: "nothing was timed"},
         keeps_what_it_reads=True,
     ),
     Command(
@@ -205,7 +171,6 @@ COMMANDS = (
         options.SCAN,
         "Sources are parsed, never run. Hidden folders, virtual environments and results of advise are skipped "
         "unless you name them.",
-        {1: "with --fail-on new, a callback is not in the baseline"},
     ),
     Command(
         "record",
@@ -225,14 +190,7 @@ COMMANDS = (
         options.ADVISE,
         "The program runs in copies of its folder (the git repository, or the current folder), several times; your "
         "files are not touched.",
-        {
-            0: "done",
-            1: "--check found a callback",
-            2: "bad input",
-            3: "the program failed",
-            130: "interrupted (the same command with --out continues)",
-        },
-        WORDS_OF_A_PROGRAM,
+        settings=WORDS_OF_A_PROGRAM,
     ),
     Command(
         "placement",
@@ -241,7 +199,6 @@ COMMANDS = (
         "Count copies between host and device per call, by variant and place of the data.",
         options.PLACEMENT,
         "The simulated device needs a C++ compiler and no GPU, and its counts are the same every time.",
-        {1: "a variant computed a wrong result"},
     ),
     Command(
         "certify",
@@ -251,14 +208,6 @@ COMMANDS = (
         options.CERTIFY,
         "Variants are compared with copies of themselves and with slowed-down ones, and decisions are made several "
         "times. Later runs on this machine use the figures.",
-        {1: "not as good as promised (docs/certification.md)"},
-    ),
-    Command(
-        "new op",
-        "sources:new_op",
-        TRUST,
-        "Write a commented op file that runs as it is, for you to fill in.",
-        options.NEW_OP,
     ),
     Command(
         "doctor",
@@ -269,7 +218,6 @@ COMMANDS = (
         "Starts TensorFlow and compiles a small C++ kernel, which is kept in the cache; the first time, this takes "
         "half a minute. Exit code 0, even if something is missing.",
     ),
-    Command("version", "app:version", TRUST, "Print the version of pyopbench."),
 )
 
 
@@ -294,7 +242,7 @@ def make_app(words: Sequence[str] | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
     )
-    whole.callback()(_taking((options.DEBUG,), lambda **_: None))
+    whole.callback()(_taking((options.DEBUG, options.VERSION), lambda **_: None))
     groups: dict[str, typer.Typer] = {}
     for command in COMMANDS:
         group, _, name = command.name.rpartition(" ")
@@ -307,10 +255,10 @@ def make_app(words: Sequence[str] | None = None) -> typer.Typer:
         (groups[group] if group else whole).command(
             name,
             help=command.help,
-            epilog=command.whole_epilog,
+            epilog=command.epilog or None,
             rich_help_panel=None if group else command.panel,
             context_settings=command.settings,
-        )(_taking((*command.options, options.DEBUG) if is_meant else (), _caller(command)))
+        )(_taking(command.options if is_meant else (), _caller(command)))
     return whole
 
 
@@ -318,13 +266,12 @@ def _caller(command: Command) -> Callable[..., None]:
     """Return what Typer calls for a command: it reads the options, imports the handler and calls it."""
 
     def call(context: typer.Context, **given: Any) -> None:
-        root = context.find_root().params
         try:
             code = _run(command, context, given)
         except typer.Exit:
             raise
         except Exception as error:
-            if given["debug"] or root["debug"]:
+            if context.find_root().params["debug"]:
                 _print_traceback(error)
             raise
         raise typer.Exit(code)
@@ -386,6 +333,8 @@ def _parameter(option: Option) -> inspect.Parameter:
     shown: dict[str, Any] = {"metavar": option.metavar, "help": option.help, "rich_help_panel": option.panel}
     if option.least is not None:
         shown["min"] = option.least
+    if option is options.VERSION:
+        shown |= {"is_eager": True, "callback": _print_version}
     if option.completes:
         shown["autocompletion"] = _names_of(option.completes)
     info = typer.Argument(**shown) if option.is_argument else typer.Option(*option.all_flags, **shown)
@@ -393,6 +342,12 @@ def _parameter(option: Option) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.is_required else option.default
     annotation = Annotated.__class_getitem__((kind | None if default is None else kind, info))  # type: ignore[attr-defined]
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(pyopbench.__version__)
+        raise typer.Exit
 
 
 def _names_of(kind: str) -> Callable[[str], list[str]]:
@@ -404,8 +359,3 @@ def _names_of(kind: str) -> Callable[[str], list[str]]:
         return [name for name in find(kind) if name.startswith(incomplete)]
 
     return complete
-
-
-def version() -> None:
-    """Print the version of pyopbench."""
-    typer.echo(pyopbench.__version__)

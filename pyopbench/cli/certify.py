@@ -16,14 +16,11 @@ from pyopbench.api.listeners import alone_on_this_machine
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine import plan
 from pyopbench.model import formatting
-from pyopbench.model.errors import detail_label
+from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, detail_label
 from pyopbench.store.certificate import FILE, Certificate
 
 if TYPE_CHECKING:
     from pyopbench.engine.certify import Stage
-
-EXIT_MISSED = 1
-EXIT_INTERRUPTED = 130
 
 
 def certify(*, quick: bool, out_path: Path | None, as_json: bool) -> int:
@@ -56,7 +53,7 @@ def certify(*, quick: bool, out_path: Path | None, as_json: bool) -> int:
         say(f"[bold red]missed:[/] {escape(miss.text())}", err)
     if misses:
         say(AFTER_MISSES, err, mark=detail_label("next"))
-    return EXIT_MISSED if misses else 0
+    return EXIT_WRONG if misses else 0
 
 
 @contextmanager

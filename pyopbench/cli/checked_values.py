@@ -35,20 +35,18 @@ def read_axes(
     return axes, own
 
 
-def read_shard(shard: str | None, replicates: int, revisions: Sequence[str] | None) -> ShardChoice | None:
+def read_shard(shard: str | None, revisions: Sequence[str]) -> ShardChoice | None:
     """Return the shard that is asked for; None for the whole plan.
 
     Raises:
-        BadInput: it is no shard, replicates are asked for without one, or the run is one over revisions.
+        BadInput: it is no shard, or the run is one over revisions.
     """
-    if shard is None and replicates == 1:
+    if shard is None:
         return None
-    if shard is None or revisions:
+    if revisions:
         raise BadInput(
-            "replicates need --shard" if shard is None else "a run over revisions is not divided into shards",
-            received=f"--settings replicates={replicates} without --shard"
-            if shard is None
-            else f"--shard {shard} with --rev",
-            hint="for example --shard 1/4" if shard is None else "measure the revisions on one machine",
+            "a run over revisions is not divided into shards",
+            received=f"--shard {shard} with --rev",
+            hint="measure the revisions on one machine",
         )
-    return ShardChoice(*parse_shard(shard), replicates)
+    return ShardChoice(*parse_shard(shard))

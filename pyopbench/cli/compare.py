@@ -10,15 +10,13 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.model import formatting
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import EXIT_NOTHING, EXIT_WRONG, BadInput
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
 
-EXIT_SLOWER = 1
-EXIT_NOTHING = 3
 NOTHING_TOLD = "No case has an interval, so nothing can be said about slowdowns."
 MOST_ROWS = 30
 """So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
@@ -36,13 +34,9 @@ def compare(
     run_spread: float,
     as_json: bool,
     markdown: str | None,
-    comment: Path | None,
-    junit: Path | None,
 ) -> int:
     """Compare two results: folders of runs, results of asv, files of pytest-benchmark."""
     _require_free(markdown, as_json=as_json)
-    for option, path in (("--comment", comment), ("--junit", junit)):
-        _require_no_results(option, None if path is None else str(path))
     slowdown = parse_fail_on(fail_on, minimum_effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.diff import compare_sides
@@ -57,7 +51,6 @@ def compare(
     cases, bodies = ((), ()) if slowdown is None else (found.slower_by(slowdown), found.bodies_slower_by(slowdown))
     slower = (*cases, *bodies)
     said = _said(slowdown, len(cases), len(bodies)) if found.smallest is not None else NOTHING_TOLD
-    _write_short(found, slowdown, comment, junit)
     if markdown not in (None, STANDARD_OUTPUT):
         write_atomically(Path(str(markdown)), comparison.markdown(found, said).encode())
     if as_json:
@@ -68,7 +61,7 @@ def compare(
         print_comparison(found, said)
     if found.smallest is None:
         return EXIT_NOTHING
-    return EXIT_SLOWER if slower else 0
+    return EXIT_WRONG if slower else 0
 
 
 def _require_free(markdown: str | None, *, as_json: bool) -> None:
@@ -79,29 +72,12 @@ def _require_free(markdown: str | None, *, as_json: bool) -> None:
             received="--json with --markdown -",
             hint="leave one of them out, or give Markdown a file",
         )
-    _require_no_results("--markdown", markdown)
-
-
-def _require_no_results(option: str, path: str | None) -> None:
-    if path is not None and Path(path).suffix in RESULTS:
+    if markdown is not None and Path(markdown).suffix in RESULTS:
         raise BadInput(
-            f"{'XML' if option == '--junit' else 'Markdown'} would overwrite a file of results",
-            received=f"{option} {path}",
-            hint=f"choose a name that does not end with {formatting.listing(RESULTS, 'or')}; "
-            f"for example {option} compare.{'xml' if option == '--junit' else 'md'}",
+            "Markdown would overwrite a file of results",
+            received=f"--markdown {markdown}",
+            hint="choose a name that ends with .md; for example --markdown compare.md",
         )
-
-
-def _write_short(found: Comparison, slowdown: float | None, comment: Path | None, junit: Path | None) -> None:
-    """Write the comment and JUnit's XML, as far as they are asked for."""
-    from pyopbench.judge.comparison.gate import gate_of
-    from pyopbench.report import gate as report
-
-    gate = gate_of(found, slowdown)
-    if comment is not None:
-        write_atomically(comment, report.comment(gate).encode())
-    if junit is not None:
-        write_atomically(junit, report.junit(gate))
 
 
 def _said(slowdown: float | None, cases: int, bodies: int) -> str:

@@ -94,7 +94,7 @@ def _unexpected(error: Exception) -> InternalError:
     return InternalError(
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
-        hint="run the same command with --debug, and report what it shows",
+        hint="run it again as pyopbench --debug COMMAND ..., and report what it shows",
     )
 
 

@@ -12,13 +12,12 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, say
 from pyopbench.model import formatting
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.printable import printable
 
 if TYPE_CHECKING:
     from pyopbench.store.merge import Merging
 
-EXIT_WRONG = 1
 NOT_FOR_WORKERS = {
     "--shard": "leave it out: --shards N divides the plan",
     "--rev": "leave it out: workers have no repository of yours",

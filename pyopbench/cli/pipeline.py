@@ -30,7 +30,6 @@ def pipeline(
     step_elements: int,
     minimum_effect: float,
     budget_seconds: float | None,
-    settings: Any,
     out_path: Path | None,
     as_json: bool,
     **wanted: Any,
@@ -39,7 +38,6 @@ def pipeline(
     from pyopbench.engine import pipeline as pipelines
     from pyopbench.judge.pipeline import TrainingStep
 
-    rare = dict(settings)
     step = TrainingStep(step_elements, step_seconds)
     options = judging_of(baseline or BASELINE, minimum_effect)
     (name,), own = read_ops([op], inputs, seed_with)
@@ -49,8 +47,6 @@ def pipeline(
         parallel=parallel or pipelines.usual_parallel(),
         batch=batch,
         baseline=baseline or usual_baseline([name], own),
-        timeout_seconds=rare.get("case_timeout", pipelines.TIMEOUT_SECONDS),
-        seed=rare.get("seed", 0),
         step_seconds=step.seconds_per_element,
         step_elements=step_elements,
         minimum_effect=minimum_effect,

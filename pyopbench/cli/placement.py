@@ -19,12 +19,11 @@ from pyopbench.engine.plan import require_gpu
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU
 from pyopbench.model.discover import require_known
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.places import ROUTES
 from pyopbench.model.side import Environment
 from pyopbench.model.write_file import write_atomically
 
-EXIT_WRONG = 1
 ARROWS = {route: f"{route.inputs[0]}→{route.result[0]}" for route in ROUTES}
 
 

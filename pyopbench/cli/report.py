@@ -14,7 +14,6 @@ from pyopbench.api.judging import judging_of
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.messages import sampling_text
-from pyopbench.engine.settings import FULL, QUICK, Settings
 from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
@@ -32,8 +31,8 @@ from pyopbench.judge.findings import (
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU, remarks
 from pyopbench.model import formatting
-from pyopbench.model.case import BASELINE, UNLIMITED, Case
-from pyopbench.model.errors import BadInput
+from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.label import Label
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun, Source, open_sources
@@ -42,9 +41,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
     from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.store.measured_run import Run
-    from pyopbench.store.run_json import Settings as StoredSettings
 
-EXIT_WRONG = 1
 NODE = "node"
 MOST_LAUNCHES_ASKED = 40
 """The next command asks for no more launches than this: at 12 s each they take eight minutes."""
@@ -183,7 +180,7 @@ def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]
     words = ["--require", ",".join(judgement.requires)]
     tf = runs[0].measured[0].content.settings.tf
     words += [] if tf is None else ["--tf", tf]
-    words += ["--device", "gpu"] if GPU in (name for _, name in untried) else []
+    words += ["--axis", "device=gpu"] if GPU in (name for _, name in untried) else []
     return [shlex.join(["pyopbench", "run", *op, *words]) for op in _together(judgement, [op for op, _ in untried])]
 
 
@@ -226,7 +223,7 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
             words = ["pyopbench", "run", *op, "--variant", variant, "--baseline", variant]
         case BaselineTooNoisy() if decision.mode == NODE:
             # A call is timed itself, and is no difference that noise can swallow.
-            words = ["pyopbench", "run", *op, "--mode", "call", "--baseline", variant]
+            words = ["pyopbench", "run", *op, "--axis", "mode=call", "--baseline", variant]
         case BaselineTooNoisy():
             words = [*again, "--launches", str(2 * reason.launches)]
         case BeyondMeasured(sizes=sizes, statuses=()):
@@ -272,31 +269,12 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
     modes = [decision.mode] if not threads else sorted({case.mode for case in cases if case.threads is None})
     return [
         *(["--quick"] if quick else []),
-        *(["--mode", ",".join(modes)] if modes != [NODE] else []),
-        *(["--threads", ",".join(map(str, threads))] if threads else []),
-        *(["--device", decision.placement] if decision.placement != "cpu" else []),
+        *(["--axis", f"mode={','.join(modes)}"] if modes != [NODE] else []),
+        *(["--axis", f"threads={','.join(map(str, threads))}"] if threads else []),
+        *(["--axis", f"device={decision.placement}"] if decision.placement != "cpu" else []),
         *(["--baseline", variant] if variant != BASELINE else []),
         *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),
-        *_settings_words(run.settings, QUICK if quick else FULL),
     ]
-
-
-def _settings_words(stored: StoredSettings, usual: Settings) -> list[str]:
-    """Return the options for what `--settings` has set: rounds that only a budget limits were not."""
-    changed = {
-        name: getattr(stored, name)
-        for name in OF_SETTINGS
-        if getattr(stored, name, UNLIMITED) not in (getattr(usual, name), UNLIMITED, None)
-    }
-    texts = {
-        name: f"{value:g}s" if name == "case_timeout_seconds" else "yes" if value is True else str(value)
-        for name, value in changed.items()
-    }
-    return [word for name, text in texts.items() for word in ("--settings", f"{OF_SETTINGS[name]}={text}")]
-
-
-OF_SETTINGS = {"rounds": "rounds", "seed": "seed", "linearity": "linearity", "case_timeout_seconds": "case_timeout"}
-"""What a run keeps of `--settings` -> its key."""
 
 
 def _together(judgement: Judgement, ops: Sequence[str]) -> list[list[str]]:

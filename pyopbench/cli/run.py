@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import sys
@@ -17,21 +18,19 @@ from rich.markup import escape
 from pyopbench.api.judging import judging_of
 from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
 from pyopbench.cli.checked_values import read_axes, read_shard
-from pyopbench.cli.output import err
+from pyopbench.cli.output import err, out, print_table
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
-from pyopbench.engine import measure, memory, plan, sides, stored_run
+from pyopbench.engine import measure, plan, sides, stored_run
 from pyopbench.engine.pipeline import require_current
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge import judge
-from pyopbench.model.case import BASELINE, Axes
-from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import usual_baseline
-from pyopbench.model.parse import split_some
+from pyopbench.model import formatting
+from pyopbench.model.case import BASELINE, MODE_SUMMARIES, Axes
+from pyopbench.model.errors import EXIT_INTERRUPTED
+from pyopbench.model.own_target import OwnOps, usual_baseline
 from pyopbench.model.side import combine_environments
 from pyopbench.store.run_sides import OpenRun
-
-EXIT_INTERRUPTED = 130
 
 
 def run(
@@ -40,71 +39,74 @@ def run(
     inputs: Sequence[str],
     seed_with: str,
     quick: bool,
-    device: Sequence[str],
+    variants: Sequence[str],
     axis: Any,
     baseline: str | None,
-    mix: Path | None,
     minimum_effect: float | None,
+    launches: int | None,
+    budget_seconds: float | None,
     requires: Sequence[str],
-    memory_limit_bytes: int | None,
-    parts: bool | None,
-    threads: str,
     tf: Sequence[str],
     packages: Sequence[str],
     python: Sequence[str],
     rev: Sequence[str],
     fail_on: str | None,
     shard: str | None,
-    settings: Any,
+    listing: bool,
     out_path: Path | None,
     as_json: bool,
-    variants: Sequence[str],
-    gradients: Sequence[str],
-    directions: Sequence[str],
-    modes: Sequence[str],
-    **length: Any,
 ) -> int:
     """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
-    rare = dict(settings)
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    options = judging_of(baseline or BASELINE, effect, mix, requires)
+    options = judging_of(baseline or BASELINE, effect, requires=requires)
     asked = sides.AskedSides(
         tuple(combine_environments(tf, packages, python)),
         tuple(rev),
         fail_on=fail_on,
         minimum_effect=effect,
-        each_has_budget=length["budget_seconds"] is None,
+        each_has_budget=budget_seconds is None,
     )
     sides.check_sides(asked)
-    if memory_limit_bytes is not None:
-        memory.require_limitable(memory_limit_bytes)
-    axes, own = read_axes(
-        Axes(quick=quick, parts=not rev if parts is None else parts, threads=read_threads(threads)),
-        ops,
-        inputs,
-        seed_with,
-        axis,
-        variants=variants,
-        gradients=gradients,
-        directions=directions,
-        modes=modes,
-        placements=device,
-    )
+    axes, own = read_axes(Axes(quick=quick, parts=not rev), ops, inputs, seed_with, axis, variants=variants)
+    if listing:
+        print_plan(axes, own, as_json=as_json)
+        return 0
     options = replace(options, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
-    planned = settings_for(
-        axes,
-        memory_limit_bytes=memory_limit_bytes,
-        compares=not asked.are_just_here,
-        rounds=rare.get("rounds"),
-        case_timeout_seconds=rare.get("case_timeout"),
-        linearity=rare.get("linearity", False),
-        seed=rare.get("seed", 0),
-        **length,
-    )
-    part = read_shard(shard, rare.get("replicates", 1), rev)
+    compares = not asked.are_just_here
+    planned = settings_for(axes, launches=launches, budget_seconds=budget_seconds, compares=compares)
+    part = read_shard(shard, rev)
     request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part, own=own)
     begun = measure.begin(out_path, request, ConsoleListener(err), asked)
     return measure_and_report(begun, options, as_json=as_json, fail_on=fail_on)
+
+
+MOST_SKIPS = 40
+"""So many unsupported cases are listed one by one; --json has all."""
+
+
+def print_plan(axes: Axes, own: OwnOps, *, as_json: bool) -> None:
+    """Print ops, variants and cases, and why a case is not supported; nothing is measured."""
+    with err.status("asking TensorFlow"):
+        found = plan.ask_for_plan(axes, own, compiles=False)
+    if as_json:
+        out.print_json(json.dumps(found))
+        return
+    catalogue, skips = found["catalogue"], found["skips"]
+    print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
+    variants = [(name, one["kind"], one["summary"]) for name, one in catalogue["variants"].items()]
+    print_table("Variants", ("variant", "kind", "what it is"), variants)
+    print_table("Modes", ("mode", "what is timed"), list(MODE_SUMMARIES.items()))
+    counted = [(count, reason) for reason, count in plan.count_reasons(skips)]
+    print_table(f"{len(found['cases']):,} cases; {len(skips):,} not supported", ("cases", "why not"), counted)
+    for skip in skips[:MOST_SKIPS]:
+        out.print(f"{skip['case']}  not supported: {escape(skip['reason'])}", soft_wrap=True)
+    if len(skips) > MOST_SKIPS:
+        out.print(f"and {len(skips) - MOST_SKIPS:,} more, in --json")
+
+
+def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
+    sizes = op["sizes"]
+    return name, op["summary"], formatting.sized(sizes[0], str(op["size_unit"]), sizes[-1])
 
 
 def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, fail_on: str | None = None) -> int:
@@ -143,24 +145,3 @@ def telling_how_to_resume(run: OpenRun) -> Iterator[None]:
         err.print(f"  resume: {escape(stored_run.resume_command(run))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-
-
-MOST_THREADS = 256
-
-
-def read_threads(text: str) -> tuple[int, ...]:
-    """Return the numbers of threads of a command line, ascending; none for an empty text.
-
-    Raises:
-        BadInput: no numbers.
-    """
-    words = split_some("--threads", [text]) if text else []
-    numbers = tuple(sorted({int(word) for word in words if word.isdecimal()}))
-    if not all(word.isdecimal() for word in words) or any(not 1 <= one <= MOST_THREADS for one in numbers):
-        raise BadInput(
-            "--threads takes numbers",
-            received=text,
-            legal=f"whole numbers from 1 to {MOST_THREADS}, comma-separated",
-            hint="for example --threads 1,2,4",
-        )
-    return numbers

@@ -1,11 +1,11 @@
-"""`pyopbench list` and `pyopbench verify`: what there is, and whether it is right; nothing is timed."""
+"""`pyopbench verify`: are values and gradients right? Nothing is timed."""
 
 from __future__ import annotations
 
 import itertools
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,6 @@ from rich.markup import escape
 from pyopbench.cli.checked_values import read_axes
 from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.engine import plan as planning
 from pyopbench.engine.verify import (
     EVERYTHING,
     BatchedFinding,
@@ -26,65 +25,15 @@ from pyopbench.engine.verify import (
 from pyopbench.judge import requirements
 from pyopbench.judge.ports import WritablePort, how_to_write_one
 from pyopbench.model import formatting
-from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
-from pyopbench.model.errors import BadInput
+from pyopbench.model.case import Axes, Case
+from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.portable import BATCHED, port_words
 from pyopbench.model.side import Environment
 from pyopbench.store.line_types import RequirementLine
 
-EXIT_WRONG = 1
 TIMEOUT_SECONDS = 120.0
-"""Of a case that is verified, where nothing else is set."""
-
-
-def list_(
-    *,
-    ops: Sequence[str],
-    inputs: Sequence[str],
-    seed_with: str,
-    quick: bool,
-    axis: Any,
-    cases: bool,
-    as_json: bool,
-    **fields: Sequence[str],
-) -> None:
-    """List ops, variants and cases, and why a case is not supported."""
-    axes, own = read_axes(Axes(quick=quick), ops, inputs, seed_with, axis, **fields)
-    with err.status("asking TensorFlow"):
-        plan = planning.ask_for_plan(axes, own, compiles=False)
-    if as_json:
-        out.print_json(json.dumps(plan))
-        return
-    catalogue = plan["catalogue"]
-    if cases:
-        for case in plan["cases"]:
-            out.print(case, soft_wrap=True)
-        for skip in plan["skips"]:
-            out.print(f"{skip['case']}  not supported: {escape(skip['reason'])}", soft_wrap=True)
-        return
-    print_table("Ops", ("op", "what it is", "sizes"), [_op_row(*item) for item in catalogue["ops"].items()])
-    print_table(
-        "Variants",
-        ("variant", "kind", "what it is"),
-        [(name, one["kind"], one["summary"]) for name, one in _variants_and_parts(catalogue).items()],
-    )
-    print_table("Modes", ("mode", "what is timed"), list(MODE_SUMMARIES.items()))
-    title = f"{len(plan['cases']):,} cases; {len(plan['skips']):,} not supported"
-    print_table(title, ("cases", "why not"), _counted(plan["skips"]))
-
-
-def _variants_and_parts(catalogue: dict[str, Any]) -> dict[str, Any]:
-    return {**catalogue["variants"], **catalogue.get("parts", {})}
-
-
-def _counted(skips: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
-    return [(count, reason) for reason, count in planning.count_reasons(skips)]
-
-
-def _op_row(name: str, op: dict[str, Any]) -> tuple[str, str, str]:
-    sizes = op["sizes"]
-    return name, op["summary"], formatting.sized(sizes[0], str(op["size_unit"]), sizes[-1])
+"""Of a case that is verified."""
 
 
 def verify(
@@ -93,27 +42,22 @@ def verify(
     inputs: Sequence[str],
     seed_with: str,
     variants: Sequence[str],
-    gradients: Sequence[str],
-    modes: Sequence[str],
     axis: Any,
     batch: int | None,
     requires: Sequence[str],
-    settings: Any,
     tf: str | None,
     as_json: bool,
 ) -> int:
     """Check values, gradients and what is required, and return the exit code."""
     required = requirements.check(requires)
-    timeout_seconds = dict(settings).get("case_timeout", TIMEOUT_SECONDS)
-    fields = {"variants": variants, "gradients": gradients, "modes": modes}
-    axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, **fields)
+    axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, variants=variants)
     announce([Environment(tf)])
     if batch is not None:
-        refuse_unbatched(gradients, modes)
-        return check_batched(axes, own, batch, timeout_seconds, tf, as_json=as_json)
+        refuse_unbatched(dict(axis))
+        return check_batched(axes, own, batch, tf, as_json=as_json)
     with err.status("verifying") as status:
         findings = verify_cases(
-            axes, timeout_seconds, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
+            axes, TIMEOUT_SECONDS, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
         )
     tried: list[RequirementLine] = []
     if required:
@@ -157,13 +101,13 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
     out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")
 
 
-def refuse_unbatched(gradients: Sequence[str], modes: Sequence[str]) -> None:
-    """Look that nothing is asked for that batched forms have no choice of.
+def refuse_unbatched(axis: Mapping[str, Sequence[Any]]) -> None:
+    """Check that nothing is asked for that batched forms have no choice of.
 
     Raises:
         BadInput: a mechanism of gradients or a mode is.
     """
-    given = [f"--{name} {','.join(values)}" for name, values in (("gradient", gradients), ("mode", modes)) if values]
+    given = [f"--axis {name[:-1]}={','.join(axis[name])}" for name in ("gradients", "modes") if name in axis]
     if given:
         raise BadInput(
             "batched forms have one gradient each and run in a graph",
@@ -172,13 +116,13 @@ def refuse_unbatched(gradients: Sequence[str], modes: Sequence[str]) -> None:
         )
 
 
-def check_batched(axes: Axes, own: OwnOps, batch: int, timeout_seconds: float, tf: str | None, *, as_json: bool) -> int:
+def check_batched(axes: Axes, own: OwnOps, batch: int, tf: str | None, *, as_json: bool) -> int:
     """Check the batched forms of ops, print what came of each, and return the exit code."""
     with err.status("checking batched forms") as status:
         findings = verify_batched(
             axes,
             batch,
-            timeout_seconds,
+            TIMEOUT_SECONDS,
             lambda done, total: status.update(f"checking batched form {done} of {total}"),
             tf,
             own,

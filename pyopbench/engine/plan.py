@@ -61,7 +61,7 @@ def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     if "all" in axes.gradients and len(axes.gradients) > 1:
         raise BadInput(
-            "--gradient has all and also names",
+            "--axis gradient has all and also names",
             received=",".join(axes.gradients),
             legal="all, or names",
             hint="leave one of them out",
@@ -176,7 +176,7 @@ def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
     raise BadInput(
         "there is no case to measure with these options",
         received=_shown(axes),
-        legal="a combination that `pyopbench list` shows as a case",
+        legal="a combination that `pyopbench run --list` shows as a case",
         hint=f"the first of {len(reasons)} reasons: {reasons[0]}",
     )
 

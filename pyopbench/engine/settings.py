@@ -77,32 +77,22 @@ FULL = Settings(
 )
 
 
-def settings_for(  # noqa: PLR0913 - an option of the command line each, and each has its default
+def settings_for(
     axes: Axes,
     *,
     launches: int | None = None,
-    rounds: int | None = None,
     until: str | None = None,
     budget_seconds: float | None = None,
-    case_timeout_seconds: float | None = None,
-    memory_limit_bytes: int | None = None,
-    linearity: bool = False,
-    seed: int = 0,
     compares: bool = False,
 ) -> Settings:
     """Return the settings of a quick run or of a full one, with what is given in place of the usual.
 
     Args:
         axes: what to cover; `quick` says which settings are the usual ones.
-        launches: as in `Settings`, as all that follow; None for the usual. Where sides are compared
-            within a budget, and neither launches nor rounds are given, there are as many of both as it allows.
-        rounds: None for the usual, as of launches.
+        launches: as in `Settings`; None for the usual. Where sides are compared within a budget, there are as many
+            launches and rounds as it allows.
         until: None for the usual: a quick run stops once its answers are decided.
         budget_seconds: None for the usual: a quick run of few ops has less.
-        case_timeout_seconds: None for the usual.
-        memory_limit_bytes: None for no limit.
-        linearity: make graphs of 1, 2, 4 ... copies.
-        seed: of the order.
         compares: are several sides compared?
 
     Raises:
@@ -117,20 +107,9 @@ def settings_for(  # noqa: PLR0913 - an option of the command line each, and eac
         )
     usual = QUICK if axes.quick else FULL
     budget = _usual_budget(axes, usual) if budget_seconds is None else budget_seconds
-    if budget is not None and compares and launches is None and rounds is None:
+    if budget is not None and compares and launches is None:
         usual = replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
-    return replace(
-        usual,
-        seed=seed,
-        launches=launches or usual.launches,
-        first_rounds=min(usual.first_rounds, rounds or usual.rounds),
-        rounds=rounds or usual.rounds,
-        until=until or usual.until,
-        budget_seconds=budget,
-        case_timeout_seconds=usual.case_timeout_seconds if case_timeout_seconds is None else case_timeout_seconds,
-        memory_limit_bytes=memory_limit_bytes,
-        linearity=linearity,
-    )
+    return replace(usual, launches=launches or usual.launches, until=until or usual.until, budget_seconds=budget)
 
 
 def _usual_budget(axes: Axes, usual: Settings) -> float | None:

@@ -216,7 +216,7 @@ def _require_forms(forms: Sequence[Mapping[str, Any]], asked: Mapping[str, Seque
             "no op has a batched form with these options",
             received=", ".join(f"{name}={','.join(map(str, values))}" for name, values in asked.items() if values),
             legal="a size and a dtype that the op has",
-            hint="`pyopbench list OP` shows them",
+            hint="`pyopbench run OP --list` shows them",
         )
 
 

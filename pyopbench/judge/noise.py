@@ -141,10 +141,7 @@ class Disturbance:
         """Return the options with which a run resolves half of the unresolved; none if only a longer budget does."""
         enough = self.enough_launches
         is_limited = not self.is_unlimited and enough is not None and enough > self.most_launches
-        return (
-            *(("--until resolved",) if self.ends_early else ()),
-            *((f"--launches {enough}",) if is_limited else ()),
-        )
+        return (*((f"--launches {enough}",) if is_limited else ()),)
 
     @property
     def too_noisy(self) -> bool:

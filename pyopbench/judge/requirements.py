@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
 
 GPU = "gpu"
-"""The requirement that is not tried by itself: a run with `--device gpu` shows it."""
+"""The requirement that is not tried by itself: a run with `--axis device=gpu` shows it."""
 
 OF_THE_GRADIENT = ("second_order",)
 """Requirements that a variant may meet with one gradient mechanism and not with another."""

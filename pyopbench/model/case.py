@@ -120,7 +120,7 @@ class Case:
             raise BadInput(
                 "not the id of a case",
                 received=repr(key),
-                hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench list --cases` shows ids",
+                hint="op/variant/gradient/direction/mode/dtype/size/placement; `pyopbench run --list --json` shows ids",
             )
         op, variant, gradient, direction, mode, dtype, size, placement = parts
         form = MODES_WITH.get(mode.partition(":")[0])

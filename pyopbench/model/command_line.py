@@ -7,9 +7,8 @@ a handler is called with has the names and the units that Python has: `--budget 
 from __future__ import annotations
 
 import inspect
-import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,16 +18,13 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, STEP_ELEMENTS
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
-from pyopbench.model.parse import parse_axes, parse_bytes, parse_duration, parse_share, split_some
+from pyopbench.model.parse import parse_axes, parse_duration, parse_share, split_some
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK, WIDTH = "{options}", 112
 
 OWN, WHAT, LENGTH, JUDGING = "Your own op", "What to measure", "How long to measure", "How to judge it"
 """Panels of options in --help, behind the one that has --help itself."""
-EXTRA = "What else to measure"
-"""A panel of its own, because its options have two names and would leave the others little room."""
-
 USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
 REQUIREMENTS = ("savedmodel", "xla", "second_order", "distributed", "tflite", "gpu")
 """What a port may have to be able to do; `worker/require.py` tries all but `gpu`."""
@@ -141,99 +137,6 @@ def read_numbers(option: str, text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One of the things that hardly anybody sets, which are keys of `--settings`.
-
-    Attributes:
-        example: of its value.
-        read: makes its value of a text.
-    """
-
-    example: str
-    read: Callable[[str], Any]
-
-
-def _read_count(least: int, text: str) -> int:
-    if not re.fullmatch("[0-9]{1,18}", text) or int(text) < least:
-        raise BadInput(
-            "not a number for this setting",
-            received=repr(text),
-            legal=f"a whole number from {least}",
-            hint="docs/commands.md describes each setting",
-        )
-    return int(text)
-
-
-def _read_switch(text: str) -> bool:
-    if text.lower() not in SWITCHES:
-        raise BadInput(
-            "not a value for this setting", received=repr(text), legal="yes, no", hint="for example linearity=yes"
-        )
-    return SWITCHES[text.lower()]
-
-
-SWITCHES = {"yes": True, "true": True, "no": False, "false": False}
-SETTINGS = {
-    "case_timeout": Setting("60s", parse_duration),
-    "linearity": Setting("yes", _read_switch),
-    "replicates": Setting("2", partial(_read_count, 1)),
-    "rounds": Setting("20", partial(_read_count, 1)),
-    "seed": Setting("7", partial(_read_count, 0)),
-}
-"""Key of `--settings` -> how it is read. `docs/commands.md` says what each sets."""
-OF_SHELLS = ("replicates",)
-"""Those that Python has not: shards are of the command line."""
-
-
-def read_settings(legal: Sequence[str], given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of settings.
-
-    Args:
-        legal: the keys that the command has.
-        given: texts `KEY=VALUE`, of which the last of a key counts; or a mapping from keys to values or their texts.
-
-    Raises:
-        BadInput: another key, no value, or one that the setting cannot have.
-
-    >>> read_settings(["seed", "case_timeout"], ["seed=7", "case_timeout=2m"])
-    {'seed': 7, 'case_timeout': 120.0}
-    >>> read_settings(["seed", "case_timeout"], {"case_timeout": 90})
-    {'case_timeout': 90.0}
-    """
-    if isinstance(given, Mapping):
-        pairs = [(str(key), str(value)) for key, value in given.items()]
-    else:
-        pairs = [(key.strip(), value.strip()) for key, _, value in (text.partition("=") for text in given)]
-    values = {}
-    for key, text in pairs:
-        if key not in legal or not text:
-            raise BadInput(
-                "a setting without a value" if key in legal else "no such setting",
-                received=f"{key}={text}" if text else repr(key),
-                legal=", ".join(legal),
-                hint=f"for example {legal[0]}={SETTINGS[legal[0]].example}; docs/commands.md describes each",
-            )
-        try:
-            values[key] = SETTINGS[key].read(text)
-        except BadInput as error:
-            raise error.with_received(f"{key}={text}") from error
-    return values
-
-
-def settings_option(*names: str) -> Option:
-    """Return the option by which a command takes some settings."""
-    listing = ", ".join(name for name in names if name not in OF_SHELLS)
-    return Option(
-        "settings",
-        f"Rarely needed: {', '.join(names)}. Repeat for several.",
-        "KEY=VALUE",
-        is_repeated=True,
-        read=partial(read_settings, names),
-        python=f"rarely needed, by key: {listing}; values as on the command line, or as numbers.",
-    )
-
-
 def out_option(metavar: str, help_text: str, **changes: Any) -> Option:
     """Return the option that names what is written."""
     return Option("out_path", help_text, metavar, flags=("--out",), read=read_new_path, **changes)
@@ -292,48 +195,9 @@ VARIANTS = Option(
     read=_names("variants"),
     python="names; all if empty.",
 )
-GRADIENTS = Option(
-    "gradients",
-    "How gradients are attached, or all. Default: the usual way of each variant.",
-    "NAME",
-    WHAT,
-    flags=("--gradient",),
-    is_repeated=True,
-    read=_names("gradients"),
-    python='mechanisms, or `("all",)`; the usual one of each variant if empty.',
-)
-DIRECTIONS = Option(
-    "directions",
-    "forward, backward or forward_backward.",
-    "NAME",
-    WHAT,
-    flags=("--direction",),
-    is_repeated=True,
-    read=_names("directions"),
-    python="`forward`, `backward`, `forward_backward`; all that a mode has if empty.",
-)
-MODES = Option(
-    "modes",
-    "node (the op inside a graph, the default), call (of a tf.function; the default on a GPU) or eager.",
-    "NAME",
-    WHAT,
-    flags=("--mode",),
-    is_repeated=True,
-    read=_names("modes"),
-    python="`node`, `call`, `eager`. If empty: `node`, on a GPU `call`; with `cpu,gpu` both on the CPU.",
-)
-DEVICES = Option(
-    "device",
-    "cpu; gpu if TensorFlow sees one; or cpu,gpu to find out where each op should run.",
-    "NAME",
-    WHAT,
-    is_repeated=True,
-    read=_names("devices"),
-    python="`cpu`; `gpu` if TensorFlow sees one; or `cpu,gpu` to find out where each op should run.",
-)
 AXIS = Option(
     "axis",
-    "Any axis, e.g. size=1e3,1e6 or dtype=float64.",
+    "size, dtype, device, mode, direction, gradient, threads: size=1e3,1e6, mode=call, device=cpu,gpu.",
     "NAME=A,B",
     WHAT,
     is_repeated=True,
@@ -389,15 +253,6 @@ LAUNCHES = Option(
     least=2,
     python="maximum number of launches (worker processes), at least 2; None for the usual.",
 )
-UNTIL = Option(
-    "until",
-    "Stop once answers are `decided` (default with --quick), once ratios are `resolved`, or at the `end`.",
-    "WHEN",
-    LENGTH,
-    python='when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` '
-    "once every comparison with the baseline is resolved or out of reach too (the usual otherwise), "
-    '`"end"` never.',
-)
 BUDGET = Option(
     "budget_seconds",
     "Stop measuring after this time, e.g. 5m; at least two launches are run.",
@@ -407,34 +262,6 @@ BUDGET = Option(
     read=parse_duration,
     python="stop measuring after so many seconds; None for the usual.",
 )
-MEMORY_LIMIT = Option(
-    "memory_limit_bytes",
-    "Memory limit of a worker, e.g. 8G; a case that needs more fails. Linux only.",
-    "BYTES",
-    LENGTH,
-    flags=("--memory-limit",),
-    read=parse_bytes,
-    python="most memory of a worker; None for no limit. Linux only.",
-)
-
-# What else to measure.
-
-PARTS = Option(
-    "parts",
-    "Split a callback's time into cost components. Default: yes, except with --rev.",
-    panel=EXTRA,
-    type=bool,
-    flags=("--parts/--no-parts",),
-    python="measure also where a callback's time goes; None for yes, except with `rev`.",
-)
-THREADS = Option(
-    "threads",
-    "Also measure calls from this many threads at once, as in serving, e.g. 1,2,4.",
-    "N,N",
-    EXTRA,
-    default="",
-)
-
 # How to judge it.
 
 BASELINE = Option(
@@ -516,27 +343,22 @@ AS_JSON = Option("as_json", "Print JSON instead of text.", type=bool, default=Fa
 
 # What the command line itself does; handlers are not called with these.
 
-DEBUG = Option("debug", "Show the traceback of errors.", type=bool, default=False)
+DEBUG = Option("debug", "Show the traceback of errors: pyopbench --debug COMMAND ...", type=bool, default=False)
+VERSION = Option("version", "Print the version of pyopbench.", type=bool, default=False)
 QUIET = Option("quiet", "Print results and errors only.", type=bool, default=False, flags=("--quiet", "-q"))
-OF_THE_COMMAND_LINE = (DEBUG, QUIET)
-
-AXES = (VARIANTS, GRADIENTS, DIRECTIONS, MODES, DEVICES, AXIS)
+OF_THE_COMMAND_LINE = (QUIET,)
 
 RUN = (
     OPS,
     INPUTS,
     SEED_WITH,
     QUICK,
-    *AXES,
+    VARIANTS,
+    AXIS,
     BASELINE,
-    MIX,
     MINIMUM_EFFECT_OR_USUAL,
     LAUNCHES,
-    UNTIL,
     BUDGET,
-    MEMORY_LIMIT,
-    PARTS,
-    THREADS,
     REQUIRES,
     TF,
     WITH,
@@ -544,7 +366,14 @@ RUN = (
     REV,
     FAIL_ON,
     SHARD,
-    settings_option(*SETTINGS),
+    Option(
+        "listing",
+        "List ops, variants and cases, and why a case is not supported.",
+        panel=WHAT,
+        type=bool,
+        default=False,
+        flags=("--list",),
+    ),
     out_option("DIR", "New folder for the results. Default: results/DATE."),
     AS_JSON,
     QUIET,
@@ -595,30 +424,14 @@ REPORT = (
     AS_JSON,
     QUIET,
 )
-LIST = (
-    OPS,
-    INPUTS,
-    SEED_WITH,
-    replace(QUICK, help="Show what run --quick would measure."),
-    VARIANTS,
-    GRADIENTS,
-    DIRECTIONS,
-    MODES,
-    AXIS,
-    Option("cases", "List every case, and every unsupported one with its reason.", type=bool, default=False),
-    AS_JSON,
-)
 VERIFY = (
     OPS,
     INPUTS,
     SEED_WITH,
     VARIANTS,
-    GRADIENTS,
-    MODES,
     AXIS,
     Option("batch", "Check forms that take N examples at once against a loop over examples.", "N", type=int, least=1),
     replace(REQUIRES, help=f"Try also whether variants support these: {', '.join(REQUIREMENTS[:-1])}.", panel=None),
-    settings_option("case_timeout"),
     ONE_TF,
     AS_JSON,
 )
@@ -693,12 +506,10 @@ PIPELINE = (
         help="Stop measuring after this time, e.g. 3m.",
         python="stop measuring after so many seconds; None for 75.",
     ),
-    settings_option("case_timeout", "seed"),
     out_option("DIR", "New folder for the results. Default: results/DATE."),
     AS_JSON,
     QUIET,
 )
-BUILD = (OPS, AS_JSON)
 PORT = (
     replace(ONE_OP, help="my_op.py, my_module.py:function or package.module:function."),
     Option("to", "Variant to write, e.g. traced or njit; docs/port.md lists them all.", "VARIANT", is_required=True),
@@ -735,8 +546,6 @@ COMPARE = (
     RUN_SPREAD,
     AS_JSON,
     Option("markdown", "Also write Markdown; - prints it.", "FILE"),
-    Option("comment", "Also write a short comment for a pull request.", "FILE", read=Path),
-    Option("junit", "Also write JUnit XML.", "FILE", read=Path),
 )
 HISTORY = (
     replace(RESULTS, help="Folders of runs or of asv results, and files of pytest-benchmark."),
@@ -813,11 +622,6 @@ CERTIFY = (
     AS_JSON,
 )
 DOCTOR = (AS_JSON, QUIET)
-NEW_OP = (
-    Option("path", "The new file, e.g. my_op.py.", "FILE", is_argument=True, is_required=True, read=Path),
-    Option("kernel", "Also write a C++ kernel next to it.", type=bool, default=False),
-)
-
 # A fleet.
 
 FLEET_RUN = (

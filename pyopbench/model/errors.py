@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+EXIT_WRONG, EXIT_BAD_INPUT, EXIT_NOTHING = 1, 2, 3
+"""Exit codes: a regression or a wrong variant; bad usage or input; nothing was measured. 0 is success."""
+EXIT_INTERRUPTED = 130
 LABEL_WIDTH = 12
 """Columns before the text of a detail of an error, so that the texts stand below each other."""
 
@@ -17,7 +20,7 @@ def detail_label(name: str) -> str:
 class PyopbenchError(Exception):
     """Base of every error that pyopbench raises on purpose; `exit_code` is what the command line returns."""
 
-    exit_code = 2
+    exit_code = EXIT_BAD_INPUT
 
     def __init__(self, message: str, *, received: object = None, legal: object = None, hint: str = "") -> None:
         self.message = message
@@ -74,13 +77,13 @@ class CannotStore(PyopbenchError):
 class NothingMeasured(PyopbenchError):
     """The run or the results hold no measurement at all (exit code 3)."""
 
-    exit_code = 3
+    exit_code = EXIT_NOTHING
 
 
 class WorkerLost(PyopbenchError):
     """A worker process ended or went silent; the message says how (exit code 3 when it leaves nothing measured)."""
 
-    exit_code = 3
+    exit_code = EXIT_NOTHING
 
 
 class InternalError(PyopbenchError):
@@ -109,7 +112,7 @@ class Interrupted(KeyboardInterrupt):
 class WrongResult(PyopbenchError):
     """A variant's values or gradients are not the reference's (exit code 1)."""
 
-    exit_code = 1
+    exit_code = EXIT_WRONG
 
 
 class Unsupported(PyopbenchError):

@@ -276,7 +276,7 @@ def _readable(path: Path, what: str = "your op", hint: str = "") -> Path:
             f"cannot read the file of {what}",
             received=f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}",
             legal=None if hint else LEGAL,
-            hint=hint or f"check the path, or start with: pyopbench new op {path}",
+            hint=hint or "check the path; docs/your-own-op.md has an op file to start from",
         ) from error
     _parse(source, str(path), "a file that Python can parse")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pyopbench.model.errors import BadInput
 
@@ -16,9 +16,11 @@ AXIS_FIELDS = {
     "variant": "variants",
     "gradient": "gradients",
     "device": "placements",
+    "threads": "threads",
 }
 """The name of each axis on the command line, and the field of `Axes` that it sets."""
 
+MOST_THREADS = 256
 LONGEST_SECONDS = 1e9
 """Thirty years; Python's timeouts take less than ten times as many."""
 
@@ -208,9 +210,29 @@ def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
                 legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
                 hint="for example --axis size=1e3,1e6",
             )
+        read = NUMBERS.get(name.strip())
         try:
-            sizes = tuple(dict.fromkeys(map(parse_size, found))) if name.strip() == "size" else ()
+            fields[AXIS_FIELDS[name.strip()]] = found if read is None else tuple(dict.fromkeys(map(read, found)))
         except BadInput as error:
             raise error.with_received(repr(text)) from error
-        fields[AXIS_FIELDS[name.strip()]] = sizes or found
     return fields
+
+
+def parse_threads(text: str) -> int:
+    """Return a number of threads.
+
+    Raises:
+        BadInput: it is none, or too many.
+    """
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
+        raise BadInput(
+            "not a number of threads",
+            received=repr(text),
+            legal=f"whole numbers from 1 to {MOST_THREADS}",
+            hint="for example --axis threads=1,2,4",
+        )
+    return int(text)
+
+
+NUMBERS: dict[str, Callable[[str], int]] = {"size": parse_size, "threads": parse_threads}
+"""Axes whose values are numbers, and how each is read."""

@@ -2,7 +2,7 @@
 
 One line, seconds per call = call overhead + copies x seconds per copy, is fitted to each case of mode node in each
 launch. Its points are the medians over rounds of seconds per call for each number of copies. With three points or more
-it shows whether copies cost the same each (`run --settings linearity=yes`); what an op costs is the difference to the
+it shows whether copies cost the same each; what an op costs is the difference to the
 empty function (`costs`).
 
 The first callback of a step finds its threads asleep and costs more than those right after it. What each further one

@@ -54,7 +54,6 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.kernels import cuda, register
-from pyopbench.ops.kernels.batch import compile_all
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
     describe,
@@ -208,34 +207,6 @@ def _tell_compiled(emit: Emit, source: Path) -> None:
     emit({"event": "compiled", "source": source.name})
 
 
-def build(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request to compile the kernels of some ops: the library of each, or why there is none.
-
-    The same under `gpu`, for CUDA kernels, with the reason why no op has any.
-    """
-    ops = {name: load_op(name) for name in request["ops"] or load_ops()}
-    tell = partial(_tell_compiled, emit)
-    kernels = {name: op.kernel for name, op in ops.items() if op.kernel is not None}
-    elementwise = {name: source for name, source in kernels.items() if cuda.why_not_for(source) is None}
-    reason = cuda.why_not()
-    on_gpu = {} if reason else compile_all(elementwise.values(), tell, cuda.library_of)
-    return {
-        **_compiled(ops, kernels, compile_all(kernels.values(), tell)),
-        "gpu": {**_compiled(ops, {} if reason else elementwise, on_gpu), "reason": reason},
-    }
-
-
-def _compiled(
-    ops: Iterable[str], sources: Mapping[str, Path], found: Mapping[Path, Path | CannotCompile]
-) -> dict[str, Any]:
-    answers = {name: found[source] for name, source in sources.items()}
-    return {
-        "libraries": {name: str(library) for name, library in answers.items() if isinstance(library, Path)},
-        "reasons": {name: why.sentence for name, why in answers.items() if isinstance(why, CannotCompile)},
-        "without": [name for name in ops if name not in sources],
-    }
-
-
 def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
@@ -299,7 +270,6 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "verify": verify,
     "batched_forms": describe_batched_forms,
     "batched": check_batched_form,
-    "build": build,
     "examine": examine,
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.cli import advise as module
-from pyopbench.cli.app import COMMANDS, main, make_app
+from pyopbench.cli.app import make_app
 from pyopbench.find.usage import Usage
-from pyopbench.model.errors import NothingMeasured
 
 PATCH = """diff --git a/train.py b/train.py
 --- a/train.py
@@ -112,31 +110,3 @@ def test_a_check_fails_where_a_callback_is_new(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("old\n")
     assert run("--check", "report.json").exit_code == code
-
-
-@pytest.mark.parametrize(
-    ("words", "error", "code"),
-    [
-        ([], None, 0),
-        (["--apply", "--check", "report.json"], None, 2),
-        ([], NothingMeasured("the program failed"), 3),
-        ([], KeyboardInterrupt(), 130),
-    ],
-)
-def test_help_lists_each_exit_code(
-    asked: list[Any], monkeypatch: pytest.MonkeyPatch, words: list[str], error: BaseException | None, code: int
-) -> None:
-    (command,) = (one for one in COMMANDS if one.name == "advise")
-    if error is not None:
-
-        def fail(*_: object) -> Advice:
-            raise error
-
-        monkeypatch.setattr(module, "make_advice", fail)
-    monkeypatch.setattr(sys, "argv", ["pyopbench", "advise", "--out", "a", *words, "--", "python", "train.py"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == code
-    assert code in command.exit_codes
-    shown = " ".join(CliRunner().invoke(make_app(), ["advise", "--help"]).stdout.split())
-    assert f"{code} {command.exit_codes[code]}" in shown

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import subprocess
 import sys
-from dataclasses import replace
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +28,7 @@ STARTING = {
     "pyopbench.model.command_line",
     "pyopbench.model.parse",
 }
-"""What `pyopbench --help` and `version` import of pyopbench."""
+"""What `pyopbench --help` and `--version` import of pyopbench."""
 HEAVY = {"altair", "dask", "jinja2", "msgspec", "numpy", "pandas", "platformdirs", "scipy", "tensorflow"}
 PROGRAM = """
 import runpy, sys
@@ -57,14 +54,14 @@ def is_quick_to_start(imported: set[str]) -> bool:
     return own <= STARTING and not imported & HEAVY
 
 
-@pytest.mark.parametrize("words", [["--help"], ["version"], ["run", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "--help"]])
 def test_what_only_answers_imports_what_typer_needs_and_a_handful_of_modules(words: list[str]) -> None:
     assert is_quick_to_start(imported_by(*words))
 
 
 @pytest.mark.parametrize("planted", ["msgspec", "pyopbench.store.measured_run"])
 def test_an_import_too_many_is_found(planted: str) -> None:
-    assert not is_quick_to_start(imported_by("version", first=f"import {planted}"))
+    assert not is_quick_to_start(imported_by("--version", first=f"import {planted}"))
 
 
 def accepts(handler: Any, names: set[str]) -> bool:
@@ -86,32 +83,16 @@ def test_the_handler_of_a_command_takes_its_options(command: app.Command) -> Non
     assert not names or any(not accepts(handler, names - {one}) for one in names)
 
 
-@pytest.mark.parametrize(
-    ("name", "is_seldom"), [("report", True), ("compare", True), ("history", True), ("run", False)]
-)
-def test_what_keeps_all_that_it_reads_seldom_collects_garbage(
-    monkeypatch: pytest.MonkeyPatch, name: str, is_seldom: bool
-) -> None:
-    """Only as long as the command runs, and while its module is imported."""
-    seen: list[int] = []
-    handler = SimpleNamespace(handler=lambda: seen.append(gc.get_threshold()[0]))
-
-    def import_handler(_: str) -> SimpleNamespace:
-        seen.append(gc.get_threshold()[0])
-        return handler
-
-    (command,) = (one for one in app.COMMANDS if one.name == name)
-    monkeypatch.setattr(app, "import_module", import_handler)
-    before = gc.get_threshold()
-    app._run(replace(command, handler="any:handler", options=()), None, {})  # type: ignore[arg-type]
-    assert gc.get_threshold() == before
-    assert seen == [app.ALLOCATIONS_BETWEEN_COLLECTIONS if is_seldom else before[0]] * 2
-
-
 def test_a_command_has_all_of_its_options_where_it_is_named_and_in_the_whole() -> None:
     """The others need none, because nobody sees them."""
     whole, named = app.make_app(), app.make_app(["run", "--quick"])
     counts = [{one.name: len(inspect.signature(one.callback).parameters) for one in each.registered_commands}
               for each in (whole, named)]  # fmt: skip
-    assert counts[0]["run"] == counts[1]["run"] == len(options.RUN) + 2, "and the context and --debug"
+    assert counts[0]["run"] == counts[1]["run"] == len(options.RUN) + 1, "and the context"
     assert counts[0]["report"] > counts[1]["report"] == 1
+
+
+def test_a_run_has_at_most_20_options_and_all_other_commands_fewer() -> None:
+    counts = {one.name: sum(not option.is_argument for option in one.options) for one in app.COMMANDS}
+    assert counts.pop("run") <= 20
+    assert max(counts.values()) < 20

@@ -46,12 +46,12 @@ def test_a_lost_worker_ends_with_1(call: Call, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_batched_forms_have_no_choice_of_is_refused(call: Call) -> None:
-    ended = call("verify", "double", "--batch", 8, "--mode", "eager")
+    ended = call("verify", "double", "--batch", 8, "--axis", "mode=eager")
     assert ended.code == 2
     assert ended.err == told(
         "batched forms have one gradient each and run in a graph",
-        received="--mode eager with --batch",
-        hint="leave out --mode eager, or --batch",
+        received="--axis mode=eager with --batch",
+        hint="leave out --axis mode=eager, or --batch",
     )
 
 

@@ -1,4 +1,4 @@
-"""`--device cpu,gpu` measures both in one run, survives an interrupt between them, and reports where to run each op."""
+"""`--axis device=cpu,gpu` measures both in one run, and reports where to run each op, also after an interrupt."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 import stored
 from commands import Call
-from pyopbench.cli.run import EXIT_INTERRUPTED
 from pyopbench.engine.launch import WarmLaunch
 from pyopbench.model.case import Case
+from pyopbench.model.errors import EXIT_INTERRUPTED
 
 VARIANTS = ("py_function_numpy", "native")
 SECONDS = {
@@ -33,7 +33,7 @@ def both(planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.Monke
     return cases
 
 
-WORDS = ("--launches", 3, "--settings", "rounds=2", "--until", "end")
+WORDS = ("--launches", 3)
 
 
 def require_answers(folder: Path, cases: list[str]) -> None:
@@ -42,7 +42,7 @@ def require_answers(folder: Path, cases: list[str]) -> None:
     for line in (line for line in lines if line["kind"] == "group"):
         for case in line["samples"]:
             launches[case].add(line["launch"])
-    assert {len(found) for found in launches.values()} == {3}
+    assert min(len(found) for found in launches.values()) >= 3
     assert not [failure for line in lines for failure in line.get("failures", ())]
     (found,) = json.loads((folder / "decisions.json").read_text(encoding="utf-8"))["devices"]
     assert found["cpu"] == {"label": "native", "seconds": 0.25, "callback_seconds": 0.5, "launches": 3}
@@ -52,11 +52,8 @@ def require_answers(folder: Path, cases: list[str]) -> None:
     assert 'id="devices"' in (folder / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("words", [("--device", "cpu,gpu"), ("--device", "cpu", "--device", "gpu")])
-def test_a_run_on_both_says_where_to_run_each_op(
-    words: tuple[str, ...], both: list[str], call: Call, tmp_path: Path
-) -> None:
-    ended = call("run", "double", *words, *WORDS, "--out", tmp_path / "run")
+def test_a_run_on_both_says_where_to_run_each_op(both: list[str], call: Call, tmp_path: Path) -> None:
+    ended = call("run", "double", "--axis", "device=cpu,gpu", *WORDS, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     asked = [json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
     assert next(one["axes"]["placements"] for one in asked if one["do"] == "plan") == ["cpu", "gpu"]
@@ -77,7 +74,10 @@ def test_a_run_that_was_interrupted_between_the_devices_is_resumed(
 
     with monkeypatch.context() as patch:
         patch.setattr(WarmLaunch, "sample", interrupted)
-        assert call("run", "double", "--device", "cpu,gpu", *WORDS, "--out", tmp_path / "run").code == EXIT_INTERRUPTED
+        assert (
+            call("run", "double", "--axis", "device=cpu,gpu", *WORDS, "--out", tmp_path / "run").code
+            == EXIT_INTERRUPTED
+        )
     before = stored.read_lines(tmp_path / "run")
     sampled = [Case.from_id(next(iter(one["samples"]))).placement for one in before if one["kind"] == "group"]
     assert sampled.count(place) == number
@@ -91,11 +91,6 @@ def test_a_gpu_that_is_not_there_is_an_error_before_anything_is_measured(
     both: list[str], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER_DEVICE", "there is none")
-    ended = call("run", "double", "--device", "cpu,gpu", *WORDS, "--out", tmp_path / "run")
+    ended = call("run", "double", "--axis", "device=cpu,gpu", *WORDS, "--out", tmp_path / "run")
     assert ended.code == 2
     assert not (tmp_path / "run").exists()
-
-
-def test_an_empty_list_of_devices_is_an_error_in_the_words_of_the_option(call: Call) -> None:
-    done = call("run", "sinh", "--device", ",")
-    assert (done.code, "devices" in done.err.splitlines()[0]) == (2, True)

@@ -60,8 +60,6 @@ def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, 
     [
         (["--shard", "5/4"], "'5/4'"),
         (["--shard", "1/4", "--rev", "HEAD"], "--shard 1/4 with --rev"),
-        (["--settings", "replicates=2"], "--settings replicates=2 without --shard"),
-        (["--shard", "1/3", "--settings", "replicates=2"], "3 shards with --settings replicates=2"),
     ],
 )
 def test_a_shard_that_cannot_be_is_refused_before_anything_is_planned(

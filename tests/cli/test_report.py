@@ -108,10 +108,10 @@ SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (StillOpen(TODAY, 0.03, (SAVES,), SecondLaunch()), ["run", *MINE, "--mode", "call", "--launches", "2"]),
+        (StillOpen(TODAY, 0.03, (SAVES,), SecondLaunch()), ["run", *MINE, "--axis", "mode=call", "--launches", "2"]),
         (
             StillOpen(TODAY, 0.03, (SAVES,), MoreLaunches("native", 4, 9)),
-            ["run", *MINE, "--mode", "call", "--launches", "9", "--budget", "6m"],
+            ["run", *MINE, "--axis", "mode=call", "--launches", "9", "--budget", "6m"],
         ),
         (
             StillOpen(TODAY, 0.03, (SAVES,), MoreLaunches("native", 4, MOST_LAUNCHES_ASKED + 1)),
@@ -119,16 +119,16 @@ SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
         ),
         (
             StillOpen(TODAY, 0.03, (replace(SAVES, high=0.9),), MoreLaunches("native", 4, None)),
-            ["run", *MINE, "--mode", "call", "--launches", "8"],
+            ["run", *MINE, "--axis", "mode=call", "--launches", "8"],
         ),
-        (StillOpen(TODAY, 0.03, (SAVES,), MoreMachines("native", 2, 5)), ["run", *MINE, "--mode", "call"]),
+        (StillOpen(TODAY, 0.03, (SAVES,), MoreMachines("native", 2, 5)), ["run", *MINE, "--axis", "mode=call"]),
         (NoCandidate(TODAY, required=True), ["report", "RUN"]),
         (NoCandidate(TODAY, required=False), ["verify", *MINE]),
         (BaselineFailed(TODAY, 1, "raised", "no"), ["verify", *MINE, "--variant", TODAY]),
         (BaselineNotMeasured(TODAY), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
         (
             BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3),
-            ["run", *MINE, "--mode", "call", "--launches", "6"],
+            ["run", *MINE, "--axis", "mode=call", "--launches", "6"],
         ),
         (DtypeNotCalled("float64"), ["report", "RUN"]),
         (
@@ -158,7 +158,7 @@ def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results)
     reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
     command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
-    assert command == ["pyopbench", "run", *MINE, "--mode", "call", "--baseline", TODAY]
+    assert command == ["pyopbench", "run", *MINE, "--axis", "mode=call", "--baseline", TODAY]
 
 
 def test_the_terminal_has_the_reason_of_an_undecided_answer_and_the_command(results):

@@ -32,7 +32,7 @@ FILES = ("comment.md", "gate.json", "junit.xml")
 
 def run(call: Call, folder: Path, *revisions: str, more: tuple[str, ...] = ()) -> Ended:
     named = [word for one in revisions for word in ("--rev", one)]
-    return call("run", "mine.py", *named, "--quick", "--launches", "4", "--until", "end", "--out", folder, *more)
+    return call("run", "mine.py", *named, "--quick", "--launches", "4", "--out", folder, *more)
 
 
 def worktrees(folder: Path) -> int:
@@ -217,8 +217,6 @@ def test_a_killed_parent_leaves_what_it_measured_and_worktrees_that_resume_uses(
         "HEAD",
         "--launches",
         "6",
-        "--until",
-        "end",
         "--out",
         str(folder),
     ]
@@ -283,7 +281,7 @@ def test_the_steps_of_the_action_measure_sum_up_and_decide(
     program.write_text(f"#!{sys.executable}\n{WITH_FAKE_WORKER}", encoding="utf-8")
     program.chmod(stat.S_IRWXU)
     results = tmp_path / "results"
-    inputs = measure_inputs(OPS="mine.py", ARGUMENTS="--launches 4 --until end", FAIL_ON="slower", FOLDER=str(results))
+    inputs = measure_inputs(OPS="mine.py", ARGUMENTS="--launches 4", FAIL_ON="slower", FOLDER=str(results))
     done = run_step("Measure", program.parent, project, **inputs)
     assert done.returncode == 0, done.stderr
     ended = json.loads((results / "gate.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`--threads` takes numbers, and asks for cases that are planned with all others."""
+"""`--axis threads=` asks for cases that are planned with all others."""
 
 from __future__ import annotations
 
@@ -10,21 +10,8 @@ import pytest
 
 import stored
 from commands import Call
-from pyopbench.cli.run import read_threads
-from pyopbench.model.errors import BadInput
 from pyopbench.report.sections import threads
 from pyopbench.store import run_folder
-
-
-@pytest.mark.parametrize(("text", "numbers"), [("", ()), ("2", (2,)), ("4,1,2,2", (1, 2, 4))])
-def test_numbers_are_read_ascending_and_once(text: str, numbers: tuple[int, ...]) -> None:
-    assert read_threads(text) == numbers
-
-
-@pytest.mark.parametrize("text", ["0", "two", "1,-2", "1.5", "257", "all"])
-def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(BadInput):
-        read_threads(text)
 
 
 def cases(*modes: str) -> list[str]:
@@ -44,7 +31,7 @@ def test_calls_from_threads_are_measured_with_all_other_cases_on_any_side(
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     monkeypatch.setattr("pyopbench.engine.environments.python_of", lambda environment: None)
     monkeypatch.setattr("pyopbench.engine.environments.missing", lambda asked: [])
-    words = ("--threads", "1,4", "--launches", 2, "--settings", "rounds=2", "--until", "end", *more)
+    words = ("--axis", "threads=1,4", "--launches", 2, *more)
     ended = call("run", "double", *words, "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
     first = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[0])

@@ -17,7 +17,7 @@ class Interrupting:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupting())
-sys.argv = ["pyopbench", "version"]
+sys.argv = ["pyopbench", "--version"]
 from pyopbench.__main__ import main
 main()
 """

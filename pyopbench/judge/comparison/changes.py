@@ -139,20 +139,20 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _selection(cases: Iterable[Case]) -> Iterator[str]:
     """Yield the options that name cases, and as few others as options can."""
     found = list(cases)
-    columns = {
-        "--variant": [one.variant for one in found],
-        "--gradient": [one.gradient for one in found if one.gradient != NO_GRADIENT],
-        "--direction": [one.direction for one in found],
-        "--mode": [one.mode for one in found if one.threads is None],
-        "--threads": [str(one.threads) for one in found if one.threads is not None],
-        "--device": [one.placement for one in found],
-        "--baseline": [one.variant for one in found[:1]],  # a run needs one; moments do not
+    yield from ("--variant", ",".join(dict.fromkeys(one.variant for one in found)))
+    yield from ("--baseline", found[0].variant)  # a run needs one; moments do not
+    axes = {
+        "gradient": [one.gradient for one in found if one.gradient != NO_GRADIENT],
+        "direction": [one.direction for one in found],
+        "mode": [one.mode for one in found if one.threads is None],
+        "threads": [str(one.threads) for one in found if one.threads is not None],
+        "device": [one.placement for one in found],
+        "dtype": [one.dtype for one in found],
+        "size": [str(size) for size in sorted({one.size for one in found})],
     }
-    for option, values in columns.items():
+    for axis, values in axes.items():
         if values:
-            yield from (option, ",".join(dict.fromkeys(values)))
-    yield from ("--axis", f"dtype={','.join(dict.fromkeys(one.dtype for one in found))}")
-    yield from ("--axis", f"size={','.join(map(str, sorted({one.size for one in found})))}")
+            yield from ("--axis", f"{axis}={','.join(dict.fromkeys(values))}")
 
 
 @dataclass(frozen=True, eq=False)

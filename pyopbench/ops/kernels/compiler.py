@@ -222,7 +222,7 @@ def _compile(source: Path, defines: Sequence[str], header: Path | None, seconds:
     before, after = flags()
     given = (f"-I{KERNELS}", *(f"-D{name}" for name in defines), str(source))
     arguments = (*given, "-o", str(written), *after)
-    remedy = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); `pyopbench build` tries again"
+    remedy = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); the next run tries again"
     limit = COMPILE_SECONDS if seconds is None else seconds
     end = time.monotonic() + limit
     if header is not None:
@@ -287,7 +287,7 @@ def _run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[
             raise CannotCompile(
                 f"{Path(command[0]).name} was not done after {seconds:.0f} s",
                 received=" ".join(one for one in command if one.endswith((".cc", ".o", ".so", ".part"))),
-                hint="`pyopbench build` tries again, best when the machine has less to do",
+                hint="the next run tries again, best when the machine has less to do",
             ) from error
         finally:
             end_group(process.pid)

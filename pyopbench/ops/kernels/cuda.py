@@ -37,7 +37,7 @@ ANY_GPU = ("-arch=all-major",)
 
 ELEMENTWISE = '#include "elementwise.h"'
 
-REMEDY = "see that nvcc, its host compiler (CXX) and the GPU fit together; `pyopbench build` tries again"
+REMEDY = "see that nvcc, its host compiler (CXX) and the GPU fit together; the next run tries again"
 
 
 def why_not() -> str | None:

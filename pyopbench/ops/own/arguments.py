@@ -248,4 +248,4 @@ def _size_of(example: Sequence[Any]) -> int:
 
 def wrong(what: str, received: object, legal: str) -> BadInput:
     """Return the error about what a user says of an op."""
-    return BadInput(what, received=received, legal=legal, hint="`pyopbench new op` writes a file that shows how")
+    return BadInput(what, received=received, legal=legal, hint="docs/your-own-op.md shows how")

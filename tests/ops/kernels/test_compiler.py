@@ -18,7 +18,7 @@ from processes import has_ended
 from pyopbench.ops.kernels import compiler
 from pyopbench.ops.kernels.compiler import CannotCompile, cpu_flags, first_error, library_of
 
-MEND = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); `pyopbench build` tries again"
+MEND = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); the next run tries again"
 SEE_TO_IT = "see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to"
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
@@ -55,7 +55,7 @@ def given_up(program: str) -> tuple[str, str]:
     """Return what is told of a program that was given no time, and what to do."""
     return (
         f"{Path(program).name} was not done after 0 s",
-        "`pyopbench build` tries again, best when the machine has less to do",
+        "the next run tries again, best when the machine has less to do",
     )
 
 
