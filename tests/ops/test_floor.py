@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import Case
 from pyopbench.ops.alignment import aligned, is_aligned, unaligned
-from pyopbench.ops.load import load_floor, load_ops, load_parts, load_variant, load_variants, make_inputs
+from pyopbench.ops.load import load_floor, load_variant, make_inputs
 from pyopbench.worker.prepare.prepare import prepare
 
 FLOOR = load_floor()
@@ -75,17 +75,6 @@ def test_the_floor_crosses_every_bridge_with_the_right_values(op: str, variant: 
 # Parts
 
 
-def test_floor_and_parts_are_no_ops_and_variants_of_the_catalogue() -> None:
-    assert not set(load_ops()) & set(FLOOR)
-    assert not set(load_variants()) & set(load_parts())
-    assert all(part.is_part for part in load_parts().values())
-    # What Numba compiles of a body has the floor of `numba`.
-    bridges = {name: one for name, one in load_variants().items() if not name.startswith("njit")}
-    floors = {f"{name}_floor" for name, one in bridges.items() if one.is_callback or name == "native"}
-    twins = {f"{name}_twin" for name, one in bridges.items() if one.is_callback}
-    assert set(load_parts()) == {"empty_graph", "numpy_alone", "tensor_alone", "numba_alone", *floors, *twins}
-
-
 def test_the_body_alone_is_called_on_aligned_arrays_without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     prepared = prepare(case("sinh", "numpy_alone", 1000))
@@ -97,12 +86,6 @@ def test_the_body_alone_is_called_on_aligned_arrays_without_tensorflow(monkeypat
     assert prepared.crossing is not None
     assert (prepared.crossing.bytes_in, prepared.crossing.bytes_out) == (4000, 4000)
     assert prepared.crossing.aligned in (0.0, 0.25, 0.5, 0.75, 1.0)
-
-
-def test_a_body_that_returns_its_aligned_input_is_taken_over_each_time() -> None:
-    crossing = prepare(case("identity", "numpy_alone", 1000)).crossing
-    assert crossing is not None
-    assert crossing.aligned == 1.0
 
 
 def test_the_tensor_body_alone_runs_eagerly() -> None:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.python import framework
-from tensorflow.python.framework import function as defun_module
 
 from pyopbench.model.op import Op
 from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
-from pyopbench.ops.gradients import CALLBACK_NODES, GRADIENTS, Bridged
+from pyopbench.ops.gradients import CALLBACK_NODES, GRADIENTS
 from pyopbench.ops.load import load_variant
 from small_ops import case_of, power, square
 
 BRIDGES = ("numpy_function", "py_func", "py_func_stateless", "py_function", "py_function_numpy")
-MODES = ("eager", "call", "v1_graph")
 ATTACHED_BY_NAME = ("override_map", "override_map_ops", "defun")
 
 N = np.array([1, 2, 3])
@@ -113,14 +108,6 @@ def test_defun_raises_in_eager(bridge: str) -> None:
         gradient_of(built(square(), bridge, "defun"), "eager")
 
 
-def test_table_has_a_row_for_every_mechanism_and_names_no_other_mode() -> None:
-    assert set(GRADIENTS) == {"none", "autodiff", "tape", *CALLBACK_GRADIENTS}
-    for name, gradient in GRADIENTS.items():
-        assert gradient.name == name
-        assert set(gradient.works_in) == set(MODES) - ({"eager"} if name in ATTACHED_BY_NAME else set())
-        assert (gradient.attach is None) == (name in {"none", "autodiff", "tape"})
-
-
 @pytest.mark.parametrize("mode", GRADIENTS["autodiff"].works_in)
 def test_autodiff_works_in_every_mode(mode: str) -> None:
     found = gradient_of(weighted(built(power(), "native", "autodiff")), mode)
@@ -145,19 +132,6 @@ def test_tape_fails_for_whole_numbers(mode: str) -> None:
     assert variant.unsupported(square(), case_of("py_function", "tape")) is None
     assert variant.unsupported(op, case_of("py_function", "custom_gradient")) is None
     assert variant.unsupported(op, case_of("py_function")) is None
-
-
-@each_bridge
-@pytest.mark.parametrize("mode", MODES)
-def test_nothing_attached_is_nothing_attached(bridge: str, mode: str) -> None:
-    """A forward case has no gradient of ours; py_function has the one that it is born with."""
-    wrong = lambda *groups: (100 * groups[0][0],)  # noqa: E731
-    op = square(numpy_gradient=wrong, tensor_gradient=wrong)
-    found = gradient_of(built(op, bridge, "none"), mode)
-    if bridge == "py_function":
-        np.testing.assert_allclose(found, 2 * X)
-    else:
-        assert found is None or np.all(found == 0)
 
 
 # What it is made of
@@ -202,18 +176,6 @@ def test_a_callback_gradient_needs_a_gradient_body(mechanism: str) -> None:
         built(square(numpy_gradient=None), "numpy_function", mechanism)
 
 
-def test_defun_loses_the_shape_of_its_outputs() -> None:
-    """Even that of an op whose shape is known; the gradients by tf.custom_gradient and by an override keep it."""
-    bridged = Bridged(lambda x: (tf.square(x),), lambda *groups: groups[2], None, (0,), (0,))
-    ranks = {}
-    for name in ("custom_gradient", "override_map", "defun"):
-        attach = GRADIENTS[name].attach
-        assert attach is not None
-        made = in_mode(attach(bridged), "call").get_concrete_function(tf.TensorSpec([3], tf.float64))
-        ranks[name] = made.structured_outputs.shape.rank
-    assert ranks == {"custom_gradient": 1, "override_map": 1, "defun": None}
-
-
 # Several in one process
 
 
@@ -255,18 +217,6 @@ def test_one_built_op_works_in_several_graphs(mechanism: str) -> None:
 # TensorFlow's own checks
 
 
-@each_bridge
-@each_mechanism
-def test_compute_gradient_error_of_sessions_is_small(bridge: str, mechanism: str) -> None:
-    """For x**2 central differences are exact but for rounding, and a power of two as step keeps that small."""
-    assert "v1_graph" in GRADIENTS[mechanism].works_in
-    with tf.Graph().as_default(), tf.compat.v1.Session():
-        x = tf.constant(X)
-        y = built(square(), bridge, mechanism)(x)
-        error = tf.compat.v1.test.compute_gradient_error(x, x.shape, y, x.shape, x_init_value=X, delta=2.0**-10)
-    assert error < 1e-11
-
-
 def test_a_persistent_tape_breaks_a_custom_gradient_by_py_function_in_a_tf_function() -> None:
     """TensorFlow then differentiates the gradient's own callback as well, for second order, and gets 0, of shape ().
 
@@ -289,21 +239,3 @@ def test_a_persistent_tape_breaks_a_custom_gradient_by_py_function_in_a_tf_funct
 
 
 # A TensorFlow without it
-
-
-def test_defun_is_there() -> None:
-    assert [name for name, gradient in GRADIENTS.items() if gradient.missing() is not None] == []
-
-
-def test_defun_is_missing_where_its_module_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(framework, "function")
-    monkeypatch.setitem(sys.modules, "tensorflow.python.framework.function", None)
-    module = "tensorflow.python.framework.function"
-    with pytest.raises(ImportError) as caught:
-        importlib.import_module(module)
-    assert GRADIENTS["defun"].missing() == f"TensorFlow {tf.__version__} has no {module}: {caught.value}"
-
-
-def test_defun_is_missing_where_its_class_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(defun_module, "Defun")
-    assert GRADIENTS["defun"].missing() == f"TensorFlow {tf.__version__} has no function.Defun"

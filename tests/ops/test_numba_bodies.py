@@ -17,17 +17,13 @@ from pyopbench.model.case import Case
 from pyopbench.model.discover import find
 from pyopbench.ops import numba_bodies
 from pyopbench.ops.kernels import register
-from pyopbench.ops.load import load_op, load_ops, load_variant
+from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.prepare import prepare
 
 pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
 
 OPS = list(find("ops"))
-
-
-def test_every_op_has_a_compiled_body() -> None:
-    assert [op.name for op in load_ops().values() if op.numba is None] == []
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
@@ -45,23 +41,6 @@ def test_results_keep_their_type(name: str) -> None:
     body, _ = load_numba(name)
     assert body(np.ones(3, np.float32)).dtype == np.float32
     assert body(np.ones(3)).dtype == np.float64
-
-
-def _cubed(x: Any) -> Any:
-    return x * x * x
-
-
-def test_a_type_that_is_not_used_is_not_compiled() -> None:
-    """Each costs every worker a tenth of a second. And float32 stays float32 once float64 has been compiled."""
-    from pyopbench.ops.numba_bodies.elementwise import ufunc
-
-    compiled: Any = ufunc(_cubed)
-    single, double = np.linspace(-2, 2, 5, dtype=np.float32), np.linspace(-2, 2, 5)
-    np.testing.assert_array_equal(compiled(single), single**3)
-    assert compiled.types == ["f->f"]
-    np.testing.assert_array_equal(compiled(double), double**3)
-    assert compiled.types == ["f->f", "d->d"]
-    assert (compiled(single).dtype, compiled(double).dtype) == (np.float32, np.float64)
 
 
 COMPILED = """
@@ -90,14 +69,6 @@ def test_what_a_worker_has_compiled_is_there_for_the_next(tmp_path: Path) -> Non
     assert compiled_elsewhere(environment) == [0, 1]
     assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".nbi", ".nbc"}
     assert compiled_elsewhere(environment) == [1, 0]
-
-
-def test_a_folder_that_the_user_has_named_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv(numba_bodies.FOLDER_VARIABLE, "/elsewhere")
-    numba_bodies.keep_in_cache_folder.__wrapped__()
-    assert os.environ[numba_bodies.FOLDER_VARIABLE] == "/elsewhere"
-    assert list(tmp_path.iterdir()) == []
 
 
 def load_numba(name: str) -> tuple[Any, Any]:

@@ -81,37 +81,6 @@ each_python = pytest.mark.parametrize("name", [name for name in NAMES if load(na
 # What an op says about itself
 
 
-@each_op
-def test_says_what_it_is_and_where_it_is_from(name: str) -> None:
-    op = load(name)
-    assert op.name == name
-    assert op.summary
-    assert op.source
-
-
-@each_op
-def test_sizes_ascend_from_one_over_at_least_four_decades(name: str) -> None:
-    """An op of scalars has the one size; of the quick sizes the last is within a decade of the largest."""
-    op = load(name)
-    assert list(op.sizes) == sorted(set(op.sizes))
-    assert set(op.quick_sizes) <= set(op.sizes)
-    assert op.quick_sizes[-1] * 10 >= op.sizes[-1]
-    if all(array.ndim == 0 for array in inputs_of(op, "float64", 1)):
-        assert op.sizes == (1,)
-    else:
-        assert op.quick_sizes[0] * 10 <= op.quick_sizes[-1]
-        assert op.sizes[0] == 1
-        assert op.sizes[-1] >= 10_000
-
-
-@each_op
-def test_limits_only_bodies_that_it_has_and_only_to_its_sizes(name: str) -> None:
-    op = load(name)
-    for body, limit in op.largest.items():
-        assert callable(getattr(op, body))
-        assert limit in op.sizes
-
-
 # Inputs
 
 
@@ -124,13 +93,6 @@ def test_inputs_follow_from_the_seed(name: str, dtype: str) -> None:
         np.testing.assert_array_equal(a, b)
     assert any(not np.array_equal(a, b) for a, b in zip(first, other, strict=True))
     assert {first[i].dtype.name for i in op.differentiable} == {dtype}
-
-
-@each_op
-def test_inputs_of_both_dtypes_are_the_same_numbers(name: str) -> None:
-    op = load(name)
-    for single, exact in zip(inputs_of(op, "float32", LARGE), inputs_of(op, "float64", LARGE), strict=True):
-        np.testing.assert_array_equal(single, exact.astype(single.dtype))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -250,18 +212,6 @@ def test_numpy_body_keeps_dtype_and_inputs(name: str, dtype: str) -> None:
         assert tuple(np.asarray(y).dtype.name for y in outputs) == op.output_dtypes(dtype)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if inputs_of(load(name), "float64", 1)[0].ndim == 1])
-@each_dtype
-def test_numpy_body_takes_a_scalar(name: str, dtype: str) -> None:
-    """TensorFlow hands a tensor of rank 0 to a callback as a NumPy scalar, not as an array."""
-    op = load(name)
-    vector, *rest = inputs_of(op, dtype, 1)
-    for x in (vector[0], np.asarray(vector[0])):
-        y = np.asarray(op.numpy(x, *rest))
-        assert (y.shape, y.dtype.name) == ((), dtype)
-        assert y == np.asarray(op.numpy(vector, *rest))[0]
-
-
 def test_identity_returned_as_it_came_leaves_the_tensor_alone() -> None:
     """In a graph the array is the tensor's own buffer; what comes after must neither reuse nor free it."""
     body = load("identity").numpy
@@ -318,18 +268,6 @@ def test_numpy_gradient_is_the_slope_of_the_numpy_body(name: str) -> None:
         np.testing.assert_allclose(gradient, slope, rtol=1e-6, atol=1e-8)
 
 
-@each_op
-@each_dtype
-def test_numpy_gradient_has_the_shape_and_dtype_of_the_inputs(name: str, dtype: str) -> None:
-    op = load(name)
-    assert op.numpy_gradient is not None
-    inputs = inputs_of(op, dtype, LARGE)
-    outputs = as_tuple(op.numpy(*inputs))
-    gradients = op.numpy_gradient(inputs, outputs, output_gradients_of(op, outputs))
-    expected = [(inputs[i].shape, inputs[i].dtype) for i in op.differentiable]
-    assert [(np.shape(g), np.asarray(g).dtype) for g in gradients] == expected
-
-
 # The bodies in TensorFlow
 
 
@@ -381,14 +319,3 @@ def test_python_body_is_differentiable_through_autograph(name: str) -> None:
     dys = output_gradients_of(op, outputs)
     expected = op.numpy_gradient(inputs, outputs, dys)
     assert_agree(op, "float64", autodiff(op, op.python, inputs, dys), expected)
-
-
-@each_python
-def test_python_body_branches_inside_the_graph(name: str) -> None:
-    """One trace serves every input; a branch taken while tracing would leave no `if` or `while` behind."""
-    op = load(name)
-    assert op.python is not None
-    inputs = inputs_of(op, "float32", SMALL)
-    graph = tf.function(op.python).get_concrete_function(*constants(inputs)).graph
-    kinds = {operation.type for operation in graph.get_operations()}
-    assert kinds & {"If", "StatelessIf", "While", "StatelessWhile"}

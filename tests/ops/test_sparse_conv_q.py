@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.ops.builtin.sparse_conv_q import OP, make_inputs
+from pyopbench.ops.builtin.sparse_conv_q import OP
 
 TENSOR: Any = OP.tensor
 NUMPY_GRADIENT: Any = OP.numpy_gradient
@@ -46,19 +46,6 @@ def test_windows_of_later_sites_come_later(body: str) -> None:
     np.testing.assert_array_equal(corners, [(1, 2), (2, 2), (1, 1), (2, 1), (0, 0)])
     expected = [(*G, *G, *B, *C), (*B, *C, *G, *G), (*G, *G, *G, *B), (*G, *B, *G, *G), (*A, *G, *G, *G)]
     np.testing.assert_array_equal(q, expected)
-
-
-@pytest.mark.parametrize("kind", ["numpy", "tensor"])
-def test_gradient_counts_cells_where_every_one_weighs_the_same(kind: str) -> None:
-    """Sites (0,0), (2,2), (2,3) fill 1, 4 and 2 of the 20 cells of 5 windows; the ground state has the other 13."""
-    inputs: Any = (np.array([(0, 0), (2, 2), (2, 3)]), np.array([A, B, C]), SHAPE, GROUND)
-    outputs: Any = OP.numpy(*inputs)
-    gradient = NUMPY_GRADIENT
-    if kind == "tensor":
-        inputs, outputs, gradient = list(map(tf.constant, inputs)), list(map(tf.constant, outputs)), TENSOR_GRADIENT
-    d_values, d_ground = gradient(inputs, outputs, [np.ones((5, 8))])
-    np.testing.assert_array_equal(d_values, [(1, 1), (4, 4), (2, 2)])
-    np.testing.assert_array_equal(d_ground, (13, 13))
 
 
 @pytest.mark.parametrize("kind", ["numpy", "tensor"])
@@ -161,27 +148,3 @@ def test_no_windows_is_an_empty_result(body: str, case: str) -> None:
     corners, q = run(body, *EMPTY[case], GROUND)
     assert corners.shape == (0, 2)
     assert q.shape == (0, 8)
-
-
-@pytest.mark.parametrize("case", list(EMPTY))
-def test_no_windows_has_gradients_of_zero(case: str) -> None:
-    sites, values, shape = EMPTY[case]
-    inputs = (np.array(sites, dtype=np.int64).reshape(-1, 2), values, np.array(shape, dtype=np.int64), GROUND)
-    outputs, dq = OP.numpy(*inputs), np.zeros((0, 8))
-    tensors = [tf.constant(array) for array in inputs]
-    for gradients in (
-        NUMPY_GRADIENT(inputs, outputs, [dq]),
-        TENSOR_GRADIENT(tensors, outputs, [tf.constant(dq)]),
-    ):
-        for gradient, position in zip(gradients, OP.differentiable, strict=True):
-            np.testing.assert_array_equal(gradient, np.zeros_like(inputs[position]))
-
-
-@pytest.mark.parametrize("size", [1, 10, 1_000])
-def test_inputs_are_distinct_sites_on_the_image_at_the_stated_density(size: int) -> None:
-    sites, values, shape, ground = make_inputs(size, "float32", np.random.default_rng(3))
-    assert sites.shape == (size, 2) == values.shape
-    assert len(np.unique(sites, axis=0)) == size
-    assert np.all((sites >= 0) & (sites < shape[:2]))
-    assert not np.any(ground == 0)
-    assert size / (shape[0] * shape[1]) == pytest.approx(0.05, rel=0.2)

@@ -16,7 +16,6 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.case import Case
-from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.load import load_op, load_variants
 from pyopbench.worker.plan import why_not
 
@@ -154,16 +153,6 @@ def test_the_layers_are_a_dense_convolution_at_the_sites_and_the_ground_state_ev
             assert sites.tolist() == [[0, 0], [1, 1], [1, 2], [2, 1], [2, 2]]
 
 
-def test_every_mechanism_of_every_bridge_is_among_the_cases() -> None:
-    seen = {(case.variant, case.gradient) for case in CASES}
-    bridges = {name for name, variant in load_variants().items() if variant.has_parts}
-    mechanisms = {name for name, gradient in GRADIENTS.items() if gradient.attach is not None}
-    assert len(bridges) == 7
-    assert {(bridge, mechanism) for bridge in bridges for mechanism in mechanisms} <= seen
-    assert {("native", "autodiff"), ("autograph", "autodiff"), ("custom_op", "autodiff")} <= seen
-    assert ("py_function", "tape") not in seen
-
-
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.variant}-{case.gradient}-{case.mode}")
 def test_gradients_through_two_layers_are_the_slopes(case: Case) -> None:
@@ -212,16 +201,3 @@ def test_gradients_of_a_session_pass_tensorflow_s_own_check(variant: str, gradie
             )
     assert len(errors) == 6
     assert max(errors.values()) <= LARGEST_ERROR
-
-
-@pytest.mark.parametrize(("variant", "gradient"), [("numpy_function", "override_map"), ("native", "autodiff")])
-def test_gradients_of_a_tf_function_pass_tensorflow_s_own_check(variant: str, gradient: str) -> None:
-    stack = stack_of(Case("sparse_conv_q", variant, gradient, "backward", "call", "float64", 1))
-    for number in (0, 2):
-        analytic, numeric = tf.test.compute_gradient(
-            lambda values, ground_state, number=number: stack(values, ground_state)[number],
-            [tf.constant(VALUES), tf.constant(GROUND_STATE)],
-            delta=STEP,
-        )
-        for one, other in zip(analytic, numeric, strict=True):
-            assert np.abs(one - other).max() <= LARGEST_ERROR

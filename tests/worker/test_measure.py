@@ -24,7 +24,7 @@ from pyopbench.worker.measure import PreparedGroup
 from pyopbench.worker.prepare import node_graph, prepare
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.prepare import Prepared
-from pyopbench.worker.sampling import DURATIONS, NO_STRETCH, Calibration, Stretch, Timer, measure_block
+from pyopbench.worker.sampling import DURATIONS, Timer
 
 pytestmark = pytest.mark.measures
 
@@ -227,49 +227,6 @@ def test_a_group_tells_what_crosses_the_bridge() -> None:
     assert list(answer["aligned"]) == keys[:1]
 
 
-def test_blocks_of_a_control_are_stretched(monkeypatch: pytest.MonkeyPatch) -> None:
-    stretches: list[Stretch] = []
-
-    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: Stretch) -> tuple[float, ...]:
-        stretches.append(stretch)
-        return measure_block(segments, calls, clock, timer, stretch)
-
-    monkeypatch.setattr(prepare, "prepare_all", lambda one, **_: (Prepared(one, (int,), Checked(0.0), stretch=0.05),))
-    monkeypatch.setattr(measuring, "measure_block", spy)
-    measure(case("native"), rounds=2)
-    assert stretches == [Stretch(0.05), Stretch(0.05)]
-
-
-def test_a_control_in_a_graph_is_stretched_by_what_it_takes_beyond_the_last_block_of_the_empty_graph(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Blocks of the empty graph take 1 s, 2 s and so on: none is waited for itself, and each counts until the next."""
-    blocks: list[tuple[str, Stretch]] = []
-    control, empty = case("native", mode="node"), case("empty_graph", mode="node")
-    bodies: dict[str, Any] = {"control": lambda: "control", "empty": lambda: "empty"}
-    prepared = PreparedGroup(
-        {
-            "control": (Prepared(Case.from_id(control), (bodies["control"],), Checked(0.0), 4, stretch=0.05),),
-            "empty": (Prepared(Case.from_id(empty), (bodies["empty"],), Checked(0.0), 0),),
-        }
-    )
-
-    def spy(segments: Any, calls: int, clock: Any, timer: Any, stretch: Stretch = NO_STRETCH) -> tuple[float, ...]:
-        name = segments[0]()
-        blocks.append((name, stretch))
-        return (float(sum(other == "empty" for other, _ in blocks)) if name == "empty" else 100.0,)
-
-    monkeypatch.setattr(measuring, "measure_block", spy)
-    monkeypatch.setattr(measuring, "calibrate", lambda *_: Calibration(1, 0.5))
-    request = {"block_seconds": 0.1, "group_seconds": 1e9, "rounds": 8}
-    prepared.sample(["control", "empty"], request, np.random.default_rng(0), Timer(0.0, 0.0), lambda event: None)
-    assert len(blocks) == 16
-    beside = 0.5
-    for name, stretch in blocks:
-        assert stretch == Stretch(0.05 if name == "control" else 0.0, beside)
-        beside = (beside + 1 if beside >= 1 else 1.0) if name == "empty" else beside
-
-
 @pytest.mark.parametrize("share", [0.05, 0.1])
 def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
     share: float, monkeypatch: pytest.MonkeyPatch
@@ -303,14 +260,6 @@ def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
     beyond = (seconds["slowed"] - seconds["empty"]) / np.median(seconds["native"] - seconds["empty"])
     assert now[0] > 6.0
     assert np.median(beyond) == pytest.approx(1 + share, abs=0.01)
-
-
-def test_variants_that_take_about_as_long_are_called_as_often_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However it was calibrated: here one call was too short by a little in one of them."""
-    found = iter([Calibration(1, 0.0005), Calibration(2, 0.0009)])
-    monkeypatch.setattr(measuring, "calibrate", lambda *given: next(found))
-    samples = measure(case("native"), case("twin"))["samples"]
-    assert len({row[2] for rows in samples.values() for row in rows}) == 1
 
 
 def test_a_part_is_called_no_more_often_in_a_block_than_its_callback() -> None:

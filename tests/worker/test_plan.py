@@ -13,9 +13,8 @@ import tensorflow as tf
 from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.op import Op, Own
 from pyopbench.model.variant import Variant
-from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.load import load_floor, load_ops, load_parts, load_variants
-from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of, why_not
+from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
@@ -161,9 +160,29 @@ def test_gradients_named_are_asked_of_every_variant(variants: dict[str, Variant]
 # The reasons
 
 
-def test_says_which_body_is_missing(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "autograph") == "autograph needs a python body, and the op has none"
-    assert reason(variants, "native", tensor=None) == "native needs a tensor body, and the op has none"
+@pytest.mark.parametrize(
+    ("variant", "axes", "changes"),
+    [
+        ("autograph", {}, {}),
+        ("native", {}, {"tensor": None}),
+        ("native", {}, {"dtypes": ("float64",)}),
+        ("native", {}, {"differentiable": ()}),
+        ("native", {}, {"sizes": (1,)}),
+        ("native", {"placements": ("simgpu",)}, {}),
+        ("native", {"gradients": ("tape",)}, {}),
+        ("native", {"gradients": ("none",)}, {}),
+        ("native", {"modes": ("node",), "directions": ("forward",), "placements": ("gpu",)}, {}),
+        ("xla", {"modes": ("eager",)}, {}),
+        ("py_func", {"modes": ("eager",), "gradients": ("defun",)}, {}),
+        ("py_func", {}, {"numpy_gradient": None}),
+        ("py_func", {"gradients": ("override_map_ops",)}, {"tensor_gradient": None}),
+        ("py_function", {"gradients": ("custom_gradient",)}, {"tensor_gradient": None}),
+    ],
+)
+def test_what_cannot_be_is_a_skip_with_a_reason(
+    variants: dict[str, Variant], variant: str, axes: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    assert reason(variants, variant, replace(ONE, **axes), **changes)
 
 
 def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_bring(
@@ -176,15 +195,6 @@ def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_br
     names = ("numpy_function", "traced", "autograph", "numba")
     _, reasons = plan_of(variants, replace(ONE, variants=names), **of_py_function)
     assert len({*reasons.values()}) == 1
-
-
-def test_says_which_dtypes_there_are(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", dtypes=("float64",)) == "the op supports only float64, not float32"
-
-
-def test_says_which_modes_there_are(variants: dict[str, Variant]) -> None:
-    eager = replace(ONE, modes=("eager",))
-    assert reason(variants, "xla", eager) == "xla works only in mode call, node"
 
 
 def test_a_backward_pass_inside_a_graph_is_no_case(variants: dict[str, Variant]) -> None:
@@ -206,56 +216,6 @@ def test_a_mechanism_works_in_mode_node_where_it_works_in_a_function(variants: d
     assert reasons == {}
 
 
-def test_says_that_it_cannot_be_placed(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", replace(ONE, placements=("simgpu",))) == "native does not run on simgpu"
-
-
-def test_says_that_there_is_nothing_to_differentiate(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", differentiable=()) == "the op has no gradient"
-    assert plan_of(variants, replace(ONE, directions=("forward",), variants=("native",)), differentiable=())[1] == {}
-
-
-@pytest.mark.parametrize("gradient", ["tape", "none"])
-def test_says_where_a_variant_takes_its_gradient_from(variants: dict[str, Variant], gradient: str) -> None:
-    """None is no gradient either: a backward pass of nothing is nothing to time."""
-    axes = replace(ONE, gradients=(gradient,))
-    assert reason(variants, "native", axes) == f"native supports the gradients autodiff, not {gradient}"
-
-
-def test_says_in_which_modes_a_mechanism_works(variants: dict[str, Variant]) -> None:
-    axes = replace(ONE, modes=("eager",), gradients=("defun",))
-    assert reason(variants, "py_func", axes) == "defun does not work in mode eager; it works in call, v1_graph"
-
-
-def test_says_that_this_tensorflow_has_not_got_the_mechanism(
-    variants: dict[str, Variant], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(GRADIENTS, "defun", replace(GRADIENTS["defun"], missing=lambda: "TensorFlow 9 dropped it"))
-    assert reason(variants, "py_func", replace(ONE, gradients=("defun",))) == "TensorFlow 9 dropped it"
-
-
-def test_says_which_gradient_body_is_missing(variants: dict[str, Variant]) -> None:
-    """A callback of NumPy needs NumPy's, one of tensors the tensors'; TensorFlow's own gradients need none."""
-    assert reason(variants, "py_func", numpy_gradient=None) == (
-        "the op has no numpy_gradient, which custom_gradient of py_func needs"
-    )
-    by_tensors = replace(ONE, gradients=("custom_gradient",))
-    assert reason(variants, "py_function", by_tensors, tensor_gradient=None) == (
-        "the op has no tensor_gradient, which custom_gradient of py_function needs"
-    )
-    in_ops = replace(ONE, gradients=("override_map_ops",))
-    assert reason(variants, "py_func", in_ops, tensor_gradient=None) == (
-        "the op has no tensor_gradient, which override_map_ops of py_func needs"
-    )
-    assert reason(variants, "py_func", in_ops, numpy_gradient=None, tensor_gradient=None) == (
-        "the op has no numpy_gradient, which override_map_ops of py_func needs"
-    )
-    for variant, gradient in (("native", "autodiff"), ("py_function", "tape")):
-        axes = replace(ONE, variants=(variant,), gradients=(gradient,))
-        cases, _ = plan_of(variants, axes, numpy_gradient=None, tensor_gradient=None)
-        assert len(cases) == 1
-
-
 def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -> None:
     """The bodies that are not slow are measured there all the same."""
     axes = replace(ONE, sizes=(1000, 1001), variants=("native", "traced"))
@@ -271,26 +231,6 @@ def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -
     assert list(reasons.values()) == [
         "the numpy body is limited to 1,000 elements, because it is slow by design",
     ]
-
-
-def test_says_that_there_is_one_size_only(variants: dict[str, Variant]) -> None:
-    assert reason(variants, "native", sizes=(1,)) == "the op has one size only: 1"
-    assert plan_of(variants, replace(ONE, sizes=(1,), variants=("native",)), sizes=(1,))[1] == {}
-    assert plan_of(variants, replace(ONE, sizes=(7,), variants=("native",)), sizes=(1, 2))[1] == {}
-
-
-def test_says_what_the_variant_says(variants: dict[str, Variant]) -> None:
-    def not_made(op: Op, case: Case) -> str | None:
-        return f"not for {op.name} at {case.size}"
-
-    assert reason({"native": replace(variants["native"], unsupported=not_made)}, "native") == "not for made at 3"
-
-
-def test_a_case_that_can_be_has_no_reason(variants: dict[str, Variant]) -> None:
-    assert (
-        why_not(square(), variants["native"], Case("made", "native", "autodiff", "backward", "call", "float32", 3))
-        is None
-    )
 
 
 # Sizes
@@ -407,13 +347,6 @@ def test_what_is_measured_on_a_gpu_is_measured_on_the_cpu_beside_it(variants: di
     assert {replace(case, placement="cpu") for case in on_gpu} == {case for case in on_cpu if case.mode == "call"}
     alone = make_plan(replace(axes, placements=("cpu",)), {"made": square()}, variants)
     assert set(alone.cases) == {case for case in on_cpu if case.mode == "node"}
-
-
-def test_a_graph_of_copies_on_a_gpu_is_refused_with_what_there_is(variants: dict[str, Variant]) -> None:
-    axes = Axes(sizes=(3,), modes=("node",), directions=("forward",), placements=("gpu",))
-    assert reason(variants, "native", axes) == (
-        "mode node is measured on the CPU only; on a GPU the default mode is call"
-    )
 
 
 def node_beside(variants: dict[str, Variant], instruments: Instruments, *names: str) -> list[str]:

@@ -10,7 +10,6 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,11 +20,10 @@ from extra_cases import SIZE, case, ignore
 from places import EXTRAS
 from pyopbench.model.case import EMPTY, Axes, Case
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.model.errors import BadInput, Unsupported
+from pyopbench.model.errors import Unsupported
 from pyopbench.model.marker import Marker
-from pyopbench.model.own_target import read_target
 from pyopbench.ops import numba_bodies
-from pyopbench.ops.kernels.compiler import compiler, flags
+from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op
 from pyopbench.worker import noise, requests
 from pyopbench.worker.prepare.prepare import prepare
@@ -126,38 +124,6 @@ def test_a_plan_holds_cases_skips_catalogue_and_environment() -> None:
     assert json.loads(json.dumps(made)) == made
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("import nothing_of_this_name", "No module named"),
-        ("x = (", "never closed"),
-        ("", "does not define what its name says"),
-    ],
-)
-def test_a_file_that_cannot_be_loaded_is_told_with_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, words: str
-) -> None:
-    name = f"broken_{len(content)}"  # modules are loaded once, so each has a name of its own
-    (tmp_path / "ops").mkdir()
-    (tmp_path / "ops" / f"{name}.py").write_text(content, encoding="utf-8")
-    monkeypatch.setenv(PATH_VARIABLE, str(tmp_path))
-    error = plan()["error"]
-    told = f"{error['message']} {error['received']}"
-    assert words in told
-    assert name in told
-
-
-def test_an_op_that_cannot_be_ported_is_an_error_with_its_details(tmp_path: Path) -> None:
-    path = tmp_path / "drawing.py"
-    path.write_text(
-        "import numpy as np\n\n\ndef draw(x):\n    return x + np.random.random(x.shape)\n", encoding="utf-8"
-    )
-    target = asdict(read_target(f"{path}:draw", ["rng.random(3)"], []))
-    answer = requests.write_port({"op": target, "variant": "traced", "module": "ported"}, ignore)
-    assert set(answer) == {"error"}
-    assert BadInput.from_plain(answer["error"]).hint
-
-
 def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     request = {"do": "verify", "case": case("native"), "finite_differences": False}
     answers, log = io.StringIO(), io.StringIO()
@@ -172,19 +138,6 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     assert {"pid", "load", "cpu"} <= set(ready)
     assert events[2]["checked"]["values"] == 0.0
     assert log.getvalue() == f"{case('native')}\n" * 2
-
-
-def test_timing_is_told_now_and_then_and_marked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter([10.0, 10.5, 11.2])
-    monkeypatch.setattr(requests.time, "monotonic", lambda: next(now))
-    pipe = requests.ParentPipe(io.StringIO(), io.StringIO(), Marker())
-    marked = []
-    for name in ("one", "two", "three"):
-        pipe.emit({"event": "timing", "case": name})
-        marked.append(pipe.marker.get())
-    assert marked == ["one", "two", "three"]
-    assert [json.loads(told)["case"] for told in pipe.answers.getvalue().splitlines()] == ["one", "three"]
-    assert pipe.log.getvalue() == "one\nthree\n"
 
 
 def plan_of(**axes: Any) -> dict[str, Any]:
@@ -244,12 +197,3 @@ def test_an_examination_finds_that_no_kernel_compiles(
     monkeypatch.setenv("CXX", compiler_program)
     assert said in str(why_not_of()["kernels"])
     compiler.cache_clear()
-
-
-def test_an_examination_finds_that_headers_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The compiler is there, and what TensorFlow says of its headers is a folder without any."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(tf.sysconfig, "get_compile_flags", lambda: [f"-I{tmp_path}"])
-    flags.cache_clear()
-    assert "error" in str(why_not_of()["kernels"])
-    flags.cache_clear()

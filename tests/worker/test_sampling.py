@@ -102,16 +102,6 @@ def test_a_stretched_block_lasts_longer_by_its_share_in_every_segment(share: flo
     assert alone == pytest.approx(7 * 2.0**-12 * (1 + share), abs=2 * READING)
 
 
-def test_what_is_no_cost_of_a_block_does_not_stretch_it() -> None:
-    """Of 7 calls of 2**-10 s each, 3 are no cost: what the other 4 take is longer by a tenth."""
-    clock = FakeClock()
-    segment, beside = clock.costing(2.0**-10), 3 * 2.0**-10
-    (found,) = measure_block([segment], 7, clock, TIMER, Stretch(0.1, beside))
-    assert found - beside == pytest.approx(4 * 2.0**-10 * 1.1, abs=2 * READING)
-    (cheap,) = measure_block([segment], 2, clock, TIMER, Stretch(0.1, beside))
-    assert cheap == pytest.approx(2 * 2.0**-10, abs=2 * READING)
-
-
 def test_calls_that_take_about_as_long_are_as_many_in_a_block() -> None:
     """Each takes less than twice as long as the one before it, until there is a step."""
     seconds = {"slowest": 100.0, "fast": 1.0, "faster": 0.9, "slower": 1.9, "slow": 3.7, "next": 8.0}
@@ -304,10 +294,6 @@ def test_a_linear_drift_falls_on_all_alike() -> None:
         assert abs(sum(differences)) < 5 * 1.8 * 4001**0.5
 
 
-def test_no_rounds_give_no_blocks() -> None:
-    assert sample_rounds({"a": [lambda: None]}, {"a": 1}, iter(()), lambda *block: (1, (1.0,))) == {"a": []}
-
-
 # The garbage collector
 
 
@@ -331,13 +317,3 @@ def test_the_garbage_collector_comes_back_after_an_exception() -> None:
     with pytest.raises(KeyError), quiet_garbage_collector():
         raise KeyError
     assert gc.isenabled()
-
-
-def test_a_garbage_collector_that_was_off_stays_off() -> None:
-    gc.disable()
-    try:
-        with quiet_garbage_collector():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

@@ -26,8 +26,3 @@ def test_all_are_compiled_although_one_is_refused(tmp_path: Path) -> None:
     assert sorted(told) == [source, wrong]
     assert isinstance(found[source], Path)
     assert isinstance(found[wrong], CannotCompile)
-
-
-def test_a_library_may_be_made_otherwise(tmp_path: Path) -> None:
-    made = compile_all([tmp_path / "a.cc", tmp_path / "b.cc"], lambda source: None, lambda source: source.parent)
-    assert made == {tmp_path / "a.cc": tmp_path, tmp_path / "b.cc": tmp_path}

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from processes import has_ended
 from pyopbench.ops.kernels import compiler
-from pyopbench.ops.kernels.compiler import CannotCompile, cpu_flags, first_error, library_of
+from pyopbench.ops.kernels.compiler import CannotCompile, cpu_flags, library_of
 
 MEND = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); the next run tries again"
 SEE_TO_IT = "see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to"
@@ -143,13 +139,6 @@ def test_without_a_compiler_it_says_which_were_looked_for(source: Path, monkeypa
     )
 
 
-def test_a_compiler_that_is_named_is_the_only_one(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(CannotCompile) as caught:
-        library_of(source)
-    assert "CXX=no-such-compiler" in caught.value.sentence
-
-
 def test_a_compiler_that_does_not_end_is_given_up(source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     compiler.compiler()
     monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.0)
@@ -158,28 +147,6 @@ def test_a_compiler_that_does_not_end_is_given_up(source: Path, monkeypatch: pyt
     assert (caught.value.message, caught.value.hint) == given_up(compiler.compiler()[0][0])
     assert str(source) in str(caught.value.received)
     assert list(cache.iterdir()) == []
-
-
-def test_what_a_compiler_has_started_is_given_up_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """g++ only drives cc1plus, which would go on by itself."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    driver = written(tmp_path / "driver", f"#!/bin/sh\nsh -c 'echo $$ > {pipe}; exec sleep 600' &\nwait\n")
-    driver.chmod(0o700)
-    told: list[str] = []
-    reader = threading.Thread(target=lambda: told.append(pipe.read_text(encoding="utf-8")))
-    reader.start()
-    communicate = subprocess.Popen.communicate
-
-    def wait_for_the_inner(self: Any, timeout: float) -> Any:
-        reader.join()
-        return communicate(self, timeout=timeout)
-
-    monkeypatch.setattr(subprocess.Popen, "communicate", wait_for_the_inner)
-    with pytest.raises(CannotCompile) as caught:
-        compiler._run((str(driver),), 0.0)
-    assert (caught.value.message, caught.value.hint) == given_up("driver")
-    assert has_ended(int(told[0]))
 
 
 def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,38 +218,3 @@ def test_what_is_refused_with_a_header_is_compiled_without_it(
     header = written(tmp_path / "given" / "given.h", "#error had to relocate PCH\n")
     assert answer_of(library_of(source, header=header)) == 42
     assert compiled == ["answer.cc", "answer.cc"]
-
-
-def test_what_takes_too_long_with_a_header_is_not_tried_again(
-    source: Path, tmp_path: Path, compiled: list[str]
-) -> None:
-    with pytest.raises(CannotCompile) as caught:
-        library_of(source, header=tmp_path / "given.h", seconds=0.0)
-    assert (caught.value.message, caught.value.hint) == given_up(compiler.compiler()[0][0])
-    assert compiled == ["answer.cc"]
-
-
-def test_a_compiler_may_have_arguments(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (command,), _ = compiler.compiler()
-    compiler.compiler.cache_clear()
-    monkeypatch.setenv("CXX", f"{command} -DOTHER")
-    assert answer_of(library_of(source)) == 42
-    assert compiler.compiler()[0] == (command, "-DOTHER")
-
-
-def test_the_first_error_is_told_and_shortened() -> None:
-    said = "In file included from\n/h.h:1: error: expected '}'\n/x.cc:2: error: expected ')'\n/x.cc:3: error: never\n"
-    assert first_error(said, "x.cc") == "/x.cc:2: error: expected ')'"
-    assert first_error(said, "y.cc") == "/h.h:1: error: expected '}'"
-    assert first_error("linking failed\n\n", "x.cc") == "linking failed"
-    assert first_error("", "x.cc") == ""
-    assert len(first_error("error " + "x" * 1000, "x.cc")) == compiler.LONGEST_MESSAGE
-
-
-def test_a_compiler_that_says_nothing_is_told_with_its_exit_code(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "false")
-    with pytest.raises(CannotCompile) as caught:
-        library_of(source)
-    program = shutil.which("false")
-    assert caught.value.message == f"{program} refuses answer.cc with exit code 1: it says nothing"
-    assert caught.value.hint == MEND

@@ -22,7 +22,6 @@ from pyopbench.worker.plan import why_not
 pytestmark = pytest.mark.slow
 
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
-OTHERS = ["determinant", "log_huber", "sparse_conv_q"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")
 SOURCE = KERNELS / "elementwise_ops.cc"
 
@@ -89,13 +88,6 @@ def test_formulas_are_compiled_without_tensorflow_and_kernels_with_it(
     assert made in kernels, "the formulas are part of the library"
     assert str(SOURCE) in formulas
     assert str(SOURCE) in kernels
-
-
-def test_both_are_compiled_by_the_compiler_that_is_named(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "compiler", lambda: (("/a/g++", "-m64"), "version"))
-    cuda.library_of(SOURCE)
-    for call in calls(log):
-        assert {"-ccbin=/a/g++", "-Xcompiler=-m64"} <= set(call)
 
 
 def test_a_library_is_compiled_once_for_each_nvcc_and_gpu(
@@ -179,30 +171,6 @@ def test_a_tensorflow_without_cuda_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     reason = str(why_not(load_op("square"), load_variant("custom_op"), ON_GPU))
     remedy = "pip install 'pyopbench[gpu]' takes one with it"
     assert reason == f"TensorFlow {tf.version.VERSION} is built without CUDA; {remedy}"
-
-
-def test_elementwise_ops_can_have_cuda_kernels() -> None:
-    assert {load_op(name).kernel for name in ELEMENTWISE} == {SOURCE}
-    assert cuda.why_not_for(SOURCE) is None
-
-
-@pytest.mark.usefixtures("log")
-@pytest.mark.parametrize("name", OTHERS)
-def test_others_say_that_they_are_not_elementwise(name: str) -> None:
-    reason = register.why_not(load_op(name), on_gpu=True)
-    assert reason == f"{name}.cc has no CUDA kernels: only elementwise ops do, which include elementwise.h"
-    assert register.why_not(load_op(name)) is None
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_nvcc_is_not_asked_for_what_has_no_kernels(name: str, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever counts copies builds an op without asking first why it cannot be."""
-    op = load_op(name)
-    monkeypatch.setattr(register, "_load", lambda source: None)
-    with pytest.raises(CannotCompile) as refused:
-        register.body_of(op, on_gpu=True)
-    assert refused.value.message == cuda.why_not_for(op.kernel)
-    assert not log.exists() or calls(log) == []
 
 
 @pytest.fixture(scope="module")

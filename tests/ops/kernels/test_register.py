@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from pyopbench.model.case import Case
 from pyopbench.model.discover import KERNELS
-from pyopbench.model.op import Op
 from pyopbench.ops.kernels import register
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import load_op, load_ops, make_inputs
@@ -141,11 +140,6 @@ def test_a_chain_leaves_what_the_caller_has_alone() -> None:
     np.testing.assert_array_equal(x, np.ones(1000), "the caller's own tensor is left alone")
 
 
-def test_identity_is_the_same_memory() -> None:
-    x = tf.constant(np.arange(100_000.0))
-    assert np.shares_memory(np.asarray(memoryview(call("identity", x))), np.asarray(memoryview(x)))
-
-
 SITES = np.array([[0, 0], [1, 1]], np.int64)
 VALUES = np.ones((2, 3))
 EXTENT = np.array([4, 4, 3], np.int64)
@@ -173,12 +167,6 @@ def test_what_is_not_for_a_kernel_is_refused_with_the_values(name: str, inputs: 
         call(name, *inputs)
 
 
-def test_gradients_refuse_shapes_that_do_not_fit() -> None:
-    library = register._load(load_op("square").kernel)
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"input 1 has shape \[3\] and input 0 has \[2\]"):
-        library.pyopbench_square_gradient(np.ones(2), np.ones(3))
-
-
 def test_shapes_are_known_in_a_graph() -> None:
     graph = tf.function(register.body_of(load_op("determinant"))).get_concrete_function(
         tf.TensorSpec([None, 7, 4, 4], tf.float32)
@@ -195,29 +183,6 @@ def test_a_singular_matrix_has_a_gradient() -> None:
         tape.watch(x)
         y = call("determinant", x)
     np.testing.assert_allclose(tape.gradient(y, x)[0], np.diag([0.0, 0.0, 0.0, 6.0]))
-
-
-def test_no_sites_are_no_windows() -> None:
-    corners, q = call("sparse_conv_q", SITES[:0], VALUES[:0], EXTENT, GROUND)
-    assert (corners.shape, q.shape) == ((0, 2), (0, 12))
-
-
-@pytest.mark.parametrize("sites", [0, 1])
-def test_no_channels_are_rows_of_nothing(sites: int) -> None:
-    inputs = (np.zeros((sites, 2), np.int64), np.zeros((sites, 0)), np.array([5, 5, 0], np.int64), np.zeros(0))
-    corners, q = call("sparse_conv_q", *inputs)
-    assert (corners.shape, q.shape) == ((sites, 2), (sites, 0))
-
-
-def test_an_image_of_negative_extent_has_no_windows() -> None:
-    least = np.iinfo(np.int64).min
-    corners, _ = call("sparse_conv_q", SITES, VALUES, np.array([least, least, 3], np.int64), GROUND)
-    assert corners.shape == (0, 2)
-
-
-def test_sites_off_the_image_are_seen_by_no_window() -> None:
-    corners, q = call("sparse_conv_q", np.array([[-5, 0], [0, 99]], np.int64), VALUES, EXTENT, GROUND)
-    assert (corners.shape, q.shape) == ((0, 2), (0, 12))
 
 
 def test_why_there_is_no_kernel_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,18 +202,6 @@ def test_why_there_is_no_kernel_is_told_once(tmp_path: Path, monkeypatch: pytest
     assert caught.value.sentence == reason
 
 
-def test_what_tensorflow_cannot_load_is_told(tmp_path: Path) -> None:
-    source = tmp_path / "made.cc"
-    source.write_text('extern "C" void missing(); void call() { missing(); }\n', encoding="utf-8")
-    op: Op = replace(load_op("square"), kernel=source)
-    with pytest.raises(CannotCompile) as caught:
-        register.body_of(op)
-    library = library_of(source)
-    with pytest.raises(tf.errors.NotFoundError) as refused:
-        tf.load_op_library(str(library))
-    assert caught.value.message == f"TensorFlow cannot load {library.name}: NotFoundError: {refused.value.message}"
-
-
 @pytest.fixture
 def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     compiler.cache_clear()
@@ -260,20 +213,3 @@ def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("_no_compiler")
 def test_without_a_compiler_no_op_has_a_kernel() -> None:
     assert "CXX=no-such-compiler" in str(register.why_not(load_op("square")))
-
-
-def test_a_source_of_another_op_is_told_with_what_it_has() -> None:
-    with pytest.raises(CannotCompile) as caught:
-        register.body_of(replace(load_op("cube"), kernel=load_op("log_huber").kernel))
-    assert caught.value.message == "log_huber.cc registers no op of the name PyopbenchCube"
-    assert "pyopbench_log_huber" in str(caught.value.received)
-    assert caught.value.hint == "register PyopbenchCube"
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_ranks_are_checked_in_a_graph(place: int) -> None:
-    """Where there are no values yet, only shapes."""
-    inputs = [tf.TensorSpec(array.shape, array.dtype) for array in (SITES, VALUES, EXTENT, GROUND)]
-    inputs[place] = tf.TensorSpec([], inputs[place].dtype)
-    with pytest.raises(ValueError, match="must be rank"):
-        tf.function(register.body_of(load_op("sparse_conv_q"))).get_concrete_function(*inputs)

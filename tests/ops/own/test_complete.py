@@ -160,24 +160,9 @@ def test_a_gradient_by_two_inputs_that_is_not_one_for_each_is_refused(returned: 
     assert refused.value.received == said
 
 
-def test_scalar_examples_are_told_apart_by_their_number() -> None:
-    op = op_of(inputs=[(np.float32(0.5),), (np.float32(2),)], numpy=np.tanh)
-    assert op.sizes == (1, 2)
-    assert op.make_inputs(2, "float32", np.random.default_rng(0))[0] == 2
-
-
 def test_a_body_that_returns_a_list_or_numbers_of_python_has_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dict(outcomes(op_of(numpy=lambda x: ([float(one) for one in x[:3]], len(x), 0.5)), monkeypatch))
     assert [found[name] for name in (BASELINE, "numpy_function", "py_func")] == ["right"] * 3
-
-
-def test_a_number_of_python_is_of_the_dtype_that_numpy_gives_it_in_eager_mode_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    op = op_of(numpy=lambda x: float(x.sum()))
-    put_in_place(monkeypatch, op)
-    prepared = prepare(Case("mine", "numpy_function", "none", "forward", "eager", op.dtypes[0], op.sizes[0]))
-    assert prepared.checked.values == 0
 
 
 def test_numba_may_return_a_list_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,37 +302,7 @@ def test_a_body_that_rounds_more_than_its_tolerance_gives_its_ports_as_much() ->
     assert op_of(inputs=(x.astype(np.float64),), numpy=_filtered).tolerance["float64"] == TOLERANCE["float64"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        lambda x: np.where(x.astype(np.float32) == x, x, 0),  # another branch in double precision
-        lambda x: x if x.dtype == np.float32 else x[:1],
-        lambda x: x.view(np.int32).view(np.float32).reshape(4),
-        lambda x: x[:1] if x.dtype == np.float32 else x[:1] * np.ones(2),
-    ],
-)
-def test_a_body_that_does_something_else_in_double_precision_has_the_usual_tolerance(body: Any) -> None:
-    x = np.random.default_rng(0).random(4).astype(np.float32)
-    assert op_of(inputs=(x,), numpy=body, differentiable=()).tolerance["float32"] == TOLERANCE["float32"]
-
-
-def test_a_mean_in_which_double_precision_takes_another_branch_for_an_element_has_the_usual_tolerance() -> None:
-    x = np.linspace(0, 1, 5000, dtype=np.float32)
-    x[7] = np.float32(0.3) / np.float32(3)
-
-    def share(x: Any) -> Any:
-        return np.mean((x * x.dtype.type(3) > x.dtype.type(0.3)).astype(np.float32))
-
-    assert 0 < abs(share(x) - share(x.astype(np.float64))) < 1e-3
-    assert op_of(inputs=(x,), numpy=share, differentiable=()).tolerance["float32"] == TOLERANCE["float32"]
-
-
 def test_a_complex_output_of_real_inputs_is_compared_within_a_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_place(monkeypatch, op_of(numpy=lambda x: np.exp(1j * x), differentiable=()))
     found = prepare(Case("mine", "traced", "none", "forward", "call", "float32", 12)).checked.values
     assert found <= TOLERANCE["float32"]
-
-
-def test_a_quantised_output_is_refused_because_no_callback_can_return_it() -> None:
-    with pytest.raises(BadInput):
-        op_of(numpy=lambda x: np.zeros(3, tf.qint8.as_numpy_dtype))

@@ -18,7 +18,6 @@ from pyopbench.worker.prepare.executed_graph import (
     Chain,
     Counts,
     call_and_count,
-    calls_function,
     names_on_data,
     require_alive,
 )
@@ -77,20 +76,6 @@ def test_what_grappler_drops_or_merges_is_told_with_types_and_numbers() -> None:
     with pytest.raises(Elided) as elided:
         require_alive(counts)
     assert elided.value.message == "the executed graph of 2 copies has 1 Square instead of 2"
-
-
-def test_one_graph_of_copies_is_enough_to_tell_what_is_merged() -> None:
-    node_graph.use_grappler(enabled=True)
-    with pytest.raises(Elided) as elided:
-        require_alive({8: counts_of(tf.square, 8)})
-    assert elided.value.message == "the executed graph of 8 copies has 1 Square instead of 8"
-
-
-def test_copies_are_told_apart_by_their_numbers() -> None:
-    """Eleven of them, because the scope of copy 1 is also the beginning of that of copy 10."""
-    node_graph.use_grappler(enabled=False)
-    counts = counts_of(tf.square, 11)
-    assert counts.built == counts.executed == ({"Square": 1},) * 11
 
 
 def test_what_grappler_leaves_nothing_of_is_told() -> None:
@@ -156,15 +141,6 @@ def test_copies_that_differ_or_lack_what_was_built_are_told(
         require_alive({len(built): Counts(built, executed)})
 
 
-def test_graphs_of_one_copy_and_of_several_have_to_agree() -> None:
-    """A function's call is built and its body executed, with nodes for control edges that are not counted."""
-    one = Counts(({},), ({"Switch": 2, "NoOp": 3},))
-    require_alive({1: one, 2: Counts(({}, {}), ({"Switch": 2, "NoOp": 5}, {"Switch": 2}))})
-    with pytest.raises(Elided) as elided:
-        require_alive({1: one, 2: Counts(({}, {}), ({"Switch": 1}, {"Switch": 1}))})
-    assert elided.value.message == "the executed graph of 2 copies has 2 Switch instead of 4"
-
-
 def test_what_depends_on_a_choice_between_two_constants_depends_on_data() -> None:
     """As AutoGraph writes `continue`: TensorFlow lowers the condition, and only control edges lead to the constants."""
     node_graph.use_grappler(enabled=False)
@@ -220,9 +196,3 @@ def after(x: Any) -> Any:
 )
 def test_data_reaches_nodes_through_inputs_alone(body: Callable[[Any], Any], kinds: set[str]) -> None:
     assert kinds_on_data(body) == kinds
-
-
-def test_types_that_call_functions_are_known() -> None:
-    assert calls_function("StatefulPartitionedCall")
-    assert calls_function("name_of_a_Defun")
-    assert not calls_function("PyFunc")

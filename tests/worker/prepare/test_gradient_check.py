@@ -24,7 +24,6 @@ from pyopbench.worker.prepare.gradient_check import (
     ScalarFunction,
     judge,
     judge_at,
-    line_through,
     require_slope,
 )
 from pyopbench.worker.prepare.prepare import prepare
@@ -41,7 +40,6 @@ from small_ops import (
 )
 
 NATIVE = case_of("native", "autodiff")
-FORWARD = case_of("native")
 
 
 @pytest.fixture
@@ -193,50 +191,16 @@ def half_gone(gradient: Any) -> Any:
     return gradient * (np.arange(gradient.size).reshape(gradient.shape) % 2)
 
 
-def require_slope_refusal(wrong: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that a gradient is refused, in words with what the function did at the two ends of the last direction."""
-    made = []
-    ends = []
-
-    def scalar(*inputs: Any) -> float:
-        made.append((inputs[0].astype(np.float64), right.scalar(*inputs)))
-        return made[-1][1]
-
-    judge = gradient_check.judge
-
-    def look_for_noise(*asked: Any) -> gradient_check.Judged | None:
-        ends.extend(made[-2:])
-        return judge(*asked)
-
-    monkeypatch.setattr(gradient_check, "judge", look_for_noise)
-    right = cubes(dtype)
-    with pytest.raises(WrongResult) as refused:
-        require_slope("it", wrong, replace(right, scalar=scalar))
-    (above, more), (below, less) = ends[-2:]
-    steps = wrong.astype(np.float64) * (above - below)
-    scale = np.abs(steps).sum() or np.abs(above - below).sum() / 2
-    assert refused.value.message == (
-        f"it: along one direction the function changes by {more - less:.6g}, but the gradient says "
-        f"{steps.sum():.6g} (relative error {abs(more - less - steps.sum()) / scale:.2g}, tolerance "
-        f"{gradient_check.DIFFERENCE_TOLERANCE[dtype]:.2g})"
-    )
-
-
 @pytest.mark.parametrize(
     "spoil",
     [lambda g: g * 1.02, lambda g: -g, lambda g: g[::-1], lambda g: g * 0, half_gone],
     ids=["scale", "sign", "order", "nothing", "every other"],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_wrong_gradient_is_found_out(spoil: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_gradient_is_found_out(spoil: Any, dtype: str) -> None:
     wrong = np.ascontiguousarray(spoil(3 * X**2)).astype(dtype)
-    require_slope_refusal(wrong, dtype, monkeypatch)
-
-
-def test_one_wrong_element_in_ten_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = 3 * X**2
-    wrong[::10] *= 2
-    require_slope_refusal(wrong, "float64", monkeypatch)
+    with pytest.raises(WrongResult):
+        require_slope("it", wrong, cubes(dtype))
 
 
 @pytest.mark.parametrize("wrong", [None, X[:1], X.astype(np.float32)], ids=["none", "shape", "dtype"])
@@ -265,20 +229,6 @@ def logarithms(smallest: float) -> tuple[Any, ScalarFunction]:
     """Return inputs down to a small one, and the sum of their logarithms."""
     x = np.concatenate([[smallest], np.linspace(0.5, 1.5, 600)])
     return x, ScalarFunction(lambda x: float(np.log(x).sum()), [x], 0)
-
-
-def test_a_right_gradient_of_a_steep_function_is_right_by_shorter_steps() -> None:
-    x, function = logarithms(2e-4)
-    with np.errstate(invalid="ignore"):
-        found = require_slope("it", 1 / x, function)
-    assert found.error < 1e-6
-    assert found.uncertainty == 0
-
-
-def test_a_wrong_gradient_of_a_steep_function_is_still_wrong() -> None:
-    x, function = logarithms(2e-4)
-    with pytest.raises(WrongResult), np.errstate(invalid="ignore"):
-        require_slope("it", np.where(x < 1e-3, 0.99, 1.0) / x, function)
 
 
 def slow_after_the_first(bodies: Iterable[str]) -> list[Any]:
@@ -359,11 +309,6 @@ def test_a_gradient_of_a_bisection_that_is_a_fiftieth_off_is_found(at: float, fa
     assert judged(cube_root, at, factor * right, right) is None
 
 
-@pytest.mark.parametrize("factor", [1.00001, 1.01, 2.0])
-def test_a_body_without_noise_excuses_nothing(factor: float) -> None:
-    assert judged(np.sin, 1.0, factor * np.cos(1.0)) is None
-
-
 @pytest.mark.parametrize("beside", [0.0, 1e-7, 1e-6, 1e-5])
 def test_a_kink_is_no_noise(beside: float) -> None:
     assert judged(abs, beside, 0.5) is None
@@ -387,13 +332,6 @@ def test_beside_a_jump_and_where_there_is_no_value_the_slope_to_the_other_side_i
     assert (judged(lambda x: 3 * x if x >= 0 else jump, 1e-6, slope, 3.0) is not None) == is_right
 
 
-@pytest.mark.parametrize(("factor", "is_right"), [(1.0, True), (1.01, False)])
-def test_shorter_widths_tell_where_a_function_is_steep(factor: float, is_right: bool) -> None:
-    with np.errstate(invalid="ignore"):
-        found = judged(np.log, 2e-4, factor / 2e-4, 1 / 2e-4)
-    assert (found is not None) == is_right
-
-
 def test_noise_that_hides_the_gradient_leaves_it_unchecked_and_says_how_uncertain() -> None:
     """A body that is good to 0.1 has no gradient that differences could vouch for."""
     rng = np.random.default_rng(2)
@@ -404,14 +342,3 @@ def test_noise_that_hides_the_gradient_leaves_it_unchecked_and_says_how_uncertai
 
 def test_where_a_body_has_no_value_around_its_input_nothing_is_known() -> None:
     assert judged(lambda x: np.nan, 1.0, 1.0) == Judged(0.0, 1.0)
-
-
-def test_a_body_that_raises_beside_its_input_has_no_value_there() -> None:
-    def refusing(x: np.ndarray) -> float:
-        if (x < 0).any():
-            raise ValueError("below 0")
-        return float(x.sum())
-
-    at = line_through(refusing, [np.zeros(2)], 0, np.ones(2))
-    assert at(0.5) == 1.0
-    assert np.isnan(at(-0.5))

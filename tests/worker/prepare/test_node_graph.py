@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.errors import PyopbenchError, WrongResult
+from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
 from pyopbench.ops.load import load_variant, make_inputs
@@ -25,9 +25,6 @@ from pyopbench.worker.prepare.node_graph import (
     LEAST_LINEAR,
     LINEAR,
     Copies,
-    affordable,
-    buildable,
-    copies_of,
     enough_copies,
 )
 from pyopbench.worker.prepare.prepare import prepare, prepare_all
@@ -247,26 +244,6 @@ def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) ->
         alive(monkeypatch, Copies((8,)), 1e-3, fits=0)
 
 
-def test_a_graph_that_cannot_be_read_is_told_and_not_taken_for_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    chains = []
-
-    def unread(chain: Chain, arguments: Any) -> Any:
-        chains.append(chain.function)
-        return chain.function(*arguments), None
-
-    monkeypatch.setattr(node_graph, "call_and_count", unread)
-    _, arguments = chain_of(square(), "native", "none", 1)
-    with pytest.raises(PyopbenchError) as unreadable:
-        node_graph.first_call(lambda: chain_of(square(), "native", "none", 1)[0], arguments)
-    assert unreadable.value.message == ("could not read the executed graph, so it is unknown whether all copies ran")
-    assert len(set(map(id, chains))) == node_graph.READINGS, "a fresh function each time"
-
-
-def test_a_case_of_several_callables_is_not_taken_for_one(made: Op) -> None:
-    with pytest.raises(ValueError, match="too many values"):
-        prepare(case_of("numpy_function", mode="node"))
-
-
 @pytest.mark.parametrize(("gradient", "arguments"), [("none", 2), ("custom_gradient", 4)])
 def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, gradient: str, arguments: int) -> None:
     """The op has two inputs, and two floating outputs that a gradient flows into."""
@@ -304,19 +281,6 @@ def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, 
     assert [one.copies for one in line] == [1, 2, 4]
 
 
-@pytest.mark.parametrize(("seconds", "calls"), [(0.001, 3), (0.025, 2), (0.045, 1), (2.0, 1)])
-def test_of_a_long_call_few_are_enough(monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int) -> None:
-    now, made = [0.0], []
-
-    def call() -> None:
-        made.append(1)
-        now[0] += seconds
-
-    monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
-    assert node_graph.shortest_call(call) == pytest.approx(seconds)
-    assert len(made) == calls
-
-
 @pytest.mark.parametrize(
     ("empty", "one", "copies"),
     [
@@ -331,27 +295,3 @@ def test_of_a_long_call_few_are_enough(monkeypatch: pytest.MonkeyPatch, seconds:
 )
 def test_enough_copies_take_three_times_the_empty_graph(empty: float, one: float, copies: int) -> None:
     assert enough_copies(empty, one) == copies
-
-
-@pytest.mark.parametrize(("enough", "callback", "port"), [(8, (1, 2), (8,)), (2, (1, 2), (2,)), (1, (1,), (1,))])
-def test_a_callback_has_graphs_of_one_copy_and_of_two(
-    enough: int, callback: tuple[int, ...], port: tuple[int, ...]
-) -> None:
-    assert copies_of(callback=True, enough=enough).numbers == callback
-    assert copies_of(callback=False, enough=enough).numbers == port
-
-
-@pytest.mark.parametrize(
-    ("copies", "copy_seconds", "least", "expected"),
-    [(8, 2.5e-3, 1, 8), (8, 2.6e-3, 1, 2), (8, 11e-3, 1, 1), (1, 1.0, 1, 1), (4, 1.0, 4, 4), (2, 0.011, 1, 1)],
-)
-def test_fewer_copies_where_they_take_longer_than_20_ms(
-    copies: int, copy_seconds: float, least: int, expected: int
-) -> None:
-    assert affordable(copies, copy_seconds, least) == expected
-
-
-@pytest.mark.parametrize(("nodes", "copies"), [(32, 8), (33, 2), (128, 2), (129, 1), (9999, 1)])
-def test_graphs_of_several_copies_have_at_most_256_nodes(nodes: int, copies: int) -> None:
-    assert buildable(8, nodes) == copies
-    assert buildable(4, nodes, least=4) == 4

@@ -15,7 +15,7 @@ from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
-from pyopbench.worker.prepare.checks import Checked, reference_of
+from pyopbench.worker.prepare.checks import reference_of
 from pyopbench.worker.prepare.prepare import Prepared, prepare
 from pyopbench.worker.prepare.segments import TIMED_SEGMENTS
 from small_ops import SIZE, Put, case_of, differing, power, put_in_place, refusal, square, square_with_gradient
@@ -98,13 +98,6 @@ def test_the_segments_that_count_are_those_of_the_direction(put: Put) -> None:
     put(square())
     timed = {direction: prepare(replace(NATIVE, direction=direction)).timed for direction in TIMED_SEGMENTS}
     assert timed == {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
-
-
-def test_a_prepared_case_called_calls_its_segments_in_order() -> None:
-    called: list[int] = []
-    segments = (lambda: called.append(0), lambda: called.append(1))
-    Prepared(NATIVE, segments, Checked(0.0))()
-    assert called == [0, 1]
 
 
 @pytest.mark.parametrize("variant", ["native", "numpy_function", "py_function"])
@@ -233,15 +226,6 @@ def test_no_gradient_where_there_should_be_one_is_refused(put: Put) -> None:
     assert refusal(NATIVE) == "gradient of input 0 is None: TensorFlow found no gradient for it"
 
 
-def test_what_a_body_raises_comes_through(put: Put) -> None:
-    def body(x: Any) -> Any:
-        raise LookupError("no table")
-
-    put(square(numpy=square().numpy, tensor=body))
-    with pytest.raises(LookupError, match="no table"):
-        prepare(FORWARD)
-
-
 # Bodies that write to what they are given
 
 
@@ -342,10 +326,3 @@ def test_a_call_on_the_cpu_returns_when_its_work_is_done() -> None:
     for calls in range(1, 6):
         function(x)
         assert len(finished) == calls
-
-
-def test_only_variants_that_ask_for_it_are_stretched(put: Put) -> None:
-    put(square())
-    assert prepare(NATIVE).stretch == 0.0
-    put(square(), role="control", stretch=0.05)
-    assert prepare(NATIVE).stretch == 0.05
