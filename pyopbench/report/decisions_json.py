@@ -8,9 +8,8 @@ Its keys:
     minimum_effect  share of the current time that is worth acting on
     mix             size, or dtype/size -> how often it is called; null if none was given
     requires        what a port had to be able to do (`--require`); empty if nothing was asked for
-    decisions       fields of `decision.Decision`; `reason`, `caveats` and `copies` are findings, as in
-                    `findings` and `copies_advice`: each a `kind` with its numbers; `text`: the same in words, for
-                    people
+    decisions       fields of `decision.Decision`; `reason` and `caveats` are findings, as in `findings`: each a `kind`
+                    with its numbers; `text`: the same in words, for people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
     splits          fields of `cost_components.Split`, in seconds per call; empty if no parts were measured.

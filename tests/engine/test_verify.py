@@ -12,7 +12,7 @@ import pytest
 import stored
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
-from pyopbench.engine.verify import EVERYTHING, BatchedFinding, verify_batched, verify_cases
+from pyopbench.engine.verify import EVERYTHING, BatchedFinding, verify_batched, verify_cases, verify_requirements
 from pyopbench.model.case import DTYPES, MODES, Axes, Case
 from pyopbench.model.errors import BadInput
 
@@ -199,3 +199,17 @@ def test_where_there_is_no_form_that_is_bad_input(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(BadInput) as refused:
         verify_forms(monkeypatch)
     assert refused.value.received == "ops=double, dtypes=float32"
+
+
+def test_what_is_required_is_tried_with_what_is_verified(folder: Path) -> None:
+    plan(folder, stored.case("well"), backward("well", gradient="override_map"))
+    made = json.loads((folder / "plan").read_text(encoding="utf-8"))
+    variants = {"well": {"gradients": ["custom_gradient", "override_map"]}}
+    made["catalogue"]["variants"] = variants
+    (folder / "plan").write_text(json.dumps(made), encoding="utf-8")
+    found = verify_requirements(EVERYTHING, ["xla", "second_order"], lambda done, total: None)
+    assert [(one.requirement, one.label, one.status) for one in found] == [
+        ("xla", "well", "works"),
+        ("second_order", "well", "works"),
+        ("second_order", "well+override_map", "works"),
+    ]
