@@ -204,10 +204,9 @@ COMMANDS = (
         "certify",
         "certify:certify",
         TRUST,
-        "Measure how reliable pyopbench's verdicts and decisions are on this machine.",
+        "Measure how reliable pyopbench's verdicts are on this machine.",
         options.CERTIFY,
-        "Variants are compared with copies of themselves and with slowed-down ones, and decisions are made several "
-        "times. Later runs on this machine use the figures.",
+        "Variants are compared with copies of themselves, and callbacks with copies slowed down by 5% and 10%.",
     ),
     Command(
         "doctor",

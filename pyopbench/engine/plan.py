@@ -33,7 +33,7 @@ from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store import certificate, run_folder, run_sides
+from pyopbench.store import run_folder, run_sides
 from pyopbench.store.json_file import convert
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import Catalogue, OwnOp, RunContent, RunSettings
@@ -291,7 +291,6 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
         command=list(request.command),
         settings=settings,
         environment=environment,
-        certificate=certificate.find(environment),
         catalogue=convert(plan["catalogue"], Catalogue, "the worker's plan"),
         cases=plan["cases"],
         skips=convert(plan["skips"], list[Failure], "the worker's plan"),

@@ -24,9 +24,8 @@ from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.corrections import Analyses
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel
+from pyopbench.stats.launch_model import LaunchModel
 from pyopbench.stats.node_graphs import surcharges
-from pyopbench.store.certificate import certified_run_effect
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         if pairs
         else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT), run.hosts)
     )
-    model = launch_model.fit(list(shares.values()), run_effect_for(run))
+    model = launch_model.fit(list(shares.values()))
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
@@ -207,12 +206,6 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
         model=model,
         rounds=found,
     )
-
-
-def run_effect_for(run: Run) -> float:
-    """Return what ports shift by from run to run: by the certificate of the run's machine, else what is usual."""
-    certified = certified_run_effect(run.certificate)
-    return RUN_EFFECT if certified is None else certified
 
 
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:

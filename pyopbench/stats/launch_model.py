@@ -66,7 +66,6 @@ from scipy import optimize, special
 
 from pyopbench.stats.estimate import (
     LEAST_COMPARISONS,
-    LEVEL,
     MOST_LAUNCHES,
     TRIMMED,
     UNKNOWN,
@@ -79,7 +78,6 @@ from pyopbench.stats.estimate import (
     usual_spread,
 )
 from pyopbench.stats.unresolved import MoreMachines, Remedy
-from pyopbench.store.certificate import RunEffect
 
 STEPS = 100
 """Newton's steps towards `between`; it takes fewer than ten."""
@@ -97,10 +95,6 @@ FAR = 10.0
 does not raise what is predicted for all."""
 SMALLEST_VARIANCE = 1e-18
 """A share of a billionth: below what any clock tells, and above zero, because it is divided by."""
-
-LEAST_RUNS = 2
-PRECISE = 0.2
-"""A share whose standard error is above this part of itself has no logarithm to speak of."""
 
 
 @dataclass(frozen=True)
@@ -393,44 +387,3 @@ def _relative(model: LaunchModel, known: Iterable[tuple[Shares, float, float]]) 
     """Yield the standard deviation of each variant over the predicted one, and its degrees of freedom."""
     for one, deviation, degrees in known:
         yield deviation / model.predicted(one) ** 0.5, degrees
-
-
-def estimate_run_effect(runs: Sequence[Mapping[str, tuple[float, float]]]) -> RunEffect | None:
-    """Estimate the run effect.
-
-    Args:
-        runs: for each run, by id of a port's case, its share of the callback's time and the standard error of that
-            within the run.
-
-    Returns:
-        None for fewer than `LEAST_RUNS` runs, or without a case that all of them know to `PRECISE`.
-    """
-    common = [case for case in runs[0] if all(_is_precise(run.get(case)) for run in runs)] if runs else []
-    if len(runs) < LEAST_RUNS or not common:
-        return None
-    shares = np.array([[run[case][0] for case in common] for run in runs])
-    errors = np.array([[run[case][1] for case in common] for run in runs]) / shares
-    degrees = len(runs) - 1
-    explained = (errors**2).mean(axis=0)
-    weights = 1 / (RUN_EFFECT**2 + explained) ** 2
-    weights /= weights.sum()
-    variance = float(weights @ (np.log(shares).var(axis=0, ddof=1) - explained))
-    noise = float(special.ndtri((1 + LEVEL) / 2)) * math.sqrt(float(weights**2 @ (2 * explained**2 / degrees)))
-    few, many = (degrees / float(special.chdtri(degrees, tail)) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    return RunEffect(
-        deviation=math.sqrt(max(variance, 0.0)),
-        low=math.sqrt(max(variance - noise, 0.0) * few),
-        high=math.sqrt(max(variance + noise, 0.0) * many),
-        allowed=_allowed(variance, degrees) if variance > noise else RUN_EFFECT,
-        runs=len(runs),
-        cases=len(common),
-    )
-
-
-def _allowed(variance: float, degrees: int) -> float:
-    quantiles = float(special.stdtrit(degrees, (1 + LEVEL) / 2)), float(special.ndtri((1 + LEVEL) / 2))
-    return math.sqrt(variance) * quantiles[0] / quantiles[1]
-
-
-def _is_precise(found: tuple[float, float] | None) -> bool:
-    return found is not None and found[0] > 0 and 0 < found[1] <= PRECISE * found[0]

@@ -12,7 +12,6 @@ import pandas as pd
 
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
-from pyopbench.store.certificate import Certificate
 from pyopbench.store.limitations import ForeignTool, Limitation, SamplesNotKept
 from pyopbench.store.line_types import (
     EndedLine,
@@ -117,7 +116,6 @@ class Run:
         ended: the last line that says what ended the measuring; None where none does, or where several runs are pooled.
         noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not
             told.
-        certificate: what was known about the machine when the run began.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         other_failures: the benchmarks that are no cases, and failed or were skipped.
@@ -151,7 +149,6 @@ class Run:
     ended: EndedLine | None = None
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
-    certificate: Certificate | None = None
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     other_failures: tuple[Failure, ...] = ()

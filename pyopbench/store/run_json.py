@@ -15,7 +15,6 @@ from pyopbench.model import side
 from pyopbench.model.arrangement import CURRENT, Action, Arrangement
 from pyopbench.model.case import Case, Failure, Until
 from pyopbench.model.errors import BadInput
-from pyopbench.store.certificate import Certificate, Environment, check_certificate
 from pyopbench.store.json_file import convert, corrupt
 
 LARGEST_WHOLE = 2**53
@@ -76,6 +75,18 @@ class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True):
     def environment(self) -> side.Environment:
         """What the workers were asked to import and to be run by."""
         return side.Environment(self.tf, tuple(self.packages), self.python)
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """The machine and software of a run, as far as a judgement needs them; results/README.md has all keys."""
+
+    cpu: str | None
+    cores: int
+    python: str
+    numpy: str
+    tensorflow: str
+    commit: str | None
+    dirty: bool | None
 
 
 class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -394,7 +405,6 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
         cases: ids of what is to be measured.
         skips: what cannot be measured, and why.
         own: ops of the user's own, by name.
-        certificate: what was known about the machine when the run began; None where it had none.
         revision: that it is of; None for the working tree.
         shard: the part of a plan that it measures; None for all of it.
         merged: what it was merged from; None where it was measured as it is.
@@ -410,7 +420,6 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cases: list[str]
     skips: list[Failure]
     own: dict[str, OwnOp] = {}
-    certificate: Certificate | None = None
     revision: RunRevision | None = None
     shard: Shard | None = None
     merged: Merged | None = None
@@ -445,8 +454,6 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
         convert(self.environment, Environment, f"{place}: environment")
         for name, environment in (self.merged.hosts if self.merged else {}).items():
             convert(environment, Environment, f"{place}: merged.hosts.{name}")
-        if self.certificate is not None:
-            check_certificate(self.certificate, f"{place}: certificate")
 
 
 def require_case(key: str, place: str) -> Case:

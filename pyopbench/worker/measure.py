@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import GPU, NATIVE, NO_GRADIENT, Case
+from pyopbench.model.case import GPU, Case
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
@@ -21,11 +20,9 @@ from pyopbench.worker import environment
 from pyopbench.worker.noise import Leftovers, Meter
 from pyopbench.worker.pipeline.measure import ElementsOfPipeline
 from pyopbench.worker.prepare import node_graph
-from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.prepare import Asked, Prepared, prepare_group
 from pyopbench.worker.prepare.segments import timed_segments
 from pyopbench.worker.sampling import (
-    DURATIONS,
     Block,
     Calibration,
     Segments,
@@ -34,14 +31,12 @@ from pyopbench.worker.sampling import (
     balanced_orders,
     calibrate,
     equal_calls,
-    known_seconds,
     measure_block,
     measure_timer,
     quiet_garbage_collector,
     rounds_within,
     same_calls,
     sample_rounds,
-    waiting,
 )
 
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -405,24 +400,3 @@ def _samples(group: PreparedGroup, blocks: Blocks, case: Case, first_round: int)
         for copies, found in blocks[runner].items()
         for block in found
     ]
-
-
-def overhead(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Answer a request to time bodies of known cost as cases are timed: known and found seconds per call of each."""
-    bodies = {case: waiting(seconds, time.perf_counter) for case, seconds in _known_waits().items()}
-    prepared = {case.op: (Prepared(case, (body,), Checked(0.0)),) for case, body in bodies.items()}
-    timer = measure_timer(time.perf_counter)
-    with quiet_garbage_collector():
-        known = known_seconds(time.perf_counter)
-        blocks = PreparedGroup(prepared).sample(list(prepared), request, np.random.default_rng(0), timer, emit)
-    found = [statistics.median(block.segment_seconds[0] / block.calls for block in some[1]) for some in blocks.values()]
-    return {
-        "overheads": [list(pair) for pair in zip(known, found, strict=True)],
-        "timer_seconds": timer.seconds,
-        "timer_error_seconds": timer.error_seconds,
-    }
-
-
-def _known_waits() -> dict[Case, float]:
-    names = {f"wait_{seconds * 1e6:.0f}us": seconds for seconds in DURATIONS}
-    return {Case(name, NATIVE, NO_GRADIENT, "forward", "call", "float32", 1): names[name] for name in names}

@@ -9,7 +9,6 @@ The first request has the own ops of the run with it, under `own`, where there a
 | `batched_forms`, `batched` | the batched forms of ops; one of them, checked |
 | `values` | what an op of another revision computes otherwise |
 | `prepare`, `sample` | the cases of one group are prepared, and stay so; they are timed |
-| `overhead` | bodies of known cost, timed |
 | `build` | kernels, compiled |
 | `examine` | what TensorFlow, compilers, packages and machine have and lack |
 | `device`, `count_copies` | copies between host and device, counted |
@@ -74,7 +73,7 @@ from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, gpu_copies, noise, require
 from pyopbench.worker.count_copies import count_copies, open_device
-from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups, overhead
+from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
 from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepare.batched_forms import batched_form
@@ -273,7 +272,6 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "examine": examine,
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,
-    "overhead": overhead,
     "gpu_copies": gpu_copies.measure,
     "device": open_device,
     "count_copies": count_copies,

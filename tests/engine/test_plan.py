@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import certificates
 import pyopbench
 import stored
 from commands import noisy_results
@@ -28,7 +27,7 @@ from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.model.side import Environment
-from pyopbench.store import certificate, run_folder, run_sides
+from pyopbench.store import run_folder, run_sides
 from pyopbench.store.run_sides import OpenRun
 from repositories import commit, repository
 
@@ -155,18 +154,6 @@ def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
     assert content["environment"]["pyopbench"] == pyopbench.__version__
     assert {"commit", "dirty"} <= set(content["environment"])
     assert run_folder.open_side(begun.folder).lines == []
-
-
-def test_a_run_carries_the_certificate_of_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path))
-    before = plan.begin(tmp_path / "before", request())
-    made = certificates.certificate(environment={**certificates.ENVIRONMENT, "cpu": "a processor"})
-    path = certificate.path_for(made.environment)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(made.as_json().encode())
-    after = plan.begin(tmp_path / "after", request())
-    assert "certificate" not in stored.read_run(before.folder)
-    assert stored.read_run(after.folder)["certificate"] == certificates.as_stored(made)
 
 
 def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:

@@ -238,7 +238,6 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         costs=Costs(),
         looks=(),
         noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
-        certificate=None,
         tool="pyopbench",
         others=_no_rows(),
         cannot=(),

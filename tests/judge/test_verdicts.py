@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 from msgspec import structs
 
-from certificates import certificate
 from frames import NODE, VARIANTS, Bench, run_of, variant
 from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import compare_sides
@@ -33,14 +31,14 @@ from pyopbench.judge.verdicts import (
     verdicts_from,
     verdicts_on,
 )
-from pyopbench.judge.within_run import compared, run_effect_for
+from pyopbench.judge.within_run import compared
 from pyopbench.model.case import Case
 from pyopbench.report import comparison
 from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats import estimate as statistics
 from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import RUN_EFFECT, LaunchModel, Shares, fit
+from pyopbench.stats.launch_model import LaunchModel, Shares, fit
 from pyopbench.stats.unresolved import (
     AcrossBorder,
     FewOtherCases,
@@ -418,23 +416,6 @@ def test_a_pair_without_the_current_callback_has_no_verdict() -> None:
     found = {Case.from_id(one.case).variant: one for one in compared(run, TODAY, 0.03).verdicts}  # type: ignore[arg-type]
     assert {name: verdict.launches for name, verdict in found.items()} == {"xla": 0, "py_func": 0}
     assert {verdict.outcome for verdict in found.values()} == {"unresolved"}
-
-
-def test_intervals_allow_for_the_run_effect_that_is_certified() -> None:
-    made = certificate()
-    assert made.run_effect is not None
-    for stored, expected in (
-        (None, RUN_EFFECT),
-        (certificate(run_effect=None), RUN_EFFECT),
-        (made, made.run_effect.allowed),
-    ):
-        assert run_effect_for(SimpleNamespace(certificate=stored)) == expected  # type: ignore[arg-type]
-    run = run_of(Bench(COSTS, sizes=(10,), mode=NODE))
-    run.certificate = certificate(run_effect=replace(made.run_effect, allowed=0.5))
-    found = compared(run, TODAY, 0.03)  # type: ignore[arg-type]
-    assert found.model.run_effect == 0.5
-    port = next(one for one, verdict in zip(found.estimates, found.verdicts, strict=True) if "/native/" in verdict.case)
-    assert port.shared == pytest.approx((0.5 * 0.01) ** 2, rel=0.1)
 
 
 def found(seconds: float) -> Controls:

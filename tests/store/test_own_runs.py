@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import stored
-from certificates import as_stored, certificate
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import run_folder
@@ -65,14 +64,6 @@ def test_every_block_is_a_row(tmp_path: Path) -> None:
 def test_seconds_stay_with_their_launch(tmp_path: Path) -> None:
     frame = read_one([make(tmp_path)]).frame
     assert frame[frame["case"] == WELL].groupby("launch")["seconds"].sum().to_dict() == {0: 0.5, 1: 1.5}
-
-
-def test_a_pooled_run_has_the_certificate_of_the_first(tmp_path: Path) -> None:
-    certified = certificate()
-    first, second = make(tmp_path, "first", certificate=as_stored(certified)), make(tmp_path, "second")
-    assert read_one([first]).certificate == certified
-    assert read_one([first, second]).certificate == certified
-    assert read_one([second, first]).certificate is None
 
 
 def test_own_ops_are_known_by_what_names_them_on_a_command_line(tmp_path: Path) -> None:
