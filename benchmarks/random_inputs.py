@@ -1,7 +1,7 @@
 """Hold ports of the bodies of `examples/corpus/` against them, on random inputs that Hypothesis draws.
 
     python benchmarks/random_inputs.py                      # every body, 200 inputs each, with the port `traced`
-    python benchmarks/random_inputs.py dice losses --examples 50 --variant tnp
+    python benchmarks/random_inputs.py dice losses --examples 50 --variant traced
 
 Values may be NaN, equal, zero, infinite or large, and there may be none at all. A port may raise where its body does
 not; it must never return something else. Gradients are compared too, where inputs and outputs are finite: with the

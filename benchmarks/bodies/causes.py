@@ -5,18 +5,10 @@ from __future__ import annotations
 import re
 
 from pyopbench.model.op import Op
-from pyopbench.ops.own.explain import NOT_IN_TNP, SAID, explain
+from pyopbench.ops.own.explain import explain
 from pyopbench.ports.porting.refusal import CannotPort
 
 IN_WORDS = {
-    "method": "a method of arrays, `.{}`",
-    "length": "`len` of a tensor",
-    "rows": "iteration over a tensor",
-    "masked": "item assignment",
-}
-"""What is counted, by the kinds of obstacles that a change is known for."""
-
-OTHERS = {
     r"Using a symbolic `tf.Tensor` as a Python `bool`": "a value that Python decides by",
     r"(?:int\(\)|float\(\)) argument must be|cannot be interpreted as an integer": "a number that Python needs",
     r"Tensor'? object has no attribute '(\w+)'": "a method of arrays, `.{}`",
@@ -32,7 +24,7 @@ OTHERS = {
     r"Unsupported array index type (list)": "a list as an index",
     r"missing a required argument: '(\w+)'": "Numba's function needs `{}`",
 }
-"""What TensorFlow and Numba say of obstacles that no change of a line is known for."""
+"""What TensorFlow and Numba say of obstacles."""
 
 
 def cause_of(error: BaseException, op: Op) -> str:
@@ -40,11 +32,7 @@ def cause_of(error: BaseException, op: Op) -> str:
     if isinstance(error, CannotPort):
         return error.why
     text = str(error)
-    of_tnp = NOT_IN_TNP.search(text)
-    if of_tnp:
-        return f"`np.{of_tnp[1]}`, which tnp has not"
-    known = {SAID[kind].pattern: words for kind, words in IN_WORDS.items()}
-    for pattern, words in (known | OTHERS).items():
+    for pattern, words in IN_WORDS.items():
         found = re.search(pattern, text)
         if found:
             return words.format(*found.groups())

@@ -33,7 +33,7 @@ from pyopbench.model.own_target import OwnOps, Target, read_target
 from pyopbench.model.portable import PORTABLE
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variants, make_inputs
-from pyopbench.ops.own.explain import change_for, explain, place_of
+from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
@@ -163,9 +163,7 @@ def _become(op: Op, variant: Variant, trials: Sequence[Trial], *, timed: bool) -
         return {"became": "wrong", "at": at, "reason": error.message, "error": "WrongResult", "cause": ""}
     except Exception as error:  # noqa: BLE001 - a body in a form that nobody wrote may raise anything
         failed = {"became": "failed", "at": at, "reason": explain(error, op), "error": type(error).__name__}
-        change = change_for(error, place_of(error, op))
-        changed = {} if change is None else {"change": {"line": change.line, "now": change.now, "then": change.then}}
-        return {**failed, "cause": cause_of(error, op), **changed}
+        return {**failed, "cause": cause_of(error, op)}
     return {"became": "right", **(_times(op, variant, case) if timed else {})}
 
 

@@ -15,8 +15,8 @@ from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.worker.prepare.batched_forms import batched_form
 from pyopbench.worker.prepare.segments import constants
 
-TRIED = ("numpy_whole", "njit_loop", "traced_whole", "traced_map")
-"""Of all batched forms, one of each kind: a body that broadcasts, Numba, and the port that most bodies have."""
+TRIED = ("numpy_whole", "njit_loop", "traced_map")
+"""All batched forms but the loop that they are compared with."""
 
 
 def in_batches(op: Op, batch: int, without: Sequence[str], *, timed: bool) -> Iterator[dict[str, Any]]:

@@ -13,10 +13,6 @@ LEAST_GAIN = 1.1
 """How many times as fast a form has to be to be called faster: what quick timing can tell."""
 
 
-VARIATIONS = ("traced_loop", "traced_partial", "traced_unrolled")
-"""Forms for bodies with a loop that can be written in two ways, or a call left in NumPy; others have no such form."""
-
-
 def made(document: Mapping[str, Any]) -> str:
     """Return when, where, with what and how the tables were made, as Markdown."""
     settings = document["settings"]
@@ -45,7 +41,7 @@ def families(document: Mapping[str, Any]) -> str:
 
 def reasons(document: Mapping[str, Any]) -> str:
     """Return what stopped each form, and for how many bodies, as Markdown."""
-    return table(("form", "bodies", "what stopped it", "with a change that is known"), _reasons(document["bodies"]))
+    return table(("form", "bodies", "what stopped it"), _reasons(document["bodies"]))
 
 
 def counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool, batched: bool) -> dict[str, int]:
@@ -164,16 +160,14 @@ def _stopped(body: Mapping[str, Any]) -> str:
         return cell(body["failed"])
     by_reason: dict[str, list[str]] = {}
     for form in _single(body):
-        if not _is_right(form) and not (form["form"] in VARIATIONS and form.get("at") == "building"):
+        if not _is_right(form):
             by_reason.setdefault(_told(form), []).append(f"`{form['form']}`")
     return "<br>".join(f"{', '.join(forms)}: {reason}" for reason, forms in by_reason.items())
 
 
 def _told(form: Mapping[str, Any]) -> str:
     at = f" ({form['at']})" if _is_wrong(form) else ""
-    change = form.get("change")
-    known = "" if change is None else f". Line {change['line']}: replace `{change['now']}` by `{change['then']}`"
-    return cell(f"{'wrong: ' if _is_wrong(form) else ''}{form['reason']}{at}{known}")
+    return cell(f"{'wrong: ' if _is_wrong(form) else ''}{form['reason']}{at}")
 
 
 def _reasons(bodies: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
@@ -181,9 +175,8 @@ def _reasons(bodies: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     rows = []
     for name in forms:
         not_right = [form for body in bodies for form in _single(body) if form["form"] == name and not _is_right(form)]
-        changed = Counter(_class(form) for form in not_right if "change" in form)
         for what, number in Counter(map(_class, not_right)).most_common():
-            rows.append((f"`{name}`", str(number), what, str(changed[what] or "")))
+            rows.append((f"`{name}`", str(number), what))
     return rows
 
 
