@@ -80,8 +80,6 @@ def port_of(body: Body, *arrays: Any) -> Body:
         numpy=returning_arrays(body, returned),
         sizes=(1,),
         quick_sizes=(1,),
-        bytes_moved=None,
-        flops=None,
         dtypes=(arrays[0].dtype.name,),
         outputs=tuple(dtype_of(as_array(one)) for one in as_outputs(returned)),
         own=Own(fixed_sizes=True),

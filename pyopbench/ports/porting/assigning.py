@@ -22,6 +22,7 @@ from pyopbench.ports.porting.indexing import (
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
+from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
@@ -316,7 +317,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
             text = pick(code, target, Picked(text, code.rank(root)), entries_of(code, key))
         given = code.operand(value, dtype)
         rank = max(code.one(value).rank, 1)  # what is added to differs from place to place
-        return write_item(code, target, f"{text} {sign} {_bracketed(value, given)}", rank, node) if name else None
+        return write_item(code, target, f"{text} {sign} {bracketed(given)}", rank, node) if name else None
     if isinstance(target, ast.Name) and (code.holds_tensors(value) or code.is_tensor(target)):
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
@@ -325,7 +326,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         given = code.operand(value, dtype)
         if kinds <= {"tensor", "number"}:
             return f"{target.id} {sign}= {given}"
-        return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} {_bracketed(value, given)}"
+        return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} {bracketed(given)}"
     return None
 
 
@@ -336,10 +337,6 @@ def _dtype_in_place(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
         return one.dtype
     dtypes, _ = code.loop(BINARY[ast.Add], [target, value])
     return dtypes[1]
-
-
-def _bracketed(node: ast.expr, text: str) -> str:
-    return f"({text})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) else text
 
 
 def operator_of(code: TypedCode, node: ast.AugAssign) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.indexing import Picked, entries_of, pick
+from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.table import written
 from pyopbench.ports.porting.typed import TypedCode
 
@@ -196,8 +197,8 @@ def rounded(given: Given) -> str | None:
     if decimals is not None and code.one(given["x"]).weak is float:
         return f"{code.use('np_rounded_decimal')}({text}, {code.write(decimals)})"
     if decimals is not None:
-        scale = f"10.0 ** {code.write(decimals)}"
-        return f"(tf.round({text} * {scale}) / {scale})"
+        scale = f"10.0 ** {bracketed(code.write(decimals))}"
+        return f"(tf.round({bracketed(text)} * {scale}) / {scale})"
     if code.dtype(given["x"]) == "bool":  # NumPy makes float16 of it
         text = f"tf.cast({text}, tf.float16)"
     found = f"tf.round({text})"

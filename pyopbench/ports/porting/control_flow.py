@@ -16,6 +16,7 @@ import numpy as np
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
+from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_bound, of_function, parameters_of
 
@@ -527,7 +528,7 @@ def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]
         if not isinstance(index, ast.Name):
             raise code.refusal(node, "the counter of `enumerate` is not a name")
         if start:
-            first.append(f"{index.id} = {place} + {code.operand(start[0], 'int64')}")
+            first.append(f"{index.id} = {place} + {bracketed(code.operand(start[0], 'int64'))}")
         else:
             place = index.id
         targets = targets[1:]

@@ -9,6 +9,7 @@ import numpy as np
 from pyopbench.ports.porting.arguments import Given
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.operators import COMPARISONS, dtypes_compared, is_order_of_floats
+from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.table import written
 
 UNARY = {
@@ -115,16 +116,15 @@ def _guarded(given: Given, ufunc: str, first: str, second: str) -> str:
     """Return `np.divide(x, y, out=zeros, where=mask)`, whose gradient is none where the mask is False."""
     if ufunc != "divide" or given.get("out") is None or given.get("where") is None:
         raise given.code.refusal(given.node, f"`np.{ufunc}(..., out=...)` has no counterpart in TensorFlow")
-    code, mask = given.code, given.code.write(given["where"])
-    x, y, out = code.tensor(given["x"], first), code.tensor(given["y"], second), code.tensor(given["out"])
-    return f"tf.where({mask}, {x} / tf.where({mask}, {y}, tf.constant(1, tf.{second})), {out})"
+    arrays = [(given["x"], first), (given["y"], second), (given["out"], given.dtype), (given["where"], "bool")]
+    return write_helper(given.code, "np_divide_where", arrays)
 
 
 def _scaled(ufunc: str, factor: str) -> None:
     @written(f"np.{ufunc}", "x")
     def write(given: Given) -> str:
         (dtype,) = _dtypes(given, ufunc, "x")
-        return f"({given.code.tensor(given['x'], dtype)} * ({factor}))"
+        return f"({bracketed(given.code.tensor(given['x'], dtype))} * ({factor}))"
 
 
 def _logarithm(ufunc: str, base: str) -> None:

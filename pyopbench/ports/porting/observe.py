@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import operator
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model import definitions
+from pyopbench.model.extracted_module import extracted_at
 from pyopbench.model.source_text import Function, Source, number_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
@@ -282,10 +284,9 @@ class _Runs:
 
 
 def _place_of(error: Exception) -> Place | None:
-    import traceback
-
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "pyopbench" not in frame.filename and "site-packages" not in frame.filename and frame.lineno:
+        is_of_user = extracted_at(frame.filename) is not None or definitions.is_file_of_user(frame.filename)
+        if is_of_user and frame.lineno:
             return frame.filename, frame.lineno
     return None
 

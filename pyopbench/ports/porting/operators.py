@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from pyopbench.ports.porting.grown_lists import is_empty_test
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.indexing import assigned, is_table
+from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 
 BINARY = {
@@ -22,6 +24,7 @@ COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }  # fmt: skip
+SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -102,13 +105,22 @@ def dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr])
 
 def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
     """Return `a < b < c`, of which Python evaluates `b` once, as one comparison and another."""
+    if any(type(one) not in COMPARISONS for one in node.ops):
+        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it in two")
+    ufuncs = [COMPARISONS[type(one)] for one in node.ops]
+    pairs = list(itertools.pairwise(sides))
+    dtypes = [dtypes_compared(code, ufunc, pair) for ufunc, pair in zip(ufuncs, pairs, strict=True)]
+    several = {one for pair in dtypes for one in pair}
+    if len(several) == 1 and not all(isinstance(one, ast.Name | ast.Constant) for one in sides[1:-1]):
+        (dtype,) = several
+        parts = [code.tensor(sides[0], dtype)]
+        for ufunc, side in zip(ufuncs, sides[1:], strict=True):
+            parts += [f"tf.{ufunc.__name__}", code.tensor(side, dtype)]
+        return f"{code.use('np_chain')}({', '.join(parts)})"
     texts = []
-    for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
-        if type(operator) not in COMPARISONS:
-            raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it in two")
-        dtypes = dtypes_compared(code, COMPARISONS[type(operator)], [left, right])
-        signs = code.source.text(code.source.span(left)[1], code.source.span(right)[0]).strip()
-        texts.append(f"({code.operand(left, dtypes[0])} {signs} {code.operand(right, dtypes[1])})")
+    for pair, sign, (first, second) in zip(pairs, node.ops, dtypes, strict=True):
+        left, right = bracketed(code.operand(pair[0], first)), bracketed(code.operand(pair[1], second))
+        texts.append(f"({left} {SIGNS[type(sign)]} {right})")
     return " & ".join(texts)
 
 

@@ -129,6 +129,12 @@ WHOLE, WHOLE_END = re.compile(r"\s*([(\[,]|=(?![=!<>]))"), re.compile(r"\s*([)\]
 """What is in front of a whole argument or value, read backwards, and behind it."""
 
 
+def bracketed(text: str) -> str:
+    """Return an expression in parentheses if an operator next to it could take it apart."""
+    is_loose = isinstance(ast.parse(f"({text}\n)", mode="eval").body, LOOSE)
+    return f"({text})" if is_loose and not _is_enclosed(text) else text
+
+
 def _is_enclosed(text: str) -> bool:
     """Is the text of an expression in parentheses of its own?"""
     return text.startswith("(") and ast.parse(f"({text}\n)", mode="eval").body.col_offset > 1

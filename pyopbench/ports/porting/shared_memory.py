@@ -146,8 +146,7 @@ def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
         _refuse_passed(code, call)
         _refuse_overlapping(code, lines, call)
         _refuse_added(code, lines, call)
-        if isinstance(statement, ast.Expr):
-            _refuse_local(code, lines, call)
+        _refuse_local(code, lines, statement, call)
     if isinstance(statement, ast.For):
         _refuse_rows_ahead(code, lines, statement)
 
@@ -171,7 +170,7 @@ def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr
                 )
 
 
-def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
+def _refuse_local(code: Any, lines: Lines, statement: ast.stmt, call: ast.Call) -> None:
     """Refuse a call of a nested function that writes to its arguments: in a port, the caller's array is unchanged."""
     function = _local(code, call.func)
     if not isinstance(function, ast.FunctionDef):
@@ -181,7 +180,9 @@ def _refuse_local(code: Any, lines: Lines, call: ast.Call) -> None:
         root = without_keys(value)
         if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
             continue
-        if any(one == root.id and lines.has_path(lines.at(call), at, {one}) for one, at in lines.reads):
+        outside = {id(one) for one in ast.walk(statement)} - {id(one) for one in ast.walk(call)}
+        is_read = any(id(one) in outside for one in lines.names if one.id == root.id)
+        if is_read or any(one == root.id and lines.has_path(lines.at(call), at, {one}) for one, at in lines.reads):
             problem = f"`{function.name}`, a nested function, writes to `{root.id}`"
             raise code.refusal(call, problem, "define it at the top level of the module")
 

@@ -35,6 +35,7 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
+from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.shared_memory import refuse_shared_memory
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
@@ -334,7 +335,7 @@ class TensorCode(TypedCode):
         dtype = self.dtype(node) if name == "sum" else "bool"
         text = f"{grown_lists.REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
         start = [*node.args[1:], *(one.value for one in node.keywords)]
-        return f"({text} + {self.operand(start[0], dtype)})" if start else text
+        return f"({text} + {bracketed(self.operand(start[0], dtype))})" if start else text
 
     def _mapped(self, node: ast.Call) -> str | None:
         """Return `map(function, items)` of a function of NumPy's as a generator expression."""

@@ -74,6 +74,18 @@ def np_not(truth: Any) -> Any:
     return tf.where(truth, False, True)
 
 
+def np_chain(first: Any, *rest: Any) -> Any:
+    """Return `first < second < third`; `rest` is a comparison and the next value, in turn."""
+    values = [first, *rest[1::2]]
+    found = [rest[2 * place](values[place], values[place + 1]) for place in range(len(values) - 1)]
+    return functools.reduce(tf.logical_and, found)
+
+
+def np_divide_where(x: Any, y: Any, out: Any, where: Any) -> Any:
+    """Return `x / y` where a mask is true, and `out` elsewhere, where no gradient flows back to `x` and `y`."""
+    return tf.where(where, tf.cast(x / tf.where(where, y, tf.ones_like(y)), out.dtype), out)
+
+
 def np_moved(tensor: Any, source: Any, destination: Any) -> Any:
     """Return a tensor with an axis, or several, at other places."""
     rank = tensor.shape.rank

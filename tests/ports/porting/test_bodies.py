@@ -92,6 +92,51 @@ def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[A
         assert difference(port(x), body(x.copy())) == ""
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.deg2rad(x - 1)",
+        "np.rad2deg(x if x[0] > 0 else x + 1)",
+        "round(x.mean() - x[0], 2)",
+        "sum(x, 1.0 if x[0] > 0 else 2.0)",
+        "np.divide(x - 1, x + 1, out=np.zeros_like(x), where=x > 0)",
+        "(x[2] if x[1] > 0 else x[1]) < x.mean() < x.max()",
+        "(x[2] if x[1] > 0 else x[1]) < x[2] < x.max()",
+    ],
+)
+def test_operators_bind_in_a_port_as_they_do_in_the_body(expression: str) -> None:
+    body = import_text("binding", f"import numpy as np\n\n\ndef body(x):\n    return {expression}\n").body
+    port = tf.function(port_of(body, FLOATS[0]))
+    for x in FLOATS[:-1]:
+        assert difference(port(x), body(x.copy())) == ""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x * (0.1 < np.sin(x[0]) < 0.9)",
+        "x if -0.5 < np.sin(x[0]) <= 0.9 else x + 1",
+        "np.divide(1, x, out=np.zeros_like(x), where=np.sin(x) > 0.1)",
+    ],
+)
+def test_what_python_evaluates_once_is_evaluated_once(expression: str, tmp_path: Path) -> None:
+    made = write_source(tmp_path, f"def body(x):\n    return {expression}\n", "np.arange(1.0, 4)")
+    assert made.port.count("tf.sin(") == 1
+    body = import_text("once", f"import numpy as np\n\n\ndef body(x):\n    return {expression}\n").body
+    port = tf.function(import_text("once_ported", made.port).body)
+    for x in FLOATS[:-1]:
+        assert difference(port(x), body(x.copy())) == ""
+
+
+def test_an_error_of_the_body_has_its_line(tmp_path: Path) -> None:
+    source = (
+        "def body(x):\n    n = int(x[0])\n    if type(n) is not int:\n        raise TypeError(n)\n    return x * n\n"
+    )
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, source, "np.ones(3)")
+    assert line_of(refused.value) == "raise TypeError(n)"
+
+
 def extremes(x: Any) -> Any:
     several = []
     for one in x:

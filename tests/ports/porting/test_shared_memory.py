@@ -242,3 +242,11 @@ def test_rows_that_are_swapped_in_one_statement_are_refused(tmp_path: Path) -> N
         write_source(tmp_path, source, "rng.random((3, 2))", "np.array(1)", "np.array(1)")
     assert line_of(refused.value).startswith("x[int(i)], ")
     assert write_source(tmp_path, source, VECTOR, "np.array(1)", "np.array(1)").port  # numbers are no views
+
+
+@pytest.mark.parametrize("statement", ["put(x)", "k = put(x)", "return put(x) + x.sum()"])
+def test_a_nested_function_that_writes_to_its_argument_is_refused(statement: str, tmp_path: Path) -> None:
+    source = "def body(x):\n    def put(y):\n        y[0] = 5\n        return y.sum()\n\n"
+    with pytest.raises(CannotPort) as refused:
+        write_source(tmp_path, f"{source}    {statement}\n    return x\n", VECTOR)
+    assert line_of(refused.value) == statement
