@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.verdicts import estimates_of, verdicts_from, verdicts_on
+from pyopbench.judge.verdicts import estimates_of, verdicts_from
 from pyopbench.stats import launch_model
-from pyopbench.stats.corrections import ALL_ANALYSES, ONE_ANALYSIS, Analyses
+from pyopbench.stats.corrections import ALL_ANALYSES, Analyses
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import Shares
-from pyopbench.stats.unpaired import unpaired
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -222,15 +221,3 @@ NOISY: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "half of it common to all cases": lambda rng, many: (rng.standard_normal(1) + rng.standard_normal(many)) / 2**0.5,
 }
 """What two runs of equal code differ by, with variance 1."""
-
-
-def unpaired_outcomes(
-    cases: int, spread: float, moves: Callable[[np.random.Generator, int], Floats], seed: int, ratio: float
-) -> list[str]:
-    """Return the verdicts on two runs of which the second is slower in its first case alone."""
-    rng = np.random.default_rng(seed)
-    first, second = (0.01 * rng.standard_normal((cases, 4)) for _ in range(2))
-    second += spread * moves(rng, cases)[:, None]
-    second[0] += math.log(ratio)
-    pair = unpaired([Estimate.of(row) for row in first], [Estimate.of(row) for row in second])
-    return [verdict.outcome for verdict in verdicts_on(pair, 0.03, ONE_ANALYSIS)]

@@ -196,12 +196,6 @@ def typed_line(line: dict[str, Any]) -> AnyLine:
     return line_of(line, "here")
 
 
-def write_json(path: Path, document: Any) -> Path:
-    """Write a JSON file, and return its path."""
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return path
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
