@@ -23,7 +23,6 @@ from pyopbench.judge.findings import (
     BaselineTooNoisy,
     BeyondMeasured,
     DtypeNotCalled,
-    MoreMachines,
     NoCandidate,
     SecondLaunch,
     StillOpen,
@@ -244,8 +243,6 @@ def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) 
     settled = reason.settled_by
     if isinstance(settled, SecondLaunch):
         return [*again, "--launches", "2"]
-    if isinstance(settled, MoreMachines):
-        return again  # on one more machine
     if settled.enough is not None and settled.enough <= MOST_LAUNCHES_ASKED:
         launches = max(settled.enough, settled.launches + 1)
         budget = run.settings.budget_seconds

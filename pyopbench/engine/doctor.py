@@ -26,6 +26,12 @@ from pyopbench.model.errors import BadInput, PyopbenchError, WorkerLost
 from pyopbench.model.portable import which_ruff
 from pyopbench.model.side import Environment
 
+FAR_DEVIATIONS = 5.0
+"""Robust standard deviations above the median, beyond which a block is far slower: normal noise gets there by chance in
+one block of three million."""
+LARGE_FAR = 0.05
+"""If one block in twenty is far slower, medians begin to move."""
+
 State: TypeAlias = Literal["here", "missing", "unknown"]
 
 FOR_REPORTS = {
@@ -363,7 +369,7 @@ def _noise(of_worker: _OfWorker, machine: Machine) -> Check:
     if not blocks or not noise:
         why = NO_TENSORFLOW if of_worker.why_not else "not tried, because of a problem above"
         return Check(name, needed_by, "unknown", lack=why)
-    from pyopbench.judge.noise import LARGE_FAR, limits_of  # it needs what `_reports` has found
+    from pyopbench.judge.noise import limits_of  # it needs what `_reports` has found
 
     load, stolen = noise["load"], noise["steal_seconds"]
     steal = None if stolen is None else stolen / (noise["wall_seconds"] * machine.cores)
@@ -387,7 +393,6 @@ def spread_of(blocks: Sequence[float]) -> tuple[float, float]:
     """
     import numpy as np
 
-    from pyopbench.judge.noise import FAR_DEVIATIONS
     from pyopbench.stats.costs import NORMAL_MAD
 
     median = float(np.median(blocks))

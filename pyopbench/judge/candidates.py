@@ -187,7 +187,7 @@ def compare(setting: Setting, measured: MeasuredSize, baseline: str) -> SettingC
     label = ours[0].label if ours else baseline
     kinds = {row.label: run.catalogue.variant(row.variant).kind or "port" for row in others}
     ports = frozenset(name for name in kinds if kinds[name] == "port")
-    contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model, run.hosts)
+    contrasts = contrasts_of(measured.ratios_of(others), label, ports, measured.model)
     return SettingComparison(
         setting,
         label,

@@ -7,7 +7,7 @@ difference of two medians, each of its own against the current callback (docs/st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.judge.program import Mix
-from pyopbench.judge.verdicts import ONE_MACHINE
 from pyopbench.stats import costs
-from pyopbench.stats.estimate import UNIT, Bools, Estimate, Floats
+from pyopbench.stats.estimate import UNIT, Estimate, Floats
 from pyopbench.stats.launch_model import LaunchModel, Shares
 
 
@@ -52,7 +51,6 @@ class Contrasts:
         errors: its standard errors over rounds, likewise.
         runs: how many runs the launches are of.
         model: what launches differ by.
-        machines: the machine of each launch; none where all were on one.
     """
 
     baseline: str
@@ -63,7 +61,6 @@ class Contrasts:
     errors: Floats
     runs: int
     model: LaunchModel
-    machines: tuple[str, ...] = ()
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False)
     """What was estimated before: choices ask for the same differences again and again."""
 
@@ -77,12 +74,6 @@ class Contrasts:
             return Estimate.of([])
         columns = [self.sizes.index(size) for size in mix.needed]
         return self._estimate(label, other, columns, mix.pull)
-
-    def _machines_of(self, there: Bools) -> tuple[str, ...]:
-        """Return the machines of some launches."""
-        if there.all():
-            return self.machines
-        return tuple(name for name, is_there in zip(self.machines, there, strict=False) if is_there)
 
     def _estimate(self, label: str, other: str, columns: Sequence[int], pull: Floats) -> Estimate:
         key = (label, other, tuple(columns), pull.tobytes())
@@ -98,7 +89,7 @@ class Contrasts:
         there = ~np.isnan(values)
         share, than = (self._mean_share(place, columns, pull) for place in (row, column))
         counts = leverage(share, than, _baseline_of(row, column))
-        found = Shares(values[there], errors[there], counts, self._machines_of(there))
+        found = Shares(values[there], errors[there], counts)
         moved = share * (label in self.ports) - than * (other in self.ports)
         return self.model.estimate(found, moved, self.runs)
 
@@ -137,7 +128,6 @@ def contrasts_of(
     baseline: str,
     ports: frozenset[str],
     model: LaunchModel,
-    hosts: Mapping[int, str] = ONE_MACHINE,
 ) -> Contrasts:
     """Return the contrasts of one setting.
 
@@ -147,7 +137,6 @@ def contrasts_of(
         baseline: label of the current callback.
         ports: labels of the ports.
         model: what launches differ by.
-        hosts: number of a launch -> the machine that it was on; none where all were on one.
     """
     places, names = pd.factorize(ratios["label"], sort=True)
     sizes, of_size = np.unique(ratios["size"].to_numpy(dtype="int64"), return_inverse=True)
@@ -162,8 +151,7 @@ def contrasts_of(
     for place, one in enumerate(values):  # of all launches at once they might take gigabytes
         medians[place], errors[place] = costs.median_and_error(one[..., :, None] - one[..., None, :])
     runs = len({launch[:-1] for launch in launches})
-    machines = tuple(hosts[launch[-1]] for launch in launches) if hosts else ()
-    return Contrasts(baseline, ports, tuple(sizes.tolist()), labels, medians, errors, max(runs, 1), model, machines)
+    return Contrasts(baseline, ports, tuple(sizes.tolist()), labels, medians, errors, max(runs, 1), model)
 
 
 def _launches_of(ratios: pd.DataFrame) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.intp]]:

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.findings import (
-    DIFFERS_TEXT,
     PROVISIONAL_TEXT,
     Action,
     Answer,
     Caveat,
-    DiffersByMachine,
     Reason,
     _bound_text,
 )
@@ -177,8 +175,3 @@ class Decision:
         return "; ".join(
             (self.reason.text(), *((bound,) if bound else ()), *(caveat.text() for caveat in self.caveats))
         )
-
-    def answer_text(self) -> str:
-        """Return the answer of a decision, or that kinds of machine have different ones."""
-        differs = any(isinstance(caveat, DiffersByMachine) for caveat in self.caveats)
-        return DIFFERS_TEXT if differs else self.answer.text()

@@ -27,7 +27,6 @@ from pyopbench.model import formatting
 from pyopbench.model.case import CPU, DEVICES, GPU
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import over_each_machine
 from pyopbench.stats.unpaired import Unpaired
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str,
     medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
     medians = medians[medians["value"] > 0]
     medians = medians.assign(value=medians["value"].map(math.log))
-    return over_each_machine(medians, run.hosts)
+    return estimate.estimates(medians)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from pyopbench.judge.findings import (
     DiffersBySize,
     MeasuredGain,
     MoreLaunches,
-    MoreMachines,
     NoAnswerAt,
     NoCandidate,
     NoLaunchOverMix,
@@ -30,7 +29,6 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.judge.program import Mix
 from pyopbench.model.case import Case
-from pyopbench.stats.launch_model import MachinesEstimate
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
@@ -84,16 +82,12 @@ def settling(choice: Choice) -> Settling:
     needed = [(_enough(gain, border) or math.inf, gain.label) for gain in above or contests]
     _, label = min(needed) if above else max(needed)
     gain = next(gain for gain in contests if gain.label == label)
-    if isinstance(gain.change, MachinesEstimate):
-        return MoreMachines(label, gain.change.machines, _enough(gain, border))
     return MoreLaunches(label, gain.change.n, _enough(gain, border))
 
 
 def _enough(gain: Gain, border: float) -> int | None:
     """Return how many launches, or machines where there are several, would take a gain clear of a border."""
     change = gain.change
-    if isinstance(change, MachinesEstimate):
-        return change.machines_to_clear(border, gain.level)
     return change.launches_to_clear(border, gain.level)
 
 

@@ -22,7 +22,6 @@ MOST_NAMED = 3
 PROVISIONAL_TEXT = "provisional"
 NO_LOSS_DIGITS = 3
 """A loss below half a tenth of a percent is shown as none."""
-DIFFERS_TEXT = "depends on the machine"
 COUNTED: dict[Action, str] = {
     "port": "to port",
     "switch": "to switch to another callback",
@@ -45,49 +44,6 @@ class Answer:
     def text(self) -> str:
         """Return `keep`, `undecided`, `port to native` or `switch to numpy_function`."""
         return self.action if self.choice is None else f"{self.action} to {self.choice}"
-
-
-@dataclass(frozen=True)
-class KindAnswer:
-    """The answer on the machines of one kind alone.
-
-    Attributes:
-        machine: the kind: processor, cores, and GPUs where anything ran on one.
-        machines: how many of them have measured it.
-        action, choice, saved, saved_low, saved_high, launches: as in `Decision`.
-    """
-
-    machine: str
-    machines: int
-    action: Action
-    choice: str | None
-    saved: float | None
-    saved_low: float | None
-    saved_high: float | None
-    launches: int | None
-
-    @property
-    def answer(self) -> Answer:
-        """What to do there."""
-        return Answer(self.action, self.choice)
-
-    def text(self) -> str:
-        """Return the answer on one kind of machine."""
-        told = self.action if self.choice is None else f"{self.action} to {self.choice}"
-        saved = "" if self.choice is None else f", saves {formatting.saved_at_least(self.saved, self.saved_low)}"
-        return f"{told} on {self.machine} ({formatting.count(self.machines, 'machine')}{saved})"
-
-
-@dataclass(frozen=True)
-class DiffersByMachine:
-    """Kinds of machine have different answers, each of them clear; `answers` has all kinds."""
-
-    answers: tuple[KindAnswer, ...]
-    kind: Literal["differs_by_machine"] = "differs_by_machine"
-
-    def text(self) -> str:
-        """Return that kinds of machine have different answers, and all of them; a clause, without a full stop."""
-        return f"the answer differs by kind of machine: {'; '.join(answer.text() for answer in self.answers)}"
 
 
 def finite(value: float | None) -> float | None:
@@ -126,27 +82,7 @@ class MoreLaunches:
         return _more_launches(self)
 
 
-@dataclass(frozen=True)
-class MoreMachines:
-    """About how many machines in all would settle the choice, because machines differ.
-
-    Attributes:
-        label: the candidate that it hangs on.
-        machines: how many there are.
-        enough: how many would do; None if that is more than anybody has.
-    """
-
-    label: str
-    machines: int
-    enough: int | None
-    kind: Literal["more_machines"] = "more_machines"
-
-    def text(self) -> str:
-        """Return what would change a decision."""
-        return _more_machines(self)
-
-
-Settling: TypeAlias = SecondLaunch | MoreLaunches | MoreMachines
+Settling: TypeAlias = SecondLaunch | MoreLaunches
 
 
 @dataclass(frozen=True)
@@ -395,7 +331,7 @@ class NoLaunchOverMix:
         return f"no launch measured {self.label} at all sizes of the mix, so it is a candidate only by size"
 
 
-Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix | DiffersByMachine
+Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix
 
 
 # What a decision says nothing of, or not in one word
@@ -486,13 +422,6 @@ def _more_launches(flip: MoreLaunches) -> str:
     if flip.enough is None:
         return f"this would take more than {MOST_LAUNCHES:,} launches instead of {flip.launches} {watched}"
     return f"about {flip.enough} launches instead of {flip.launches} would decide it {watched}"
-
-
-def _more_machines(flip: MoreMachines) -> str:
-    watched = f"(for {flip.label})"
-    if flip.enough is None:
-        return f"machines differ too much for any number of them to decide it, instead of {flip.machines} {watched}"
-    return f"about {flip.enough} machines instead of {flip.machines} would decide it {watched}"
 
 
 def _no_number(label: str, sizes: Sequence[int], statuses: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge.candidates import KEYS, SettingComparison
+from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.cost_components import (
     BodyShare,
@@ -30,17 +29,14 @@ from pyopbench.judge.findings import (
     Answer,
     BeyondMeasured,
     DtypeNotCalled,
-    KindAnswer,
     Reason,
     finite,
 )
-from pyopbench.judge.machines import MachineAnswers, Place, kind_answer, kinds_in, machine_answers, place_of, run_on
-from pyopbench.judge.noise import Disturbance, disturbance_of
+from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.program import Mix, even_mix
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
 from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
-from pyopbench.model.errors import BadInput
 from pyopbench.stats.corrections import ALL_ANALYSES
 from pyopbench.store.mix_file import Calls
 
@@ -57,19 +53,17 @@ class Judgement(Compared):
 
     Attributes:
         decisions: ops in the order of the catalogue, inference before training; one for each comparison.
-        disturbance: how quiet the machine was.
+        machine: how busy it was; None if nothing was recorded.
         twins: what became of callbacks that were measured twice.
         splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
         requires: what a port has to be able to do.
-        machines: answers by kind of machine, in the order of the decisions; none where all launches were on one.
     """
 
     decisions: tuple[Decision, ...]
-    disturbance: Disturbance
+    machine: MachineState | None = None
     twins: Controls = NO_CONTROLS
     splits: tuple[Split, ...] = ()
     requires: tuple[str, ...] = ()
-    machines: tuple[MachineAnswers, ...] = ()
 
     @cached_property
     def body_shares(self) -> tuple[BodyShare, ...]:
@@ -119,54 +113,19 @@ def judge_run(
     """
     found = compared(run, baseline, minimum_effect, mix, requires)
     decisions = decisions_of(found)
-    machines = _by_machine(found, decisions, requires) if len(run.machines) > 1 else ()
     return Judgement(
         **{field.name: getattr(found, field.name) for field in fields(found)},
-        decisions=tuple(map(_with_machines, decisions, machines)) if machines else decisions,
-        disturbance=disturbance_of(run, found.verdicts, found.estimates, minimum_effect, found.level),
+        decisions=decisions,
+        machine=machine_state([run]),
         twins=controls_of(run, found.model, minimum_effect),
         splits=splits_of(run),
         requires=tuple(requires),
-        machines=machines,
     )
 
 
 def decisions_of(found: Compared) -> tuple[Decision, ...]:
     """Return the decisions on what was compared, in the order of its comparisons."""
     return tuple(decide(comparison, found.rulebook, made) for comparison, made in found.choices)
-
-
-def _by_machine(found: Compared, decisions: Sequence[Decision], requires: Sequence[str]) -> tuple[MachineAnswers, ...]:
-    """Judge the machines of each kind by themselves; those of a single kind are judged already."""
-    run, kinds = found.run, kinds_in(found.run)
-    how = (found.baseline, found.minimum_effect, found.mix)
-    answers: dict[Place, list[KindAnswer]] = {}
-    for kind, names in kinds.items():
-        with suppress(BadInput):  # the mix may fit nothing of what these machines have measured
-            looks = found.rulebook.rules.looks
-            alone = found
-            if len(kinds) > 1:
-                alone = compared(run_on(run, names), *how, requires, looks, with_verdicts=False)
-            for (comparison, made), machines in zip(alone.choices, _machines_of(alone), strict=True):
-                if machines:
-                    told = kind_answer(kind, machines, None if made is None else made[0])
-                    answers.setdefault(place_of(comparison.setting), []).append(told)
-    choices = [None if made is None else made[0] for _, made in found.choices]
-    return machine_answers(decisions, choices, _machines_of(found), answers)
-
-
-def _machines_of(found: Compared) -> list[int]:
-    """Return on how many machines each setting was measured, in the order of the comparisons."""
-    frame = found.run.frame[["case", "launch", *KEYS]].drop_duplicates(["case", "launch"])
-    frame = frame.assign(host=frame["launch"].map(dict(found.run.hosts)))
-    many = frame.groupby(KEYS, observed=True)["host"].nunique().to_dict()
-    return [int(many.get(tuple(getattr(one.setting, key) for key in KEYS), 0)) for one in found.comparisons]
-
-
-def _with_machines(decision: Decision, answers: MachineAnswers) -> Decision:
-    """Return the decision with what kinds of machine differ by, where they do."""
-    finding = answers.finding
-    return decision if finding is None else replace(decision, caveats=(*decision.caveats, finding))
 
 
 def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:

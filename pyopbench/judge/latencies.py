@@ -18,7 +18,6 @@ from pyopbench.model.case import DIRECTIONS, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.launch_model import over_each_machine
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
@@ -95,7 +94,6 @@ def measured_cases(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
 def latency_table(
     frame: pd.DataFrame,
     catalogue: Catalogue,
-    hosts: Mapping[int, str] | None = None,
     rounds: pd.DataFrame | None = None,
     baseline: str = "",
 ) -> pd.DataFrame:
@@ -104,7 +102,6 @@ def latency_table(
     Args:
         frame: as `measured_run.Run.frame`.
         catalogue: of the run.
-        hosts: number of a launch -> the machine that it was on; none where all were on one.
         rounds: `costs.round_costs` of the frame, where it is there already.
         baseline: the variant that is the current callback; "" for none.
 
@@ -117,7 +114,7 @@ def latency_table(
     cases = measured_cases(frame, catalogue)
     rounds = costs.round_costs(frame, estimate.UNIT) if rounds is None else rounds
     medians = costs.launch_medians(rounds, "seconds", estimate.UNIT)
-    estimates = over_each_machine(medians, hosts)
+    estimates = estimate.estimates(medians)
     cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
 
 
-ONE_MACHINE: Mapping[int, str] = {}
-"""Of launches that were all on one machine."""
 NO_SHARES = Shares(np.array([]), np.array([]), 0.0)
 
 INTERLEAVED_ERROR = 0.01
@@ -68,21 +66,18 @@ def estimates_of(
     return estimates
 
 
-def shares_of(medians: pd.DataFrame, hosts: Mapping[int, str] = ONE_MACHINE) -> dict[str, Shares]:
+def shares_of(medians: pd.DataFrame) -> dict[str, Shares]:
     """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch.
 
     Args:
         medians: `costs.launch_medians`.
-        hosts: number of a launch -> the machine that it was on; none where all were on one.
     """
     values, errors = (medians[name].to_numpy(dtype="float64") for name in ("value", "error"))
-    machines = np.array([hosts[launch] for launch in medians["launch"].tolist()] if hosts else [])
     return {
         str(case): Shares(
             values[places] - 1,
             errors[places],
             float(values[places].mean()) ** 2,
-            tuple(machines[places].tolist()) if hosts else (),
         )
         for case, places in sorted(medians.groupby("case", observed=True).indices.items())
     }
@@ -256,9 +251,7 @@ def too_small(reason: NotAboveZero) -> CaseVerdict:
     return CaseVerdict(nan, nan, nan, nan, reason.launches, 1.0, "unresolved", reason)
 
 
-def shares_of_pairs(
-    found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str], hosts: Mapping[int, str] = ONE_MACHINE
-) -> dict[str, Shares]:
+def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str]) -> dict[str, Shares]:
     """Return for each case what it costs more than its original, by launch.
 
     The difference is taken within each round, and over launches as any cost is, by `costs.ratios`: of costs that vary
@@ -268,7 +261,6 @@ def shares_of_pairs(
         found: `costs.round_costs`.
         pairs: id of a case -> id of its original.
         today: id of a case -> id of the current callback's in its group and direction; without it there is no share.
-        hosts: as in `shares_of`.
     """
     known = {**today, **{case: case for case in today.values()}}
     there = {case: original for case, original in pairs.items() if original in known}
@@ -281,9 +273,7 @@ def shares_of_pairs(
     originals = costs.ratios(found, {original: known[original] for original in there.values()}, UNIT)
     levels = originals.groupby("case", observed=True)["ratio"].mean()
     # What launches differ by is in proportion to what the two cost, and not to the current time.
-    return {
-        case: replace(one, leverage=float(levels[there[case]]) ** 2) for case, one in shares_of(medians, hosts).items()
-    }
+    return {case: replace(one, leverage=float(levels[there[case]]) ** 2) for case, one in shares_of(medians).items()}
 
 
 def _differences(found: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:
@@ -353,7 +343,7 @@ def controls_of(run: Run, model: LaunchModel, minimum_effect: float) -> Controls
     frame = pd.concat([run.costs.frame, checked_frame(run)], ignore_index=True)
     frame = frame[frame["case"].isin([*bases, *bases.values()])]
     ratios = costs.ratios(costs.round_costs(frame, UNIT), bases, UNIT)
-    shares = shares_of(costs.launch_medians(ratios, "ratio", UNIT), run.hosts)
+    shares = shares_of(costs.launch_medians(ratios, "ratio", UNIT))
     measured = {twin: base for twin, base in bases.items() if twin in shares}
     estimates = estimates_of(shares, measured, (), model, 1)
     looks = Analyses.of(len(run.looks))

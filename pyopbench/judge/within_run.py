@@ -174,7 +174,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     _check(run, baseline, minimum_effect)
     frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
     found = costs.round_costs(frame, estimate.UNIT)
-    latencies = latency_table(frame, run.catalogue, run.hosts, found, baseline)
+    latencies = latency_table(frame, run.catalogue, found, baseline)
     pairs = run.settings.pairs
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
     baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
@@ -182,9 +182,9 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     looks = looks or Analyses.of(len(run.looks))
     ports = () if pairs else _ports(run, baselines)
     shares = (
-        shares_of_pairs(found, baselines, today, run.hosts)
+        shares_of_pairs(found, baselines, today)
         if pairs
-        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT), run.hosts)
+        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
     )
     model = launch_model.fit(list(shares.values()))
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))

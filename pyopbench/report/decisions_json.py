@@ -25,8 +25,6 @@ Its keys:
                     empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
-    machines        fields of `machines.MachineAnswers`: each decision by kind of machine, and by how much machines
-                    differ; `text`: that in words; empty where all launches were on one machine
     devices         fields of `devices.DeviceComparison`: at each size the fastest variant on the CPU and on the
                     GPU, and where to run the op; empty if only one device was measured
     crc32           the checksum of the file, as results/README.md describes it; the last key
@@ -42,7 +40,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.noise import Disturbance
 from pyopbench.store.json_file import without_nan
 
 if TYPE_CHECKING:
@@ -73,10 +70,9 @@ def decisions_json(judgement: Judgement) -> str:
         "tool": run.tool,
         "cannot": [asdict(limitation) for limitation in run.cannot],
         "warnings": [asdict(warning) for warning in run.warnings],
-        "noise": _noise(judgement.disturbance),
+        "noise": judgement.machine and {**asdict(judgement.machine), "is_quiet": judgement.machine.is_quiet},
         "body_shares": [asdict(share) for share in judgement.body_shares],
         "twins": [asdict(pair) for pair in judgement.twins.pairs],
-        "machines": [{**asdict(one), "text": one.text()} for one in judgement.machines],
         "devices": [asdict(one) for one in judgement.devices],
     }
     text = json.dumps(without_nan(document), indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
@@ -86,14 +82,10 @@ def decisions_json(judgement: Judgement) -> str:
 def _text(decision: Decision) -> dict[str, Any]:
     """Return in words what stands beside it as values; no program has to read it."""
     return {
-        "answer": decision.answer_text(),
+        "answer": decision.answer.text(),
         "reason": decision.why(),
     }
 
 
 def _mix_key(key: int | tuple[str, int]) -> str:
     return f"{key[0]}/{key[1]}" if isinstance(key, tuple) else str(key)
-
-
-def _noise(disturbance: Disturbance) -> dict[str, Any]:
-    return {**asdict(disturbance), "too_noisy": disturbance.too_noisy}

@@ -9,7 +9,6 @@ from pyopbench.judge.devices import summaries_of
 from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.findings import TWO_SCOPES, open_text, standing_text
 from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_number_text
-from pyopbench.judge.machines import WORTH_A_NOTE
 from pyopbench.judge.ports import attempts_of, writable_ports
 from pyopbench.model import formatting
 from pyopbench.report.sections import devices, threads
@@ -52,7 +51,6 @@ def tables(judgement: Judgement) -> tuple[TerminalTable, ...]:
     Few decisions have a row each. Many, which would not fit a screen, have one for each op, with the least saving.
     """
     others = (
-        _machines_table(judgement),
         _devices_table(judgement),
         _automatic_table(judgement),
         _threads_table(judgement),
@@ -69,7 +67,7 @@ def are_many(judgement: Judgement) -> bool:
 def _table_of_few(judgement: Judgement) -> TerminalTable:
     places = places_of(judgement)
     rows = [
-        (made.op, made.use, *place_of(made, places), made.answer_text(), _saved(made), _seconds(made))
+        (made.op, made.use, *place_of(made, places), made.answer.text(), _saved(made), _seconds(made))
         for made in judgement.decisions
     ]
     return TerminalTable(TITLE, ("op", "use", *places.varying, "answer", "saves", "one op"), tuple(rows))
@@ -116,27 +114,6 @@ def _automatic_table(judgement: Judgement) -> TerminalTable:
     outcomes = [one.text(COLUMNS - taken) for one in attempts]
     rows = tuple((*head, outcome) for head, outcome in zip(heads, outcomes, strict=True))
     return TerminalTable("Automatic ports", columns, rows)
-
-
-def _machines_table(judgement: Judgement) -> TerminalTable:
-    """Return a row for each decision on each kind of machine, where there are several kinds."""
-    places = places_of(judgement)
-    rows: tuple[tuple[str | int, ...], ...] = tuple(
-        (
-            one.op,
-            one.use,
-            *places.of({field: getattr(one, field) for field in FIELDS}),
-            kind.machine,
-            kind.machines,
-            kind.answer.text(),
-            formatting.saved_at_least(kind.saved, kind.saved_low) if kind.choice else formatting.MISSING,
-        )
-        for one in judgement.machines
-        if len(one.kinds) > 1
-        for kind in one.kinds
-    )
-    columns = ("op", "use", *places.varying, "kind of machine", "machines", "answer", "saves")
-    return TerminalTable("By kind of machine", columns, rows)
 
 
 def _devices_table(judgement: Judgement) -> TerminalTable:
@@ -189,9 +166,6 @@ def _notes_of_few(judgement: Judgement) -> tuple[str, ...]:
     for share in _bounds_beside(judgement):
         name = " ".join((share.op, *places.of({field: getattr(share, field) for field in FIELDS})))
         holds_for.setdefault(share.text(), []).append(name)
-    for one in (one for one in judgement.machines if one.i_squared is not None and one.i_squared >= WORTH_A_NOTE):
-        name = " ".join((one.op, one.use, *places.of({field: getattr(one, field) for field in FIELDS})))
-        holds_for.setdefault(one.text(), []).append(name)
     scopes = any(decision.choice is not None and len(decision.seconds) > 1 for decision in judgement.decisions)
     told = (f"{note}: {', '.join(names)}" for note, names in holds_for.items())
     return (*((TWO_SCOPES,) if scopes else ()), *told)
@@ -211,8 +185,7 @@ def _bounds_beside(judgement: Judgement) -> list[BodyShare]:
 
 
 def _noise(judgement: Judgement) -> tuple[str, ...]:
-    undecided = sum(one.action == "undecided" for one in judgement.decisions)
-    said = judgement.disturbance.line_text(undecided, len(judgement.decisions))
+    said = judgement.machine.warning_text() if judgement.machine else ""
     return (said,) if said else ()
 
 

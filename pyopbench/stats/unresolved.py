@@ -106,22 +106,7 @@ class InterleavedRun:
         return f"separate runs are assumed to differ by {share}; an interleaved run avoids that"
 
 
-@dataclass(frozen=True)
-class MoreMachines:
-    """About `enough` machines in all instead of `machines` would settle it; None if that is more than anybody has."""
-
-    machines: int
-    enough: int | None
-    kind: Literal["machines_needed"] = "machines_needed"
-
-    def text(self) -> str:
-        """Return what would settle an open verdict; a clause, without a full stop."""
-        if self.enough is None:
-            return f"machines differ too much for any number of them to decide it, instead of {self.machines}"
-        return f"about {self.enough} machines instead of {self.machines} would decide it"
-
-
-Remedy: TypeAlias = MoreLaunches | MoreMachines | MoreLaunchesOfBothRuns | InterleavedRun
+Remedy: TypeAlias = MoreLaunches | MoreLaunchesOfBothRuns | InterleavedRun
 """What would settle an open verdict."""
 
 

@@ -25,14 +25,13 @@ import pytest
 
 import pyopbench
 import stored
-from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, noisy_results, told
+from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, told
 from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output
 from pyopbench.engine import measure, plan
 from pyopbench.engine.measure import RunEnd as MeasuringEnded
 from pyopbench.engine.measure import Task, Tell
-from pyopbench.judge.judge import Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import WorkerLost
@@ -244,25 +243,6 @@ def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp
     listed = call("run", "--list", "--json")
     assert listed.code == 0
     assert json.loads(listed.out)["cases"] == [stored.case("py_function_numpy"), stored.case("wrong")]
-
-
-def test_a_machine_that_was_too_noisy_is_told_with_the_answers(call: Call, tmp_path: Path) -> None:
-    noisy, quiet = (
-        judge([noisy_results(tmp_path / name)], Judging("py_function_numpy", effect)).disturbance
-        for name, effect in (("run", 0.03), ("other", 0.9))
-    )
-    line = noisy.line_text(1, 1)
-    assert line
-    assert f"- {line}" in call("report", tmp_path / "run").out.splitlines()
-    assert not quiet.line_text(0, 1)
-    ended = call("report", tmp_path / "other", "--min-effect", 0.9)
-    assert [line.rstrip() for line in ended.out.splitlines()] == [
-        TITLE,
-        "op      use        answer  saves  one op",
-        "double  inference  keep    –      –",
-        "",
-        f"report: {tmp_path / 'other' / 'report.html'}",
-    ]
 
 
 def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[..., None]) -> None:

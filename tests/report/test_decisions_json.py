@@ -27,7 +27,6 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
             "decisions",
             "verdicts",
             "splits",
-            "machines",
             "devices",
             "body_shares",
             "twins",

@@ -26,8 +26,7 @@ from pyopbench.judge.comparison.sides import BLOCK_COLUMNS, CaseKey, Sides
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import over_each_machine
+from pyopbench.stats.estimate import Estimate, estimates
 
 FEWEST_CASES = 2
 """A single case has its own verdict."""
@@ -105,15 +104,12 @@ def _case_of(key: CaseKey) -> Case | None:
     return Case.from_id(key.name) if len(key.parts) == len(Case.__dataclass_fields__) else None
 
 
-def body_estimates(
-    pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]], hosts: Mapping[int, str]
-) -> list[Estimate]:
+def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]]) -> list[Estimate]:
     """Return the estimate of each body over blocks of launches, in order.
 
     Args:
         pairs: one log ratio for each case and block, as `sides.sweep_logs`.
         bodies: the cases of each.
-        hosts: number of a block -> the machine that it was on; empty if all were on one.
     """
     frames = [
         _pooled(pairs[pairs["case"].isin(cases)]).assign(case=str(number))
@@ -122,7 +118,7 @@ def body_estimates(
     if not frames:
         return []
     pooled = pd.concat(frames, ignore_index=True)
-    found = over_each_machine(pooled.rename(columns={"block": "launch"}), hosts)
+    found = estimates(pooled)
     return [found.get(str(number), Estimate.of([])).alone() for number in range(len(bodies))]
 
 

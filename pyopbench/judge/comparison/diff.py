@@ -19,7 +19,6 @@ from pyopbench.judge.comparison.sides import (
     CaseKey,
     ComparedSide,
     Sides,
-    hosts_of,
     pair_estimates,
     pair_logs,
     sides_along,
@@ -231,7 +230,7 @@ def compare_sides(
     if sides.paired:
         pairs = pair_logs(sides)
         estimates = _paired(sides, pairs, large, correction.usual)
-        of_bodies = body_estimates(pairs, bodies, hosts_of(sides))
+        of_bodies = body_estimates(pairs, bodies)
     else:
         estimates = unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
         of_bodies = []

@@ -246,7 +246,7 @@ class Gate:
         return "" if self.machine is None else self.machine.warning_text(self.command)
 
     def machine_text(self) -> str:
-        """Return the state of the machine meanwhile, and how many pairs of turns were discarded."""
+        """Return the state of the machine meanwhile."""
         return "The state of the machine was not recorded." if self.machine is None else self.machine.text()
 
     def reach_text(self) -> str:
@@ -315,8 +315,7 @@ def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fa
 
     found = {one.label: compare(one, len(measured)) for one in measured}
     twins = None if twin is None else compare(twin, 1)
-    compared = [one.sides for one in found.values() if isinstance(one, Comparison)]
-    machine = machine_state(runs, sum(one.turns for one in compared), sum(one.discarded for one in compared))
+    machine = machine_state(runs)
     return Gate(
         first,
         others,

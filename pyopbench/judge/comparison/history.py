@@ -17,7 +17,6 @@ from pyopbench.judge.comparison.changes import (
     together,
 )
 from pyopbench.judge.comparison.series import Axis, Moment, are_interleaved, moment_of, series_of, usual_axis
-from pyopbench.judge.machines import kinds_in, run_on
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
@@ -313,7 +312,7 @@ def read_history(paths: Sequence[Path], options: Options) -> History:
         NothingMeasured: nothing was timed.
     """
     folders = list(dict.fromkeys(real_path(path) for path in paths))
-    sources = [part for path in folders for part in _by_kind(_read(path))]
+    sources = [_read(path) for path in folders]
     found = history_of(_alike(sources), options)
     if not found.traced:
         raise NothingMeasured(
@@ -362,27 +361,6 @@ def _not_measured(folders: Sequence[Path]) -> Iterator[NotMeasured]:
     for version in (one for path in folders if run_sides.is_here(path) for one in run_sides.read_all(path)):
         if version.problem is not None:
             yield NotMeasured(version.label, version.problem)
-
-
-def _by_kind(runs: Sequence[Run]) -> list[Sequence[Run]]:
-    """Return runs of several machines by kind of machine: each has series of its own, as other processors have.
-
-    Args:
-        runs: of one source; those of versions that were measured together were on the same machines.
-    """
-    kinds = kinds_in(runs[0]) if runs else {}
-    if not kinds:
-        return [runs]
-    return [[_on_kind(run, kind, names) for run in runs] for kind, names in kinds.items()]
-
-
-def _on_kind(run: Run, kind: str, names: Sequence[str]) -> Run:
-    """Return what machines of a kind have measured, in the environment of these."""
-    processors = [run.machines[others[0]].get("cpu") for others in kinds_in(run).values()]
-    here = run.machines[names[0]]
-    # Cores or GPUs tell them apart as well, which have no place in the name of a series otherwise.
-    apart = {"machine": kind} if processors.count(here.get("cpu")) > 1 else {}
-    return replace(run_on(run, names), environment={**run.environment, **here, **apart})
 
 
 def _of_user(run: Run) -> Run:

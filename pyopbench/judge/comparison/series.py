@@ -27,7 +27,6 @@ from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import MachinesEstimate, over_each_machine, over_machines
 from pyopbench.stats.series_noise import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.measured_run import Run
@@ -216,7 +215,7 @@ def _of_one(run: Run, number: int) -> Iterator[Point]:
     paired = estimate.paired_logs(frame, anchors) if anchors else logs.iloc[:0]
     alone = logs[~logs["case"].isin([*anchors, *small])]
     for measured, of in ((paired[~paired["case"].isin(list(small))], anchors), (alone, dict[str, str]())):
-        found = over_each_machine(measured, run.hosts)
+        found = estimate.estimates(measured)
         for case, one in zip(found, estimate.moderated(list(found.values())), strict=True):
             anchor = of.get(case, "")
             kind: Anchor = "variant" if anchor else ""
@@ -227,7 +226,7 @@ def _against_first(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point
     """Yield the points of runs that were measured in turns, as ratios to the first that has the case."""
     wide = _paired_with_first(runs, [_launches(run) for run in runs])
     cases = dict.fromkeys(str(case) for one in wide for case in one.columns)
-    tables = {case: _table(wide, case, runs[0].hosts) for case in cases}
+    tables = {case: _table(wide, case) for case in cases}
     effects = {case: _effects(table) for case, table in tables.items()}
     usual = iter(estimate.moderated([one for found in effects.values() for one in found]))
     for case, table in tables.items():
@@ -291,23 +290,20 @@ class _Table:
 
     Attributes:
         logs: `(launches, runs)` float64; nan where there is none.
-        machines: of each launch; "" where all were on one.
     """
 
     logs: Floats
-    machines: npt.NDArray[np.str_]
 
     def estimate(self, values: Floats) -> Estimate:
-        """Estimate from one value per launch, nan for none; over machines where those with a value were on several."""
+        """Estimate from one value per launch, nan for none."""
         there = np.isfinite(values)
-        machines = self.machines[there].tolist()
-        return over_machines(values[there], machines) if len(set(machines)) > 1 else Estimate.of(values[there])
+        return Estimate.of(values[there])
 
 
-def _table(wide: Sequence[pd.DataFrame], case: str, hosts: Mapping[int, str]) -> _Table:
+def _table(wide: Sequence[pd.DataFrame], case: str) -> _Table:
     columns: list[Any] = [one.get(case, pd.Series(dtype="float64")).rename(place) for place, one in enumerate(wide)]
     found = pd.concat(columns, axis=1)
-    return _Table(found.to_numpy(dtype="float64"), np.array([hosts.get(launch, "") for launch in found.index]))
+    return _Table(found.to_numpy(dtype="float64"))
 
 
 def _effects(table: _Table) -> list[Estimate]:
@@ -329,8 +325,6 @@ def _effects(table: _Table) -> list[Estimate]:
 
 
 def _wider(one: Estimate, factor: float) -> Estimate:
-    if isinstance(one, MachinesEstimate):
-        return replace(one, deviation=one.deviation * factor, error=one.error * factor)
     return replace(one, deviation=one.deviation * factor)
 
 

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from pyopbench.judge import noise
 from pyopbench.judge.latencies import checked_frame, label_of, with_pipeline
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
@@ -18,7 +17,6 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread
-from pyopbench.stats.launch_model import over_each_machine
 from pyopbench.store import run_sides
 from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
@@ -116,18 +114,14 @@ class Sides:
 
     Attributes:
         axis: what they differ in, one of `AXES`.
-        first, second: the sides; without the turns that were discarded.
+        first, second: the sides.
         paired: by `round` or `block`, or "" if they were not interleaved.
-        turns: pairs of turns in which both were sampled; 0 if they are not paired by block.
-        discarded: how many of these had halves in different states of the machine.
     """
 
     axis: str
     first: ComparedSide
     second: ComparedSide
     paired: Literal["round", "block", ""]
-    turns: int = 0
-    discarded: int = 0
 
     @property
     def tool(self) -> str:
@@ -248,7 +242,6 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
         )
     found = [read_source(path) for path in paths]
     _require_one_tool([run for runs in found for run in runs])
-    _require_one_machine(found, paths)
     for path, runs in zip(paths, found, strict=True):
         commits = sorted({str(run.environment.get("commit"))[:8] for run in runs})
         if len(commits) > 1:
@@ -261,20 +254,6 @@ def _two_results(paths: Sequence[Path], axis: str) -> Sides:
     apart = _apart("run", found)
     first, second = (side_of(str(path), runs, CaseKey.whole, apart) for path, runs in zip(paths, found, strict=True))
     return Sides(axis, first, second, "")
-
-
-def _require_one_machine(found: Sequence[Sequence[Run]], paths: Sequence[Path]) -> None:
-    for path, runs in zip(paths, found, strict=True):
-        machines = {host for run in runs for host in run.hosts.values()}
-        if len(machines) > 1:
-            raise BadInput(
-                "two runs that were not interleaved are not compared over several machines: each machine's shift "
-                "between the runs is unknown",
-                received=f"{path}: {formatting.count(len(machines), 'machine')}",
-                legal="runs of one machine, or one run on several versions",
-                hint="compare shard with shard of the same machine, or measure both together: "
-                "pyopbench run --tf A --tf B --shard I/N",
-            )
 
 
 def _require_one_tool(runs: Iterable[Run]) -> None:
@@ -309,38 +288,8 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
     chosen_runs = [run for label in chosen for run in parts[label]]
     is_revisions = all("revision" in run.environment for run in chosen_runs)
     in_blocks = (axis in ("tf", "side") or is_revisions) and _are_in_blocks(chosen_runs)
-    turns = discarded = 0
-    if in_blocks:
-        parts, turns, discarded = _without_unlike_turns(parts, chosen, apart)
     first, second = (side_of(run_sides.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
-    return Sides(axis, first, second, "block" if in_blocks else "", turns, discarded)
-
-
-def _without_unlike_turns(
-    parts: Mapping[str, list[Run]], chosen: Sequence[str], apart: Sequence[str]
-) -> tuple[dict[str, list[Run]], int, int]:
-    """Return two sides without pairs of turns in different states, how many pairs there were, and how many of these.
-
-    Turns are paired between runs of the same environment, of which each side has one.
-    """
-    first, second = (
-        dict(zip(_environments(label, parts[label], apart), parts[label], strict=True)) for label in chosen
-    )
-    turns = discarded = 0
-    for environment in [one for one in first if one in second]:
-        pair = first[environment], second[environment]
-        cores = int(pair[0].environment.get("cores") or 1)
-        unlike, many = noise.unlike_turns(pair[0].noise, pair[1].noise, cores)
-        turns, discarded = turns + many, discarded + len(unlike)
-        first[environment], second[environment] = (_without_turns(run, unlike) for run in pair)
-    return dict(zip(chosen, (list(first.values()), list(second.values())), strict=True)), turns, discarded
-
-
-def _without_turns(run: Run, unlike: pd.DataFrame) -> Run:
-    if not len(unlike):
-        return run
-    of_rows, left_out = (pd.MultiIndex.from_frame(rows[noise.TURN_COLUMNS]) for rows in (run.frame, unlike))
-    return replace(run, frame=run.frame[~of_rows.isin(left_out)])
+    return Sides(axis, first, second, "block" if in_blocks else "")
 
 
 def _as_version(label: str) -> list[int]:
@@ -458,12 +407,7 @@ def pair_estimates(sides: Sides, pairs: pd.DataFrame | None = None) -> dict[str,
         pairs: `pair_logs` of them, where they are known already.
     """
     pairs = pair_logs(sides) if pairs is None else pairs
-    return over_each_machine(pairs.rename(columns={"block": "launch"}), hosts_of(sides))
-
-
-def hosts_of(sides: Sides) -> Mapping[int, str]:
-    """Return the machine of each launch: what is paired is of one run, or of versions that were measured together."""
-    return sides.first.runs[0].hosts
+    return estimate.estimates(pairs)
 
 
 def usual_over(several: Sequence[Sides]) -> Spread | None:

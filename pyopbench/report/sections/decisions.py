@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyopbench.judge.findings import DIFFERS_TEXT, summary_text
+from pyopbench.judge.findings import summary_text
 from pyopbench.judge.ports import writable_ports
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
@@ -66,21 +66,8 @@ def _head(judgement: Judgement) -> tuple[Block, ...]:
 
 
 def _noise(judgement: Judgement) -> Sequence[Block]:
-    told = of_noise(judgement)
-    return () if told is None else (told,)
-
-
-def of_noise(judgement: Judgement) -> Paragraph | None:
-    """Return what noise leaves open, beside what it does not; None where it leaves nothing open."""
-    if not judgement.disturbance.too_noisy:
-        return None
-    warning = judgement.disturbance.warning_text()
-    total, left = len(judgement.decisions), sum(decision.action == OPEN for decision in judgement.decisions)
-    made = formatting.count(total, "decision")
-    if left:
-        return Paragraph(f"{left:,} of {made} {'is' if left == 1 else 'are'} undecided. {warning}", "warn")
-    stand = "The decision is" if total == 1 else f"All {made} are"
-    return Paragraph(f"{stand} clear in spite of the noise, but not every single comparison is. {warning}", "muted")
+    warning = judgement.machine.warning_text() if judgement.machine else ""
+    return (Paragraph(warning, "warn"),) if warning else ()
 
 
 def _glance(judgement: Judgement, ops: dict[str, list[Decision]]) -> Table:
@@ -105,9 +92,6 @@ def _over_places(decisions: Sequence[Decision]) -> Cell:
     if len(answers) > 1:
         told = formatting.listing([f"{answer.text()} in {n}" for answer, n in answers.most_common()])
         return Cell("depends", "warn", f"{told} of {len(decisions)} settings")
-    differing = [one for one in decisions if one.answer_text() == DIFFERS_TEXT]
-    if differing:
-        return Cell(DIFFERS_TEXT, "warn", "the section on machines has the answer of each kind")
     least = min(decisions, key=lambda one: (one.saved_low or 0.0, one.saved or 0.0))
     if least.choice is None:
         return Cell(least.answer.text(), TONES[least.action])
@@ -186,7 +170,7 @@ def _evidence(op: str, decisions: Sequence[Decision], places: Places) -> Table:
         (
             decision.use,
             *place_of(decision, places),
-            Cell(decision.answer_text(), TONES[decision.action]),
+            Cell(decision.answer.text(), TONES[decision.action]),
             formatting.saved_at_least(decision.saved, decision.saved_low),
             _one_op(decision),
             decision.why(),

@@ -98,7 +98,7 @@ def test_blocks_that_lack_a_case_are_left_out():
         [("a", 0, 0, 0.1), ("b", 0, 0, 0.3), ("a", 0, 1, 0.2), ("b", 0, 1, 0.4), ("a", 0, 2, 9.0)],
         columns=["case", "run", "block", "value"],
     )
-    (found,) = body_estimates(values.assign(tool="pyopbench"), {KEY: ("a", "b")}, {})
+    (found,) = body_estimates(values.assign(tool="pyopbench"), {KEY: ("a", "b")})
     assert (found.n, found.mean) == (2, pytest.approx(0.25))
 
 
@@ -106,7 +106,7 @@ def test_six_blocks_of_a_body_are_not_trimmed_because_nothing_else_shows_their_s
     logs = drawn(np.random.default_rng(3), 6, 2, 0.3)
     rows = [(case, 0, block, logs[block, place]) for block in range(6) for place, case in enumerate("ab")]
     pairs = pd.DataFrame(rows, columns=["case", "run", "block", "value"]).assign(tool="pyopbench")
-    (found,) = body_estimates(pairs, {KEY: ("a", "b")}, {})
+    (found,) = body_estimates(pairs, {KEY: ("a", "b")})
     assert (found.trimmed, found.own_degrees) == (0, 5.0)
     assert found.interval() == pytest.approx(estimated(logs).interval())
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-import sharded
 import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import cases, write_run, write_versions
@@ -32,7 +31,7 @@ from pyopbench.judge.comparison.history import (
 )
 from pyopbench.judge.comparison.series import moment_of
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import merge, run_sides
+from pyopbench.store import run_sides
 from pyopbench.store.limitations import VersionsUnknown
 from pyopbench.store.own_runs import pool
 from pyopbench.store.read import read_source
@@ -149,34 +148,6 @@ def test_changes_are_in_order_of_what_has_to_be_acted_on(tmp_path):
     sizes = [abs(math.log(one.ratio)) for one in found.changes]
     assert len(sizes) == 2
     assert sizes == sorted(sizes, reverse=True)
-
-
-def write_merged(folder, factor, date):
-    """Write a run merged from two machines of each of two kinds; native is slower by a factor on one of them."""
-
-    def seconds(key, index, launch):
-        return sharded.steady(key, index, launch) * (factor if index > 2 and "/native/" in key else 1.0)
-
-    shards = []
-    for index in range(1, 5):
-        environment = {**stored.ENVIRONMENT, "cpu": "second" if index > 2 else "first"}
-        changes = {"created": date, "environment": environment, "seconds": seconds}
-        shards.append(sharded.write_shard(folder / f"shard-{index}", index, 4, replicates=4, **changes))
-    merge.merge(shards, folder / "merged")
-    return folder / "merged"
-
-
-def test_merged_runs_have_a_series_for_each_kind_of_machine(tmp_path):
-    factors = [1.0] * 6 + [1.5] * 6
-    paths = [
-        write_merged(tmp_path / str(place), factor, f"2026-01-{place + 1:02}T00:00:00+00:00")
-        for place, factor in enumerate(factors)
-    ]
-    found = read_history(paths, Options("date"))
-    assert {one.series.environment for one in found.traced} == {(("cpu", "first"),), (("cpu", "second"),)}
-    assert {len(one.series.values) for one in found.traced} == {12}
-    slower = [found.traced[one.number].series for one in found.changes if one.direction == "slower"]
-    assert {(one.environment, one.fields["variant"]) for one in slower} == {((("cpu", "second"),), "native")}
 
 
 def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_path, monkeypatch):

@@ -110,39 +110,8 @@ def test_interleaved_runs_are_taken_against_the_first_of_them():
     assert found[1].low < found[1].value < found[1].high
 
 
-def on_machines(run, shifts):
-    """Return a run whose launches were on as many machines as there are shifts, by which each is slower."""
-    hosts = {launch: f"m{launch % len(shifts)}" for launch in sorted(set(run.frame["launch"]))}
-    factors = run.frame["launch"].map(lambda launch: math.exp(shifts[launch % len(shifts)]))
-    native = run.frame["variant"] == "native"
-    seconds = run.frame["seconds"].where(~native, run.frame["seconds"] * factors)
-    return replace(run, frame=run.frame.assign(seconds=seconds), hosts=hosts)
-
-
 def width(point):
     return point.high - point.low
-
-
-def test_what_machines_differ_by_is_in_the_error_of_a_run_on_several():
-    run = bench(2e-4, between=0.001, launches=12)
-    told = [on_machines(run, shifts) for shifts in ((-0.1, 0.0, 0.1), (0.0, 0.0, 0.0))]
-    differ, alike = (variants_of(points_of([one], ["one"]))["native"] for one in told)
-    assert differ.error == pytest.approx(0.1 / math.sqrt(3), rel=0.1)
-    assert alike.error < 0.01
-    assert width(differ) > 0.4  # t with 2 degrees of freedom: 2 * 4.3 * 0.058
-    assert differ.launches == alike.launches == 12
-
-
-def test_what_versions_differ_by_from_machine_to_machine_is_in_their_errors():
-    """Every machine is as slow on both versions, and then is not."""
-    first, second = (bench(1e-4, between=0.001, launches=12, seed=place) for place in range(2))
-    shifts = (-0.1, 0.0, 0.1)
-    same = interleaved(on_machines(first, shifts), on_machines(second, shifts))
-    other = interleaved(on_machines(first, (0.0, 0.0, 0.0)), on_machines(second, shifts))
-    narrow, wide = ([one for one in points_of(runs, ["a", "b"]) if "/native/" in one.case] for runs in (same, other))
-    assert width(narrow[1]) < 0.02
-    assert width(wide[1]) > 0.4
-    assert wide[1].error > 10 * narrow[1].error
 
 
 def test_what_a_block_has_in_common_is_in_no_point_and_in_no_error():
