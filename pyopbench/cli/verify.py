@@ -75,8 +75,11 @@ def verify(
     else:
         _print_findings(findings, wrong)
         if required:
-            rows = [(one.op, one.label, one.requirement, one.status, one.reason) for one in tried]
-            print_table("What is required", ("op", "variant", "requirement", "result", "reason"), rows)
+            rows = [(one.op, one.label, one.requirement, one.status) for one in tried]
+            print_table("What is required", ("op", "variant", "requirement", "result"), rows)
+            for one in tried:
+                if one.reason:
+                    say(escape(f"{one.op}/{one.label} {one.requirement}: {one.reason}"), mark="- ")
     return EXIT_WRONG if wrong or any(one.status != "works" for one in tried) else 0
 
 
