@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import Case
 from pyopbench.model.op import Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.ops.numba_bodies import why_no_numba
@@ -41,11 +40,6 @@ def check_compiled(op: Op, variant: str) -> None:
         call(*map(tf.constant, given))
     except Exception as error:
         raise CannotPort(explain(error, op), place=place_of(error, op)) from error
-
-
-def why_not_compiled(op: Op, case: Case) -> str | None:
-    """Return why there is nothing to compile or nothing that compiles; None if there is both."""
-    return why_no_function(op)
 
 
 def why_no_function(op: Op) -> str | None:

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from places import DATA
 from pyopbench.engine.worker_process import Worker
 from pyopbench.model.case import SIMULATED, Case
 
-GOLDEN = DATA / "golden"
 TIMEOUT_SECONDS = 300.0
 
 pytestmark = [

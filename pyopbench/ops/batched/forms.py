@@ -13,7 +13,7 @@ from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.batched import loops
 from pyopbench.ops.build_callback import build_callback
-from pyopbench.ops.compiled import why_not_compiled
+from pyopbench.ops.compiled import why_no_function
 from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
@@ -114,7 +114,7 @@ def _forms(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
     if op.is_on_tensors:
         return
     loop, mapped = (partial(port_call, op, name, dtype) for name in ("njit_loop", "traced_map"))
-    yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, random or why_not_compiled(op, case) or "")
+    yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, random or why_no_function(op) or "")
     yield Form("traced_map", "traced", "map", "port", mapped, gradients and bool(op.differentiable), random)
 
 

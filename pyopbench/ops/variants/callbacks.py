@@ -18,7 +18,7 @@ from pyopbench.ops.build_callback import (
     why_no_eager_text,
     why_no_tape,
 )
-from pyopbench.ops.compiled import why_not_compiled
+from pyopbench.ops.compiled import why_no_function
 from pyopbench.ops.numba_bodies import why_no_numba
 from pyopbench.ops.port_file import build_port
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
@@ -108,7 +108,7 @@ VARIANTS = {
         build=build_port,
         gradients=("custom_gradient",),
         modes=("call", "node"),
-        unsupported=why_not_compiled,
+        unsupported=lambda op, case: why_no_function(op),
         role="own_attempt",
     ),
     "numba": _callback(
