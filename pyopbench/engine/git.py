@@ -22,7 +22,7 @@ from pyopbench.model import cache_folder
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run_sides import Revision
+from pyopbench.store.run_json import Revision
 
 OLDEST = (2, 20)
 """The first version that has every option that is used."""

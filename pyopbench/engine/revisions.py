@@ -16,8 +16,8 @@ from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps, Target
-from pyopbench.store.run_json import RunRevision
-from pyopbench.store.run_sides import WORKTREE, Revision, short_hash, stored_in_run
+from pyopbench.store.run_json import WORKTREE, Revision
+from pyopbench.store.run_sides import short_hash
 
 WORKER_BYTES = 600 << 20
 """Of a worker that has prepared few cases, about: TensorFlow 2.21 takes 450 MiB when it is imported."""
@@ -63,10 +63,10 @@ def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
     return top
 
 
-def find_checked_out_commits(own: OwnOps) -> dict[str, RunRevision]:
+def find_checked_out_commits(own: OwnOps) -> dict[str, Revision]:
     """Return the commit that is checked out where the file of each own op is, without files that git does not track."""
-    found: dict[str, RunRevision] = {}
-    of_top: dict[Path, RunRevision | None] = {}
+    found: dict[str, Revision] = {}
+    of_top: dict[Path, Revision | None] = {}
     for name in own:
         try:
             place = _place_of(name, own)
@@ -83,13 +83,13 @@ def find_checked_out_commits(own: OwnOps) -> dict[str, RunRevision]:
     return found
 
 
-def _checked_out(repository: Path) -> RunRevision | None:
+def _checked_out(repository: Path) -> Revision | None:
     commit = git.ask(repository, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return None
     changes = git.ask(repository, "status", "--porcelain", "--untracked-files=no")
     try:
-        return stored_in_run(replace(_described(repository, commit), dirty=bool(changes)))
+        return replace(_described(repository, commit), dirty=bool(changes))
     except BadInput:  # an object is missing, as in a damaged clone
         return None
 

@@ -28,8 +28,8 @@ from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import run_sides
-from pyopbench.store.run_json import RunContent
-from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, Values
+from pyopbench.store.run_json import Revision, RunContent
+from pyopbench.store.run_sides import OpenRun, Side, ValueDifference, Values
 
 GROUPS_PER_CONTROL = 6
 """Groups of which one is measured a second time on the first side. A group has several variants, so that a run of any
@@ -270,7 +270,7 @@ def _identity(side: Side) -> tuple[object, ...]:
 
 
 def _with_revision(content: RunContent, revision: Revision) -> RunContent:
-    return content.with_changes(revision=run_sides.stored_in_run(revision))
+    return content.with_changes(revision=revision)
 
 
 class _FirstValues:

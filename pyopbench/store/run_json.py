@@ -191,14 +191,31 @@ def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
     )
 
 
-class RunRevision(Struct, frozen=True, kw_only=True):
-    """The revision of the user's repository that a run is of."""
+WORKTREE = "WORKTREE"
+"""Names the working tree as it is, with changes that are not committed."""
+
+
+class Revision(Struct, frozen=True):
+    """A revision of the user's repository.
+
+    Attributes:
+        asked: how it is named; `WORKTREE` for the working tree as it is.
+        commit: its hash; of the working tree that of the commit that is checked out.
+        date: of the commit, ISO 8601.
+        subject: first line of its message.
+        dirty: is it the working tree, with changes that are not committed?
+    """
 
     asked: str
     commit: CommitHash
     date: str
     subject: str
-    dirty: bool
+    dirty: bool = False
+
+    @property
+    def is_worktree(self) -> bool:
+        """Whether it is the working tree."""
+        return self.asked == WORKTREE
 
 
 class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -215,7 +232,7 @@ class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True):
     words: list[str]
     fingerprint: str
     program: str = ""
-    revision: RunRevision | None = None
+    revision: Revision | None = None
 
 
 # A run of an op in an input pipeline: what its cases, of mode `pipeline:ARRANGEMENT`, stand for.
@@ -420,7 +437,7 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cases: list[str]
     skips: list[Failure]
     own: dict[str, OwnOp] = {}
-    revision: RunRevision | None = None
+    revision: Revision | None = None
     shard: Shard | None = None
     merged: Merged | None = None
     pipeline: PipelinePlan | None = None

@@ -26,7 +26,7 @@ from pyopbench.model.write_file import write_atomically
 from pyopbench.store import json_file, run_folder
 from pyopbench.store.json_file import corrupt
 from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_json import RunRevision
+from pyopbench.store.run_json import Revision
 
 FILE = "sides.json"
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -57,33 +57,6 @@ class Values(Struct, frozen=True):
 
     compared: int = 0
     differences: tuple[ValueDifference, ...] = ()
-
-
-WORKTREE = "WORKTREE"
-"""Names the working tree as it is, with changes that are not committed."""
-
-
-class Revision(Struct, frozen=True):
-    """A revision of the user's repository.
-
-    Attributes:
-        asked: how it is named; `WORKTREE` for the working tree as it is.
-        commit: its hash; of the working tree that of the commit that is checked out.
-        date: of the commit, ISO 8601.
-        subject: first line of its message.
-        dirty: is it the working tree, with changes that are not committed?
-    """
-
-    asked: str
-    commit: str
-    date: str
-    subject: str
-    dirty: bool = False
-
-    @property
-    def is_worktree(self) -> bool:
-        """Whether it is the working tree."""
-        return self.asked == WORKTREE
 
 
 class Side(Struct, frozen=True, omit_defaults=True):
@@ -227,24 +200,12 @@ def open_run(source: Source) -> OpenRun:
     content = _read(folder)
     sides = content.sides
     measured = tuple(run_folder.open_side(side.folder) for side in sides if side.problem is None)
-    for side, opened in zip((side for side in sides if side.problem is None), measured, strict=True):
-        stored = opened.content
-        _require_its_run(side, stored.revision, stored.settings.environment, stored.environment.get("tensorflow"))
     return OpenRun(folder, measured, tuple(sides), content.fail_on, content.minimum_effect)
 
 
 def is_here(folder: Path) -> bool:
     """Whether a folder holds a run whose sides have folders."""
     return os.path.lexists(folder / FILE)
-
-
-def folders_of(folder: Path) -> list[Path]:
-    """Return the folders that hold the rows of a run: of each side that is measured, or the folder itself.
-
-    Raises:
-        BadInput: as `read`.
-    """
-    return [side.folder for side in read(folder)] if is_here(folder) else [folder]
 
 
 def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
@@ -312,20 +273,7 @@ def read_all(folder: Path) -> list[Side]:
     Raises:
         BadInput: the file is not as it was written.
     """
-    sides = _read(folder).sides
-    for side in sides:
-        _check_stored_run(side)
-    return sides
-
-
-def read_thresholds(folder: Path) -> tuple[float | None, str | None]:
-    """Return the smallest difference that counts, and the condition to fail on, as in `Content`.
-
-    Raises:
-        BadInput: the file is not as it was written.
-    """
-    content = _read(folder)
-    return content.minimum_effect, content.fail_on
+    return _read(folder).sides
 
 
 def _read(folder: Path) -> Content:
@@ -338,51 +286,6 @@ def _read(folder: Path) -> Content:
     return replace(content, sides=name_sides(folder, content.sides))
 
 
-def _check_stored_run(side: Side) -> None:
-    """Check that the folder of a side holds the run of that side, where it holds one that can be read.
-
-    Raises:
-        BadInput: it holds that of another side.
-    """
-    try:
-        run = run_folder.read_run(side.folder)
-    except (OSError, BadInput):
-        return  # whoever reads the run says what is wrong with it
-    _require_its_run(side, run.revision, run.settings.environment, run.environment.get("tensorflow"))
-
-
-def _require_its_run(
-    side: Side, revision: RunRevision | None, environment: Environment, tensorflow: str | None
-) -> None:
-    """Check that a run is the one of its side.
-
-    Args:
-        side: as the file of sides says.
-        revision: that the run says it is of.
-        environment: that the run says it is on.
-        tensorflow: that the run was planned with, which stands for a TensorFlow alone that nothing asked for.
-
-    Raises:
-        BadInput: it is that of another side.
-    """
-    if environment.is_here and side.environment == Environment(side.tf):
-        environment = Environment(tensorflow if side.tf is not None else None)
-    wanted = None if side.revision is None else stored_in_run(side.revision)
-    if (revision, environment) != (wanted, side.environment):
-        said = f"a run of {_shown(revision, environment)}, where {FILE} names {_shown(wanted, side.environment)}"
-        raise corrupt(str(side.folder / run_folder.RUN_FILE), said)
-
-
-def stored_in_run(revision: Revision) -> RunRevision:
-    """Return what the `run.json` of a revision says of it."""
-    return RunRevision(**{name: getattr(revision, name) for name in RunRevision.__struct_fields__})
-
-
-def _shown(revision: RunRevision | None, environment: Environment) -> str:
-    values = [] if revision is None else list(msgspec.to_builtins(revision).values())
-    return " ".join([*(str(value)[:HASH_SHOWN] for value in values), environment.text[:80]])
-
-
 def _problem(content: Content) -> str | None:
     """Say what is wrong with a file of the right types, or return None."""
     if not content.sides:
@@ -392,20 +295,12 @@ def _problem(content: Content) -> str | None:
             parse_fail_on(content.fail_on, 0.0)
         except BadInput:
             return f"{content.fail_on[:40]!r} is no condition to fail on"
-    strange = next(filter(None, map(_problem_of, content.sides)), None)
-    if strange:
-        return strange
-    labels = [side.label for side in name_sides(Path(), content.sides)]
-    if labels != [side.label for side in content.sides]:
-        return f"labels that do not belong to the sides, which are {', '.join(labels)[:80]}"
-    return None
+    return next(filter(None, map(_problem_of, content.sides)), None)
 
 
 def _problem_of(side: Side) -> str | None:
     if side.tf is not None and not NUMBERS.fullmatch(side.tf):
         return f"{side.tf[:40]!r} is no version of TensorFlow"
-    if side.revision is not None and not HASH.fullmatch(side.revision.commit):
-        return f"{side.revision.commit[:40]!r} is no hash of a commit"
     try:
         known = read_packages(",".join(side.packages)) if side.packages else ()
     except BadInput:

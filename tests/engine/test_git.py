@@ -13,7 +13,7 @@ from pyopbench.model import cache_folder
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run_sides import WORKTREE, Revision
+from pyopbench.store.run_json import WORKTREE, Revision
 from repositories import commit, git, repository
 
 

@@ -12,7 +12,8 @@ import pairs
 from pyopbench.model.case import Case, Failure
 from pyopbench.store import run_folder, run_sides
 from pyopbench.store.line_types import LostLine
-from pyopbench.store.run_sides import Revision, Side, ValueDifference, Values
+from pyopbench.store.run_json import Revision
+from pyopbench.store.run_sides import Side, ValueDifference, Values
 
 DIFFERENT = ValueDifference("double", 10, "float32", "outputs", "output 0 differs at index [3]")
 
@@ -64,7 +65,6 @@ def write_revisions(
     for place, (one, several) in enumerate(zip(named, usual, strict=True)):
         if one.revision is not None and one.problem is None:
             some = wanted[:2] if one.is_control else wanted
-            stored_in_run = run_sides.stored_in_run(one.revision)
             rates = (clocks or {}).get(place, {})
             pairs.write_run(
                 one.folder,
@@ -75,7 +75,7 @@ def write_revisions(
                 clocks=rates,
                 told_clocks=rates if clocks and are_told else None,
                 noise=noise,
-                revision=stored_in_run,
+                revision=one.revision,
             )
     run_sides.write(folder, named)
     return folder

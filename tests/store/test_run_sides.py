@@ -39,10 +39,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
             '{"sides": [{"label": "a", "packages": ["numpy==1", "a==1"]}]}',
             "'numpy==1,a==1' names no versions of packages",
         ),
-        (
-            '{"sides": [{"label": "../x", "tf": "2.21.0"}]}',
-            "labels that do not belong to the sides, which are 2.21.0",
-        ),
         ('{"sides": []}', "it names no side"),
         ('{"sides": [{"label": "2", "tf": "2"}], "fail_on": "faster"}', "'faster' is no condition to fail on"),
         (

@@ -21,7 +21,8 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
 from pyopbench.store.merge import bare_command
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import OpenRun, Revision, Side, ValueDifference, short_hash
+from pyopbench.store.run_json import Revision
+from pyopbench.store.run_sides import OpenRun, Side, ValueDifference, short_hash
 
 NO_VALUES = "No values were compared."
 KINDS = {

@@ -35,7 +35,8 @@ from pyopbench.store import run_sides
 from pyopbench.store.limitations import VersionsUnknown
 from pyopbench.store.own_runs import pool
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import Revision, ValueDifference, Values
+from pyopbench.store.run_json import Revision
+from pyopbench.store.run_sides import ValueDifference, Values
 from revision_runs import write_revisions
 
 VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
