@@ -9,7 +9,7 @@ import numpy as np
 
 from pyopbench.model.source_text import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, is_sequence_where_ways_meet
-from pyopbench.ports.porting.grown_lists import refuse_lost, write_list
+from pyopbench.ports.porting.grown_lists import is_grown, refuse_lost, write_list
 from pyopbench.ports.porting.indexing import (
     IndexEntry,
     Picked,
@@ -194,7 +194,7 @@ def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
         return any(_is_changed(code, one, part) for one, part in zip(target.elts, values, strict=True))
     if isinstance(target, ast.Subscript):
         return _writes(code, target, value)
-    if code.is_grown(target):
+    if is_grown(code, target):
         return True
     return isinstance(target, ast.Name) and (assign_name(code, target, value) or "").startswith(f"{target.id} = tf.con")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.function_source import every_name, unused_name
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
@@ -337,7 +338,7 @@ def _results(code: Any, node: ast.stmt) -> dict[str, str]:
     if not _returns(node):
         return {}
     left = code.observed.leaves(code.source, code.unit.node)
-    done, result = code.name_like(DONE), code.name_like(RESULT)
+    done, result = (unused_name(one, every_name(code.unit.node)) for one in (DONE, RESULT))
     found = {done: "tf.constant(False)"}
     parts = sorted(one for one in left if one.startswith("return"))
     if not parts:

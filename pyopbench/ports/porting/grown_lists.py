@@ -8,7 +8,6 @@ from typing import Any
 from pyopbench.model.function_source import every_name
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
-from pyopbench.ports.porting.typed import TypedCode
 
 DECIDING = (ast.If, ast.For, ast.While)
 CHANGING = ("extend", "insert", "pop", "remove", "clear", "sort", "reverse")
@@ -22,12 +21,12 @@ REDUCED = {
 STACKING = ("np.array", "np.asarray", "np.stack")
 
 
-def is_grown(code: TypedCode, node: ast.AST | None) -> bool:
+def is_grown(code: Any, node: ast.AST | None) -> bool:
     """Is it the name of a list that values decide how much is appended to?"""
     return isinstance(node, ast.Name) and code.unit is not None and node.id in grown_names(code)
 
 
-def grown_names(code: TypedCode) -> set[str]:
+def grown_names(code: Any) -> set[str]:
     """Return the names of the lists of a function that grow where values decide."""
     assert code.unit is not None
     known: dict[int, set[str]] = code.__dict__.setdefault("grown", {})
@@ -39,7 +38,7 @@ def grown_names(code: TypedCode) -> set[str]:
     return known[id(function)]
 
 
-def _comprehended(code: TypedCode, function: ast.AST) -> list[tuple[str, ast.ListComp]]:
+def _comprehended(code: Any, function: ast.AST) -> list[tuple[str, ast.ListComp]]:
     """Return the names that are bound to a comprehension whose length depends on values."""
     return [
         (one.targets[0].id, one.value)
@@ -65,7 +64,7 @@ def _appended_to(node: ast.AST) -> str:
     return ""
 
 
-def _grows(code: TypedCode, function: ast.AST, name: str) -> bool:
+def _grows(code: Any, function: ast.AST, name: str) -> bool:
     """Is something appended in a statement that values decide, which the list is made before?"""
     for statement in ast.walk(function):
         if not isinstance(statement, DECIDING) or not code.observed.decides(code.source, statement):
@@ -77,7 +76,7 @@ def _grows(code: TypedCode, function: ast.AST, name: str) -> bool:
     return False
 
 
-def _element(code: TypedCode, name: str) -> tuple[str, list[int | None]]:
+def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
     """Return the dtype and the shape of what is appended to a list."""
     assert code.unit is not None
     values = [
@@ -87,7 +86,7 @@ def _element(code: TypedCode, name: str) -> tuple[str, list[int | None]]:
     return _of_values(code, name, [one for one in values if code.seen(one)])
 
 
-def _of_values(code: TypedCode, name: str, values: list[ast.expr]) -> tuple[str, list[int | None]]:
+def _of_values(code: Any, name: str, values: list[ast.expr]) -> tuple[str, list[int | None]]:
     assert code.unit is not None
     if not values:
         raise code.refusal(
@@ -208,7 +207,7 @@ def _bound_outside(code: Any) -> set[str]:
     return others | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
 
 
-def write_append(code: TypedCode, call: ast.Call) -> str | None:
+def write_append(code: Any, call: ast.Call) -> str | None:
     """Return `name.append(value)` of such a list; None for any other call."""
     function = call.func
     if not isinstance(function, ast.Attribute) or not is_grown(code, function.value):
@@ -221,14 +220,14 @@ def write_append(code: TypedCode, call: ast.Call) -> str | None:
     return f"{name} = {name}.write({name}.size(), {code.tensor(call.args[0], dtype)})"
 
 
-def stacked(code: TypedCode, node: ast.expr, dtype: str = "") -> str:
+def stacked(code: Any, node: ast.expr, dtype: str = "") -> str:
     """Return such a list as a tensor."""
     assert isinstance(node, ast.Name)
     own, _ = _element(code, node.id)
     return f"{node.id}.stack()" if dtype in ("", own) else f"tf.cast({node.id}.stack(), tf.{dtype})"
 
 
-def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
+def write_call_of_list(code: Any, node: ast.Call) -> str | None:
     """Return a call that is given such a list; None for one that has no rule."""
     name = name_of(code.value_of(node.func))
     is_reduced = name in REDUCED and len(node.args) == 1 and not node.keywords
@@ -249,17 +248,17 @@ def write_call_of_list(code: TypedCode, node: ast.Call) -> str | None:
     if name == "np.vstack" and len(_element(code, first.id)[1]) == 1:
         return f"{first.id}.stack()"
     if name == "list":
-        return code.write(first)
+        return str(code.write(first))
     return None
 
 
-def _reducing(code: TypedCode, name: str, node: ast.Call) -> str:
+def _reducing(code: Any, name: str, node: ast.Call) -> str:
     """Return the function that reduces a list as one of Python's does, also if it contains NaN."""
     is_extreme = name in ("max", "min") and code.dtype(node).startswith("float")
     return code.use(f"python_{name}_of") if is_extreme else REDUCED[name]
 
 
-def write_item_of_list(code: TypedCode, node: ast.Subscript) -> str | None:
+def write_item_of_list(code: Any, node: ast.Subscript) -> str | None:
     """Return `name[place]` of such a list."""
     if not is_grown(code, node.value):
         return None
@@ -274,12 +273,12 @@ def write_item_of_list(code: TypedCode, node: ast.Subscript) -> str | None:
     return f"{name}.read({code.write(node.slice)})"
 
 
-def refuse_lost(code: TypedCode, node: ast.AugAssign) -> None:
+def refuse_lost(code: Any, node: ast.AugAssign) -> None:
     """Refuse `name += [...]` of such a list."""
     if is_grown(code, node.target):
         raise code.refusal(node, f"`{ast.unparse(node)}` of a list whose length depends on values", "use append")
 
 
-def is_empty_test(code: TypedCode, node: ast.expr) -> str:
+def is_empty_test(code: Any, node: ast.expr) -> str:
     """Return the text of a condition on such a list; empty for any other."""
     return f"{node.id}.size() > 0" if is_grown(code, node) and isinstance(node, ast.Name) else ""

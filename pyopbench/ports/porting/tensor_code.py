@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.definitions import is_file_of_user, is_module_of_user
-from pyopbench.model.function_source import every_name, root_of, unused_name
+from pyopbench.model.function_source import every_name, root_of
 from pyopbench.model.source_text import parts_of
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
@@ -123,14 +123,6 @@ class TensorCode(TypedCode):
         line = self.source.data[:begin].rpartition(b"\n")[2]
         return bool(line.strip())
 
-    def is_grown(self, node: ast.AST) -> bool:
-        """Is it the name of a list whose length depends on values?"""
-        return grown_lists.is_grown(self, node)
-
-    def of_grown(self, node: ast.expr, dtype: str) -> str:
-        """Return such a list as a tensor."""
-        return grown_lists.stacked(self, node, dtype)
-
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
         assert self.unit is not None
@@ -143,12 +135,6 @@ class TensorCode(TypedCode):
         self.made.add(found)
         return found
 
-    def name_like(self, name: str) -> str:
-        """Return a name that is not in the user's function, the same each time."""
-        assert self.unit is not None
-        taken = every_name(self.unit.node)
-        return unused_name(name, taken)
-
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""
         found = self._rewritten(node)
@@ -159,7 +145,7 @@ class TensorCode(TypedCode):
             return self._statement(node)
         if isinstance(node, ast.Call):
             return grown_lists.write_call_of_list(self, node) or self._call(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and self.is_grown(node):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and grown_lists.is_grown(self, node):
             return grown_lists.stacked(self, node)
         if isinstance(node, ast.BinOp):
             return write_binary(self, node)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
+from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.observe import (
     ARRAY,
     NUMBER_KIND,
@@ -139,7 +140,7 @@ class TypedCode(Code):
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
         dtype = dtype or self.dtype(node)
         seen = self.seen(node)
-        if any(one.kind == SEQUENCE for one in seen) and (self.holds_tensors(node) or self.is_grown(node)):
+        if any(one.kind == SEQUENCE for one in seen) and (self.holds_tensors(node) or grown_lists.is_grown(self, node)):
             return self._stacked(node, dtype)
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
@@ -173,8 +174,8 @@ class TypedCode(Code):
         return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
-        if self.is_grown(node):
-            return self.of_grown(node, dtype)
+        if grown_lists.is_grown(self, node):
+            return grown_lists.stacked(self, node, dtype)
         one = self.one(node)
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
             items = [self.tensor(item, dtype) for item in node.elts]
@@ -188,14 +189,6 @@ class TypedCode(Code):
         own = one.dtype or dtype
         found = f"{self.use('np_of_items')}({text}, tf.{own})"
         return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
-
-    def is_grown(self, node: ast.AST) -> bool:
-        """Is it a list that is no list in the port?"""
-        return False
-
-    def of_grown(self, node: ast.expr, dtype: str) -> str:
-        """Return such a list as a tensor."""
-        raise NotImplementedError
 
     def items(self, node: ast.expr, dtype: str) -> str:
         """Return the text of a list of tensors of one dtype."""

@@ -492,9 +492,8 @@ def test_a_refusal_has_everything_else_that_cannot_be_written(tmp_path: Path) ->
 
 
 def test_a_name_that_would_be_run_as_a_test_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotPort) as caught:
+    with pytest.raises(CannotPort):
         write_source(tmp_path, "def test_mine(x):\n    return x\n\n\ndef body(x):\n    return test_mine(x)\n", VECTOR)
-    assert caught.value.fix == "give it another name"
 
 
 def test_a_port_for_xla_says_so_to_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
