@@ -16,8 +16,6 @@ import stored
 from commands import REPORT, Call, Ended, groups, told
 from pyopbench.engine import environments, stored_run
 from pyopbench.judge.comparison.diff import Paired
-from pyopbench.judge.decision import Unknown
-from pyopbench.judge.requirements import required_text, unknown_text
 from pyopbench.store import run_folder, run_sides
 
 
@@ -126,14 +124,6 @@ def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, fini
     ended = call("report", finished)
     assert ended.code == 0
     assert ended.err == f"warning: {samples}:{lines}: the unfinished last line is ignored\n"
-
-
-def test_what_is_required_and_not_known_is_told_for_each_version(call: Call, finished: Path) -> None:
-    ended = call("report", finished, "--require", "savedmodel")
-    assert ended.code == 0
-    told = required_text(unknown_text(Unknown("savedmodel", ("py_function_numpy", "well")), ["double"]))
-    assert ended.out.splitlines().count(told) == 2
-    assert "On 2.21.0-2:" in ended.out
 
 
 def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: Path) -> None:

@@ -291,6 +291,14 @@ main()
 """
 PROGRAM = (sys.executable, "-c", CODE)
 TIMEOUT_SECONDS = 10
+IMPATIENCE = f"""
+from dataclasses import replace
+from pyopbench.engine import settings
+short = {{"first_rounds": 6, "rounds": 20, "until": "end", "case_timeout_seconds": {TIMEOUT_SECONDS}.0}}
+settings.QUICK = replace(settings.QUICK, **short, budget_seconds=None)
+"""
+IMPATIENT = (sys.executable, "-c", IMPATIENCE + CODE)
+"""The same, with few rounds in a launch, and a case that hangs given up soon."""
 LAUNCHES = 2
 """As few as take turns: each loses a worker to each of three bodies, and is begun anew when the run is resumed."""
 MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
@@ -386,7 +394,7 @@ def misbehave(folder: Path) -> Finished:
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     axes = "--axis mode=call --axis size=4 --axis direction=forward,backward --baseline numpy_function --quick"
     arguments = ["negate", "--variant", variants, *axes.split(), "--launches", LAUNCHES]
-    process = begin(PROGRAM, "run", *arguments, "--out", folder, until="sweep 1 (")
+    process = begin(IMPATIENT, "run", *arguments, "--out", folder, until="sweep 1 (")
     while not groups(folder):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -459,8 +467,8 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
 
 
 def test_verify_finds_a_planted_wrong_gradient() -> None:
-    axes = "negate --variant native,wrong_gradient --mode call --axis dtype=float32 --axis size=4 --gradient"
-    ended = program("verify", *axes.split(), "autodiff,custom_gradient")
+    axes = "negate --variant native,wrong_gradient --axis mode=call --axis dtype=float32 --axis size=4"
+    ended = program("verify", *axes.split(), "--axis", "gradient=autodiff,custom_gradient")
     assert ended.code == 1
     assert ended.err == ""
     assert ended.out.splitlines() == [

@@ -99,8 +99,6 @@ OPTIONS = (
     "1",
     "--budget",
     "100s",
-    "--settings",
-    "case_timeout=10s",
     "--step-ms",
     "60000",
 )

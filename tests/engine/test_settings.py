@@ -41,9 +41,8 @@ def test_only_the_budget_ends_a_comparison_that_has_one() -> None:
 
 
 def test_what_is_given_stands_in_place_of_the_usual() -> None:
-    found = settings_for(Axes(quick=True), rounds=2, launches=3, budget_seconds=9.0, case_timeout_seconds=4.0, seed=5)
-    assert (found.rounds, found.first_rounds, found.launches) == (2, 2, 3)
-    assert (found.budget_seconds, found.case_timeout_seconds, found.seed) == (9.0, 4.0, 5)
+    found = settings_for(Axes(quick=True), launches=3, budget_seconds=9.0)
+    assert (found.launches, found.budget_seconds, found.rounds) == (3, 9.0, settings.QUICK.rounds)
 
 
 @pytest.mark.parametrize(("quick", "usual"), [(True, "decided"), (False, "resolved")])

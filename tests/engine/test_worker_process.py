@@ -127,16 +127,6 @@ def test_a_worker_answers_one_request_after_another() -> None:
 
 
 @pytest.mark.usefixtures("_fake")
-def test_an_event_without_a_case_is_a_sign_of_life() -> None:
-    """A kernel that is compiled belongs to no case."""
-    with Worker(LONG) as worker:
-        assert worker.ask({"do": "build", "ops": ["a", "b"]})["libraries"] == {
-            "a": "/cache/a-1.so",
-            "b": "/cache/b-1.so",
-        }
-
-
-@pytest.mark.usefixtures("_fake")
 def test_several_workers_are_at_work_at_the_same_time() -> None:
     """Each comes up and answers when it is ready; whoever waits for both is told when there is something to hear."""
     heard = threading.Event()

@@ -136,8 +136,6 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if request["do"] in ("plan", "pipeline"):
         with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
             return dict(json.load(file))
-    if request["do"] == "build":
-        return answer_build(request["ops"])
     if request["do"] == "examine":
         return answer_examine(json.loads(os.environ.get("FAKE_WORKER_LACKS", "{}")), spin=request["spin"])
     if request["do"] == "device":
@@ -186,18 +184,6 @@ def compare_values(request: Mapping[str, Any]) -> dict[str, Any]:
 def answer_requirement(request: Mapping[str, Any]) -> dict[str, Any]:
     behave(f"{request['requirement']}/{request['variant']}", request["variant"])
     return {"status": "works", "reason": ""}
-
-
-def answer_build(ops: Sequence[str]) -> dict[str, Any]:
-    """Log is refused, determinant has no kernel, the others are compiled; nvcc refuses square."""
-    for op in ops:
-        emit({"event": "compiled", "source": f"{op}.cc"})
-    libraries = {op: f"/cache/{op}-1.so" for op in ops if op not in ("log", "determinant")}
-    reasons = {"log": "g++ refuses log.cc"} if "log" in ops else {}
-    on_cpu = {"libraries": libraries, "reasons": reasons, "without": [op for op in ops if op == "determinant"]}
-    none = {"libraries": {}, "reasons": {}, "without": ops, "reason": "there is no nvcc"}
-    refused = {"libraries": {}, "reasons": {"square": "nvcc refuses square.cc"}, "without": [], "reason": None}
-    return {**on_cpu, "gpu": refused if ops == ["square"] else none}
 
 
 def answer_examine(lacks: Mapping[str, Any], *, spin: bool) -> dict[str, Any]:

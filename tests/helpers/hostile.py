@@ -95,8 +95,8 @@ def main(folder: Path) -> None:
     variables = {**os.environ, PATH_VARIABLE: write(folder / "faults")}
     out = folder / "run"
     chosen = f"py_function_numpy,native,{','.join(FAULTS)}"
-    options = f"--variant {chosen} --direction forward --axis size=4 --no-parts --quick --launches 3"
-    limits = f"--settings case_timeout=60s --memory-limit 4G --out {out}"
+    options = f"--variant {chosen} --axis direction=forward --axis size=4 --quick --launches 3"
+    limits = f"--out {out}"
     command = [sys.executable, "-c", "from pyopbench.cli.app import main; main()", "run", "negate"]
     done = subprocess.run([*command, *options.split(), *limits.split()], env=variables, check=False)
     lines = [json.loads(line) for line in (out / "samples.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import pyopbench
-from pyopbench.judge import requirements
 from pyopbench.model import command_line as options
 from pyopbench.model.command_line import Option
 
@@ -41,7 +40,3 @@ def test_each_argument_is_described_once(name: str) -> None:
     assert options.MARK not in text
     described = {argument: text.count(f"\n        {argument}: ") for argument in inspect.signature(function).parameters}
     assert {*described.values()} == {1}, described
-
-
-def test_what_may_be_required_is_what_is_checked() -> None:
-    assert options.REQUIREMENTS == requirements.NAMES

@@ -68,7 +68,7 @@ def test_what_would_confirm_it_is_a_value_with_its_command(slowed):
     assert (rerun.tool, rerun.axis, rerun.before, rerun.after) == ("pyopbench", "commit", commit(7), commit(8))
     assert rerun.command == (
         *("pyopbench", "run", "double", "--rev", commit(7), "--rev", commit(8), "--variant", "native"),
-        *("--direction", "forward", "--mode", "call", "--device", "cpu", "--baseline", "native"),
+        *("--baseline", "native", "--axis", "direction=forward", "--axis", "mode=call", "--axis", "device=cpu"),
         *("--axis", "dtype=float32", "--axis", "size=10"),
     )
 
