@@ -476,7 +476,7 @@ PIPELINE = (
     replace(BASELINE, python="the variant that is the current callback; None as for `run`."),
     Option(
         "step_seconds",
-        "How long a training step takes if its input is ready; record prints it.",
+        "How long a training step takes if its input is ready.",
         "MS",
         JUDGING,
         float,

@@ -67,16 +67,6 @@ def test_input_is_what_is_waited_and_what_callbacks_in_there_take_at_least() -> 
     assert share(0.0, 2.0) is None
 
 
-@pytest.mark.parametrize(
-    ("elements", "waited", "seconds"), [(40, 2.0, 0.15), (40, 0.0, 0.2), (40, 8.0, None), (0, 0.0, None)]
-)
-def test_a_step_whose_input_is_ready_is_one_without_waits(elements: int, waited: float, seconds: float | None) -> None:
-    """By hand, of 8 s."""
-    waits = {"elements": elements, "seconds": waited}
-    used = merge([{**part(site(1, {}, forward=tally(4, 1.0))), "called": [1.0, 9.0], "waits": waits}], 10.0)
-    assert used.ready_step_seconds == (None if seconds is None else pytest.approx(seconds))
-
-
 @pytest.mark.parametrize(("body", "dispatch"), [(1.0, 3.0), (0.01, 2.0), (2.0, 0.0)])
 def test_no_share_of_a_program_is_above_what_its_callbacks_cost(body: float, dispatch: float, tmp_path: Path) -> None:
     """A program on a fake clock: ten calls whose dispatch, and waiting for the GIL, Python cannot see.
