@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyopbench.model.case import DTYPES, MODES, NO_GRADIENT
 from pyopbench.model.discover import find
 from pyopbench.model.errors import BadInput
-from pyopbench.model.op import CASE_DTYPE, Op
+from pyopbench.model.op import Op
 from pyopbench.ops import load
 from pyopbench.ops.gradients import GRADIENTS
-from small_ops import power, square
+from small_ops import square
 
 OP_FILE = """
 from small_ops import square
@@ -40,24 +39,6 @@ def test_everything_that_is_found_is_what_it_is_called() -> None:
     ):
         assert list(loaded) == list(find(kind))
         assert [made.name for made in loaded.values()] == list(loaded)
-
-
-def test_variants_are_made_of_what_there_is() -> None:
-    """Bodies that an op can have, mechanisms of the table, modes of the model; a callback is less work than a port."""
-    for variant in load.load_variants().values():
-        assert variant.body in ("numpy", "tensor", "python", "kernel", "numba")
-        assert set(variant.gradients) <= set(GRADIENTS) - {NO_GRADIENT}
-        assert len(set(variant.gradients)) == len(variant.gradients) > 0
-        assert set(variant.modes) <= set(MODES)
-        assert variant.summary
-    efforts = {
-        kind: {v.effort for v in load.load_variants().values() if v.kind == kind} for kind in ("callback", "port")
-    }
-    assert min(efforts["callback"]) == 0 < min(efforts["port"])
-
-
-def test_one_op_is_loaded_once() -> None:
-    assert load.load_op("sinh") is load.load_op("sinh") is load.load_ops()["sinh"]
 
 
 def test_an_op_outside_of_the_package_is_found_by_its_name(outside: Path) -> None:
@@ -113,11 +94,6 @@ def test_inputs_follow_from_op_size_dtype_and_seed() -> None:
     assert load.make_inputs(op, 3, "float32")[0].dtype == np.float32
 
 
-def test_inputs_are_arrays_whatever_the_op_makes() -> None:
-    op = square(make_inputs=lambda size, dtype, rng: (1.5, np.float32(2.0), [1, 2]))
-    assert [type(array) for array in load.make_inputs(op, 1, "float64")] == [np.ndarray] * 3
-
-
 def test_inputs_are_the_same_in_every_process() -> None:
     """The seed takes the name letter by letter, because hash() of a string is another one in every process."""
     rng = np.random.default_rng([0, 3, 109, 97, 100, 101])
@@ -126,22 +102,6 @@ def test_inputs_are_the_same_in_every_process() -> None:
 
 
 # What the judging half is told
-
-
-def test_an_op_is_described() -> None:
-    op = power()
-    told = load.describe({"made": op, "bare": square(differentiable=())}, {}, {"made": (2, 9)})
-    assert told["ops"]["made"] == {
-        "summary": "x**2",
-        "source": "",
-        "sizes": [3, 5],
-        "quick_sizes": [3],
-        "size_unit": "elements",
-        "dtypes": list(DTYPES),
-        "outputs": [CASE_DTYPE, "int64", CASE_DTYPE],
-        "differentiable": True,
-    }
-    assert told["ops"]["bare"]["differentiable"] is False
 
 
 def test_the_whole_description_is_plain_data() -> None:

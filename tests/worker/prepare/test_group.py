@@ -68,15 +68,6 @@ def test_without_any_callback_it_is_the_usual_number() -> None:
     assert copies_in(cases_of("native", "empty_graph")) == {"native": (8,), "empty_graph": (0,)}
 
 
-def test_an_empty_graph_that_was_not_asked_for_is_timed_and_not_returned() -> None:
-    assert copies_in(cases_of("py_function_numpy")) == {"py_function_numpy": (1, 2)}
-
-
-def test_a_number_that_is_given_is_taken() -> None:
-    cases = cases_of("py_function_numpy", "native", "empty_graph")
-    assert copies_in(cases, Asked(copies=1)) == {"py_function_numpy": (1,), "native": (1,), "empty_graph": (0,)}
-
-
 def test_for_a_line_every_graph_is_made_but_that_of_one_copy_of_a_port() -> None:
     """What a case costs is told by its graph of one copy where it has one, and a port takes too little for that."""
     cases = cases_of("py_function_numpy", "native", "empty_graph")
@@ -118,19 +109,3 @@ def test_two_directions_of_a_case_are_prepared_once() -> None:
     found = prepare_group(both, Asked(at=lambda case: seen.append(case.direction)))
     assert (list(found), seen) == (["native/autodiff"], ["backward"])
     assert replace(both[0], direction="forward_backward").runner == "native/autodiff"
-
-
-def test_no_graph_is_timed_again_to_find_how_many_copies_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow callback would be called three times more for nothing."""
-    timed: list[object] = []
-
-    def shortest(call: object) -> float:
-        timed.append(call)
-        return 1e-6
-
-    monkeypatch.undo()
-    put_in_place(monkeypatch, square())
-    monkeypatch.setattr(node_graph, "shortest_call", shortest)
-    found = prepare_group(cases_of("py_function_numpy", "native", "empty_graph"), Asked())
-    graphs = [one.segments[0] for made in found.values() if isinstance(made, tuple) for one in made]
-    assert sorted(map(id, timed)) == sorted(map(id, graphs))
