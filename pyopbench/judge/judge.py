@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge.candidates import SettingComparison
-from pyopbench.judge.choice import Choice, Rules, choose
-from pyopbench.judge.cost_components import (
+from pyopbench.judge.body_share import (
     BodyShare,
-    Split,
     body_costs,
     body_pairs,
     body_share_of,
     shares_of_bodies,
-    splits_of,
 )
+from pyopbench.judge.candidates import SettingComparison
+from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
 from pyopbench.judge.devices import DeviceComparison, device_comparisons
 from pyopbench.judge.evidence import caveats_of, reason_of
@@ -55,14 +53,12 @@ class Judgement(Compared):
         decisions: ops in the order of the catalogue, inference before training; one for each comparison.
         machine: how busy it was; None if nothing was recorded.
         twins: what became of callbacks that were measured twice.
-        splits: where the time of callbacks goes, in the order of `latencies`; none if it was not measured.
         requires: what a port has to be able to do.
     """
 
     decisions: tuple[Decision, ...]
     machine: MachineState | None = None
     twins: Controls = NO_CONTROLS
-    splits: tuple[Split, ...] = ()
     requires: tuple[str, ...] = ()
 
     @cached_property
@@ -118,7 +114,6 @@ def judge_run(
         decisions=decisions,
         machine=machine_state([run]),
         twins=controls_of(run, found.model, minimum_effect),
-        splits=splits_of(run),
         requires=tuple(requires),
     )
 

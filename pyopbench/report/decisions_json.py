@@ -12,7 +12,6 @@ Its keys:
                     with its numbers; `text`: the same in words, for people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
-    splits          fields of `cost_components.Split`, in seconds per call; empty if no parts were measured.
                     `reason`: why there is no prediction, a `kind` with its fields; null where there is one
     failures        fields of `case.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
@@ -21,7 +20,7 @@ Its keys:
     warnings        what a reader should know about the files: `kind`, and the fields of that kind in `store.warnings`
     noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
                     differ by too much for the minimum effect
-    body_shares     fields of `cost_components.BodyShare`: what bodies alone take of the current time;
+    body_shares     fields of `body_share.BodyShare`: what bodies alone take of the current time;
                     empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
@@ -65,7 +64,6 @@ def decisions_json(judgement: Judgement) -> str:
         "requires": judgement.requires,
         "decisions": [{**asdict(decision), "text": _text(decision)} for decision in judgement.decisions],
         "verdicts": [asdict(verdict) for verdict in judgement.verdicts],
-        "splits": [asdict(split) for split in judgement.splits],
         "failures": [asdict(failure) for failure in run.failures],
         "tool": run.tool,
         "cannot": [asdict(limitation) for limitation in run.cannot],

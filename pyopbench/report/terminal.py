@@ -17,7 +17,7 @@ from pyopbench.report.sections.decisions import change_of_cost, place_of
 from pyopbench.report.sections.holes import measured_in
 
 if TYPE_CHECKING:
-    from pyopbench.judge.cost_components import BodyShare
+    from pyopbench.judge.body_share import BodyShare
     from pyopbench.judge.decision import Decision
     from pyopbench.judge.judge import Judgement
 

@@ -26,7 +26,6 @@ def test_json_has_its_keys_sorted_and_no_number_that_json_lacks():
             "mix",
             "decisions",
             "verdicts",
-            "splits",
             "devices",
             "body_shares",
             "twins",

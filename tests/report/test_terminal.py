@@ -7,7 +7,7 @@ import dataclasses
 from frames import Bench
 from judgements import decision, plain
 from pyopbench.judge import judge
-from pyopbench.judge.cost_components import BodyShare
+from pyopbench.judge.body_share import BodyShare
 from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, NoAnswerAt, open_text, standing_text
 from pyopbench.judge.latencies import without_number_text
 from pyopbench.model import formatting

@@ -1,0 +1,153 @@
+"""How much of a callback's time its body takes by itself: what is left is all that another bridge could save."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pyopbench.model import formatting
+from pyopbench.model.case import (
+    NO_GRADIENT,
+    Case,
+)
+from pyopbench.model.label import Label
+from pyopbench.stats import costs, estimate
+
+if TYPE_CHECKING:
+    from pyopbench.judge.candidates import Setting, SettingComparison
+    from pyopbench.judge.choice import Choice
+    from pyopbench.judge.program import Mix
+    from pyopbench.store.measured_run import Run
+    from pyopbench.store.run_json import Catalogue
+
+
+ROLE = "body_alone"
+
+
+@dataclass(frozen=True)
+class BodyShare:
+    """The share of the current time that the body of the current callback takes by itself, over the mix.
+
+    Attributes:
+        op, mode, dtype, placement: of the decision, which is one for inference.
+        baseline: label of the current callback.
+        body: which body, for example `numpy`.
+        share: of the current time; above 1 only by noise.
+        around: labels of the other callbacks around the same body that were compared, which is all that the share
+            bounds: a callback that compiles the body, as `njit` does, runs another one.
+        saved_around: the largest share of the current time that one of them saves; nan if there is none.
+    """
+
+    op: str
+    mode: str
+    dtype: str
+    placement: str
+    baseline: str
+    body: str
+    share: float
+    around: tuple[str, ...] = ()
+    saved_around: float = math.nan
+
+    @property
+    def is_bound(self) -> bool:
+        """Does the body take more than the bridge, and is no other bridge around it measured to save more than that?"""
+        return self.share > 1 / 2 and not self.saved_around > 1 - min(self.share, 1.0)
+
+    @property
+    def most_gain(self) -> float:
+        """Seconds today over the seconds that are left if the bridge cost nothing."""
+        return 1 / min(self.share, 1.0)
+
+    def text(self) -> str:
+        """Return what a body takes of the cost of the callback around it, and so what no other bridge can gain."""
+        taken = formatting.points(self.share)
+        said = f"the {self.body} body takes {taken} of the time of {self.baseline}"
+        if not self.is_bound:
+            return f"{said}; the rest is overhead of the callback"
+        most = formatting.ratio(self.most_gain)
+        return (
+            f"{said}, so a callback around the same {self.body} body gains at most {most}; another body may gain more"
+        )
+
+
+def body_costs(run: Run) -> pd.DataFrame:
+    """Return what bodies alone cost in each round, as `costs.round_costs`."""
+    frame = run.costs.frame
+    names = run.catalogue.parts_of_role(ROLE)
+    return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
+
+
+def body_pairs(comparison: SettingComparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
+    """Return for each size of a mix the case of the body alone and that of the current callback around it.
+
+    No pair for training, where bodies are not timed alone, and where the body is not measured at all.
+    """
+    setting, variant = comparison.setting, Label.parse(comparison.baseline).variant
+    body = catalogue.variant(variant).body
+    alone = [name for name in catalogue.parts_of_role(ROLE) if catalogue.parts[name].body == body]
+    if not alone or setting.direction != "forward":
+        return []
+    return [(_case(setting, alone[0], size), _case(setting, variant, size)) for size in mix.needed]
+
+
+def shares_of_bodies(
+    bodies: pd.DataFrame, callbacks: pd.DataFrame, callback_of: Mapping[str, str]
+) -> Mapping[str, float]:
+    """Return the median over launches of each body's cost over its callback's in the same rounds, where there is one.
+
+    Args:
+        bodies: `body_costs`.
+        callbacks: `costs.round_costs` of everything that is compared.
+        callback_of: case of a body alone -> case of the callback around it; of all at once, because each time takes
+            as long as all of them together.
+    """
+    chosen = [
+        bodies[bodies["case"].isin(list(callback_of))],
+        callbacks[callbacks["case"].isin(list(callback_of.values()))],
+    ]
+    ratios = costs.ratios(pd.concat(chosen, ignore_index=True), callback_of, estimate.UNIT)
+    medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
+    shares = medians.groupby("case", observed=True)["value"].median()
+    return {str(case): float(share) for case, share in shares.items()}
+
+
+def body_share_of(
+    comparison: SettingComparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
+) -> BodyShare | None:
+    """Return the share of the current callback's body over a mix.
+
+    Args:
+        comparison: of one setting.
+        made: the choice in it, and the mix of the sizes that the op is called with.
+        catalogue: of the run.
+        body_shares: `shares_of_bodies`, of these sizes among others.
+
+    Returns:
+        No pair for training, where bodies are not timed alone, and where some size of the mix has no such number.
+    """
+    choice, mix = made
+    body = catalogue.variant(Label.parse(comparison.baseline).variant).body
+    setting, pairs = comparison.setting, body_pairs(comparison, mix, catalogue)
+    if not pairs:
+        return None
+    total = float(mix.cost([body_shares.get(alone, math.nan) for alone, _ in pairs]))
+    place = (setting.op, setting.mode, setting.dtype, setting.placement)
+    if not total > 0:
+        return None
+    around = {gain.label: gain.saved for gain in choice.gains if _runs(catalogue, gain.label, body)}
+    return BodyShare(*place, comparison.baseline, body, total, tuple(around), max(around.values(), default=math.nan))
+
+
+def _runs(catalogue: Catalogue, label: str, body: str) -> bool:
+    """Is a label a callback around a body as it is, which nothing compiles?"""
+    variant = catalogue.variant(Label.parse(label).variant)
+    return (variant.kind, variant.body, variant.automatic) == ("callback", body, False)
+
+
+def _case(setting: Setting, variant: str, size: int) -> str:
+    where = (setting.mode, setting.dtype, size, setting.placement)
+    return Case(setting.op, variant, NO_GRADIENT, "forward", *where).id

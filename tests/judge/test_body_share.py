@@ -1,0 +1,113 @@
+"""Where the time of a callback goes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from frames import VARIANTS, Bench, variant
+from pyopbench.judge.body_share import (
+    BodyShare,
+    body_costs,
+    body_pairs,
+    body_share_of,
+    shares_of_bodies,
+)
+from pyopbench.judge.candidates import Setting
+from pyopbench.judge.program import even_mix
+from pyopbench.stats import costs, estimate
+from pyopbench.store.measured_run import Costs
+from pyopbench.store.run_json import Catalogue
+
+TODAY = "py_function_numpy"
+OPS = Catalogue(
+    ops={},
+    variants={**VARIANTS, "njit": structs.replace(VARIANTS["numpy_function"], automatic=True)},
+    gradients={},
+    parts={
+        "numpy_alone": variant("part", role="body_alone"),
+        "tensor_alone": variant("part", role="floor", body="tensor"),
+    },
+)
+DISPATCH, BRIDGE, BODY = 20e-6, 7e-6, 30e-6
+IN, OUT, OUT_ALIGNED = 2e-10, 5e-10, 1e-10  # seconds per byte
+
+BOUND = (
+    "the numpy body takes 80% of the time of today, so a callback around the same numpy body gains at most 1.25×; "
+    "another body may gain more"
+)
+
+
+def share(label: str = TODAY, direction: str = "forward", **saved: float) -> BodyShare | None:
+    """Return the share of a body that takes 20 of 100 us at the one size and 90 of 100 at the other.
+
+    Args:
+        label: of the current callback.
+        direction: of the setting.
+        saved: what candidates save, by label.
+    """
+    frame = Bench({TODAY: 1e-4}, sizes=(10, 100), within=0.0, between=0.0, launches=3).frame()
+    alone = frame.assign(
+        case=frame["case"].str.replace(TODAY, "numpy_alone"),
+        variant="numpy_alone",
+        seconds=frame["seconds"] * frame["size"].map({10: 0.2, 100: 0.9}),
+    )
+    bodies = body_costs(SimpleNamespace(catalogue=OPS, costs=Costs(frame=alone)))  # type: ignore[arg-type]
+    comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
+    choice: Any = SimpleNamespace(gains=[SimpleNamespace(label=one, saved=many) for one, many in saved.items()])
+    made = (choice, mix := even_mix((10, 100)))
+    pairs = dict(body_pairs(comparison, mix, OPS))
+    shares = shares_of_bodies(bodies, costs.round_costs(frame, estimate.UNIT), pairs)
+    return body_share_of(comparison, made, OPS, shares)
+
+
+def test_the_share_is_over_the_mix() -> None:
+    """Each of the two sizes counts for half: (0.2 + 0.9) / 2."""
+    found = share()
+    assert found is not None
+    assert (found.op, found.baseline, found.body) == ("sinh", TODAY, "numpy")
+    assert found.share == pytest.approx(0.55)
+    assert found.is_bound
+    assert found.most_gain == pytest.approx(1 / 0.55)
+
+
+def test_what_is_not_timed_alone_has_no_share() -> None:
+    assert share(direction="forward_backward") is None
+    assert share("py_function") is None, "whose body is of another kind"
+    assert share("numpy_function") is None, "which has no number"
+
+
+def test_a_share_above_one_is_noise_and_leaves_nothing_to_gain() -> None:
+    assert BodyShare("sinh", "node", "float32", "cpu", TODAY, "numpy", 1.1).most_gain == 1.0
+
+
+def test_the_body_bounds_callbacks_around_the_same_body_alone() -> None:
+    """`njit` compiles the body and `py_function` has another one, so both may save more than the bridge costs."""
+    found = share(numpy_function=0.2, py_func=0.4, njit=0.67, py_function=0.5, native=0.9)
+    assert found is not None
+    assert (found.around, found.saved_around) == (("numpy_function", "py_func"), 0.4)
+    assert found.is_bound
+
+
+def test_a_bound_that_a_measured_callback_is_above_is_none() -> None:
+    """The bridge takes 45% of the time: nobody who saves 46% with another bridge believes that."""
+    found = share(numpy_function=0.46)
+    assert found is not None
+    assert not found.is_bound
+
+
+# The section
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.2, "the numpy body takes 20% of the time of today; the rest is overhead of the callback"),
+        (0.8, BOUND),
+    ],
+)
+def test_body_share(share: float, said: str) -> None:
+    assert BodyShare("sinh", "node", "float32", "cpu", "today", "numpy", share).text() == said
