@@ -180,8 +180,8 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    effect, _ = sides.resolve_thresholds(None, minimum_effect, None)
     run = run_sides.open_run(place)
+    effect = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect
     baseline = run.measured[0].content.settings.baseline
     judging = judging_of(baseline, effect, mix, requires)
     with _resumable(place, op, inputs), alone_on_this_machine():

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.results import ComparisonResult, RunResult
 from pyopbench.api.several_results import AnyResult, SidesResult, result_of
-from pyopbench.engine.sides import resolve_thresholds
-from pyopbench.engine.stored_run import find_target
+from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
+from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import judge
@@ -63,12 +63,8 @@ def read(
             hint='for example pyopbench.read("results/reference")',
         )
     several = len(paths) == 1 and run_sides.is_here(paths[0])
-    if fail_on is not None and not several:
-        raise BadInput(
-            "one side alone cannot be compared with anything",
-            received=f"fail_on={fail_on!r}",
-            hint='name the folder of a run with rev=["HEAD~1", "HEAD"], for example',
-        )
+    if not several:
+        refuse_to_fail(fail_on)
     resolve_thresholds(None, minimum_effect, fail_on)  # checks it before anything is read
     sources = open_sources(paths)
     if several and isinstance(run := sources[0], OpenRun):
@@ -77,7 +73,7 @@ def read(
         judging = judging_of(baseline or usual, effect, mix, requires)
         return result_of(run, judging, fail_on)
     usual, folder = find_target(sources)
-    effect, _ = resolve_thresholds(None, minimum_effect, fail_on)
+    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
     judging = judging_of(baseline or usual, effect, mix, requires)
     return RunResult(judge(sources, judging), paths, folder)
 

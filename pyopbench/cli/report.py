@@ -14,7 +14,7 @@ from pyopbench.api.judging import judging_of
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.messages import sampling_text
-from pyopbench.engine.sides import resolve_thresholds
+from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
 from pyopbench.judge.findings import (
@@ -91,9 +91,10 @@ def report(
             )
         usual = run.measured[0].content.settings.baseline
         return report_sides(run, judging_of(baseline or usual, effect, mix, requires), fail_on, as_json=as_json)
+    refuse_to_fail(fail_on)
     sources = open_sources(results)
     usual, folder = find_target(sources)
-    effect = resolve_thresholds(None, minimum_effect or planned_effect(sources), fail_on)[0]
+    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
     options = judging_of(baseline or usual, effect, mix, requires)
     if export is not None:
         return print_export(sources, options)

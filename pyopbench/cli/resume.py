@@ -51,7 +51,11 @@ def resume(
         for side in run.measured:
             stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
     baseline = run.measured[0].content.settings.baseline
-    given, fail_on = resolve_thresholds(run, minimum_effect or stored_run.planned_effect([run]), fail_on)
+    if run_sides.is_here(folder):
+        given, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
+    else:
+        sides.refuse_to_fail(fail_on)
+        given = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect
     options = judging_of(baseline, given, mix, requires)
     mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
     effect = formatting.percent(options.minimum_effect)

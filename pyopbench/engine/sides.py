@@ -78,13 +78,23 @@ def check_sides(asked: AskedSides) -> None:
     Raises:
         BadInput: `fail_on` is given for one side alone, or an environment is not available.
     """
-    if asked.fail_on is not None and not asked.revisions and len(asked.environments) < 2:
+    if not asked.revisions and len(asked.environments) < 2:
+        refuse_to_fail(asked.fail_on)
+    environments.require_available(asked.environments)
+
+
+def refuse_to_fail(fail_on: str | None) -> None:
+    """Refuse a condition to fail on for a run of one side.
+
+    Raises:
+        BadInput: there is one.
+    """
+    if fail_on is not None:
         raise BadInput(
             "one side alone cannot be compared with anything",
-            received=option_text("fail_on", asked.fail_on),
+            received=option_text("fail_on", fail_on),
             hint=f"for example {option_text('rev', ['main', 'HEAD'])}; pyopbench compare does it for stored results",
         )
-    environments.require_available(asked.environments)
 
 
 def slowdown_of(fail_on: str | None, minimum_effect: float) -> float | None:

@@ -11,7 +11,7 @@ from pyopbench.engine import git, plan
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import require_unmerged
 from pyopbench.model import formatting
-from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, Case, Failure
+from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, MINIMUM_EFFECT, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
@@ -94,10 +94,10 @@ def settings_of(side: OpenSide) -> Settings:
     return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
 
 
-def planned_effect(sources: Sequence[Source]) -> float | None:
-    """Return the minimum effect that a run in an input pipeline was planned for; None for any other results."""
+def planned_effect(sources: Sequence[Source]) -> float:
+    """Return the minimum effect that a run in an input pipeline was planned for; the usual one for other results."""
     plans = [source.measured[0].content.pipeline for source in sources if isinstance(source, OpenRun)]
-    return next((plan.minimum_effect for plan in plans if plan is not None), None)
+    return next((plan.minimum_effect for plan in plans if plan is not None), MINIMUM_EFFECT)
 
 
 def require_measured(side: OpenSide) -> None:

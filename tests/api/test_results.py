@@ -180,3 +180,9 @@ def test_results_that_are_none_are_named(tmp_path: Path) -> None:
     with refused("give two results, or one result and two labels of an axis"):
         pyopbench.compare(STORED)
     assert issubclass(pyopbench.NothingMeasured, NothingMeasured)
+
+
+def test_a_pipeline_is_read_with_the_minimum_effect_that_it_was_planned_for(tmp_path: Path) -> None:
+    folder = pipelines.write(tmp_path / "run", {one.key: 1e-4 for one in pipelines.ALL}, minimum_effect=0.1)
+    assert pyopbench.read(folder).judgement.minimum_effect == 0.1
+    assert pyopbench.read(folder, minimum_effect=0.05).judgement.minimum_effect == 0.05

@@ -180,3 +180,9 @@ def test_latencies_are_printed_for_a_dashboard_and_no_report_is_written(tmp_path
 
 def test_two_kinds_of_json_are_refused(results: Path) -> None:
     assert isinstance(invoke("report", results, "--export", "bmf", "--json").exception, BadInput)
+
+
+def test_one_side_alone_cannot_fail(results: Path) -> None:
+    refused = invoke("report", results, "--fail-on", "slower:5%").exception
+    assert isinstance(refused, BadInput)
+    assert refused.message == "one side alone cannot be compared with anything"

@@ -242,6 +242,7 @@ def compare_sides(
     verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, on_cases), strict=True))
     verdicts |= {case: too_small(small[case]) for case in common if case in small}
     keys = sides.first.keys
+    known_bodies = [one for one in of_bodies if one.known]
     cases = [_compared(keys[case], verdicts[case], first[case], second[case]) for case in common]
     return Comparison(
         sides,
@@ -250,7 +251,9 @@ def compare_sides(
         tuple(sorted(cases, key=_badness)),
         unmatched,
         _differences(sides),
-        _smallest(of_bodies or estimates, math.log1p(minimum_effect), chances, on_bodies),
+        _smallest(
+            known_bodies or estimates, math.log1p(minimum_effect), chances, on_bodies if known_bodies else on_cases
+        ),
         estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
         looks.planned,
         correction.among,

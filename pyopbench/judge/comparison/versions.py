@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.judge.comparison.diff import Comparison, compare_sides
-from pyopbench.judge.comparison.sides import sides_along
+from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import judge
+from pyopbench.judge.verdicts import Correction
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
@@ -77,13 +78,17 @@ def compare_versions(run: OpenRun, versions: Sequence[VersionResult], minimum_ef
     first, *others = (one.label for one in versions)
     axis, runs = run_sides.axis_of(run.measured_sides), read_source(run)
 
-    def compare(label: str) -> Comparison | NothingMeasured:
+    pairs = {label: sides_along(axis, runs, [first, label], str(run.folder)) for label in others}
+    # As a gate compares them (`gate.read_gate`): one pair has one verdict, wherever it is shown.
+    correction = Correction(max(len(others), 1), usual=usual_over(list(pairs.values())))
+
+    def compare(sides: Sides) -> Comparison | NothingMeasured:
         try:
-            return compare_sides(sides_along(axis, runs, [first, label], str(run.folder)), minimum_effect)
+            return compare_sides(sides, minimum_effect, correction=correction)
         except NothingMeasured as error:
             return error
 
-    found = {label: compare(label) for label in others}
+    found = {label: compare(sides) for label, sides in pairs.items()}
     comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
     unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
     return VersionComparison(first, tuple(versions), comparisons, unmatched)

@@ -8,6 +8,7 @@ from pathlib import Path
 import stored
 from pairs import VARIANTS, cases, write_run, write_versions
 from pyopbench.judge import judge
+from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
 from pyopbench.report import write
@@ -66,3 +67,13 @@ def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
     assert found.labels == ("2.16.2",)
     page = (run_sides.read(folder)[0].folder / "report.html").read_text(encoding="utf-8")
     assert SECTION.title not in page
+
+
+def test_a_pair_of_several_has_the_verdict_that_the_gate_gives_it(tmp_path: Path) -> None:
+    """It was called slower in the one, and passed in the other, which alone allowed for several comparisons."""
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0", "2.16.2", "2.17.1", **NEW)
+    _, found = of(folder)
+    gate = read_gate(folder, 0.03)
+    assert list(found.comparisons) == list(gate.comparisons)
+    for label, one in found.comparisons.items():
+        assert [case.verdict for case in one.cases] == [case.verdict for case in gate.comparisons[label].cases]
