@@ -29,9 +29,6 @@ from pyopbench.model.side import combine_environments
 from pyopbench.store import run_folder, run_sides
 from pyopbench.store.run_sides import OpenRun
 
-SETTINGS_OF_RUN = ("case_timeout", "linearity", "rounds", "seed")
-"""Keys of `settings`; the others of the command line are about shards and about reading."""
-
 
 @asked_from_python()
 @describe_arguments(RUN)

@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyopbench.model.errors import BadInput
-
 ASSUMED_BYTES = 2 << 30
 """Of a worker before one has been seen: one that had prepared 486 callables took 1.8 GiB (TensorFlow 2.21)."""
 SPARE_SHARE = 0.1
@@ -79,28 +77,6 @@ LEAST_BYTES = 2 << 30
 
 FIRST_TO_GO = "1000"
 """The highest oom_score_adj of Linux, proc(5): any process may raise its own or a child's, none may lower it."""
-
-
-def require_limitable(limit_bytes: int) -> None:
-    """Check that a limit can be set here, and leaves TensorFlow room.
-
-    Raises:
-        BadInput: it cannot or does not.
-    """
-    if sys.platform != "linux":
-        raise BadInput(
-            "the memory of a worker can only be limited on Linux",
-            received=f"a limit on {sys.platform}",
-            legal="Linux",
-            hint="leave the limit out, or use a container that has one",
-        )
-    if limit_bytes < LEAST_BYTES:
-        raise BadInput(
-            "TensorFlow needs more memory than that",
-            received=f"{limit_bytes:,} bytes",
-            legal=f"at least {LEAST_BYTES >> 30}G",
-            hint="for example 8G on the command line, 8 << 30 from Python",
-        )
 
 
 def limit(process: int, limit_bytes: int) -> None:

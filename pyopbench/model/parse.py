@@ -27,8 +27,6 @@ LONGEST_SECONDS = 1e9
 LARGEST_SIZE = 10**9
 """A billion elements are 8 GB in float64: more than an op here could be given on the machines that this is for."""
 
-MOST_BYTES = 1 << 50
-"""A thousand TiB: above any machine, and below what the system's calls take."""
 
 UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -92,24 +90,6 @@ def parse_duration(text: str) -> float:
             hint="for example 90s or 5m",
         )
     return seconds
-
-
-def parse_bytes(text: str) -> int:
-    """Return bytes from `8G`, `512M`, `1.5GiB` or a plain number; units are powers of 1024.
-
-    Raises:
-        BadInput: not a number of bytes from 1 to `MOST_BYTES`.
-    """
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    number = float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ") if match else 0.0
-    if not 1 <= number <= MOST_BYTES:
-        raise BadInput(
-            "not a number of bytes",
-            received=repr(text),
-            legal=f"a number of bytes, or one with K, M, G or T; above 0 and at most {MOST_BYTES >> 40}T",
-            hint="for example 8G",
-        )
-    return int(number)
 
 
 def parse_shard(text: str) -> tuple[int, int]:

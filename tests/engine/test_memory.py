@@ -11,7 +11,6 @@ import pytest
 
 from pyopbench.engine import memory
 from pyopbench.engine.memory import Sources, available_bytes, has_room, resident_bytes
-from pyopbench.model.errors import BadInput
 
 GIB = 1 << 30
 
@@ -96,18 +95,3 @@ def test_a_process_that_has_ended_has_no_limit_and_is_no_error() -> None:
         child.wait()
     memory.offer(child.pid)
     memory.limit(child.pid, 1 << 30)
-
-
-def test_a_limit_that_leaves_tensorflow_no_room_is_refused() -> None:
-    memory.require_limitable(memory.LEAST_BYTES)
-    with pytest.raises(BadInput) as caught:
-        memory.require_limitable(memory.LEAST_BYTES - 1)
-    assert caught.value.received == "2,147,483,647 bytes"
-    assert caught.value.legal == "at least 2G"
-
-
-def test_a_limit_is_refused_where_the_system_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(BadInput) as refused:
-        memory.require_limitable(memory.LEAST_BYTES)
-    assert refused.value.received == "a limit on darwin"

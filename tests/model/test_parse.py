@@ -13,7 +13,6 @@ from pyopbench.model.parse import (
     LARGEST_SIZE,
     LONGEST_SECONDS,
     parse_axes,
-    parse_bytes,
     parse_duration,
     parse_fail_on,
     parse_shard,
@@ -40,21 +39,6 @@ def test_blanks_and_empty_parts_are_dropped() -> None:
 def test_a_size_is_read_as_python_writes_it(size: int) -> None:
     assert parse_size(str(size)) == size
     assert parse_size(f"{size:_}") == size
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("8G", 8 * 1024**3), ("512M", 512 * 1024**2), ("1.5GiB", 3 * 2**29), ("100", 100), ("2kb", 2048)],
-)
-def test_bytes_are_read_with_their_unit(text: str, number: int) -> None:
-    assert parse_bytes(text) == number
-
-
-@pytest.mark.parametrize("text", ["", "0", "G", "-1G", "1e9", "8 G", "8X", "nan", "9" * 400])
-def test_what_is_no_number_of_bytes_is_refused(text: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        parse_bytes(text)
-    assert refused.value.received == repr(text)
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,8 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _selection(cases: Iterable[Case]) -> Iterator[str]:
     """Yield the options that name cases, and as few others as options can."""
     found = list(cases)
+    if not found:
+        return
     yield from ("--variant", ",".join(dict.fromkeys(one.variant for one in found)))
     yield from ("--baseline", found[0].variant)  # a run needs one; moments do not
     axes = {
