@@ -243,7 +243,9 @@ class _Plans:
         with TemporaryFolder() as scratch:
             for side in wanted:
                 if _identity(side) not in made:
-                    made[_identity(side)] = self._plan(side, _FirstValues(scratch) if several else None)
+                    is_first = all(content is None for _, content in made.values())
+                    values = _FirstValues(scratch, is_first=is_first) if several else None
+                    made[_identity(side)] = self._plan(side, values)
         found = [made[_identity(side)] for side in wanted]
         return [
             (
@@ -286,11 +288,11 @@ def _with_revision(content: RunContent, revision: Revision) -> RunContent:
 class _FirstValues:
     """What the first side computes, in files of a folder that goes with this process."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, is_first: bool) -> None:
+        self._folder, self._is_first = folder, is_first
 
     def compare(self, worker: Worker, answer: Mapping[str, Any]) -> Values:
-        """Return what a worker computes otherwise, for each op, size and dtype that both have; keep what is new."""
+        """Return what a worker computes otherwise than the first side, for each op, size and dtype that both have."""
         cases = [Case.from_id(key) for key in answer["cases"]]
         wanted = dict.fromkeys(
             (case.op, case.size, case.dtype) for case in cases if case.op in answer["catalogue"]["ops"]
@@ -298,10 +300,11 @@ class _FirstValues:
         compared, differences = 0, []
         for op, size, dtype in wanted:
             path = self._folder / f"{op}-{size}-{dtype}.npz"
-            is_there = path.exists()
+            if not self._is_first and not path.exists():
+                continue  # the first side does not have it, or its body raised, which is said of that side
             inputs = {"do": "values", "op": op, "size": size, "dtype": dtype}
-            outcome = _ask(worker, {**inputs, "against" if is_there else "save": str(path)})
-            compared += is_there and outcome["kind"] != "unknown"
+            outcome = _ask(worker, {**inputs, "save" if self._is_first else "against": str(path)})
+            compared += not self._is_first and outcome["kind"] != "unknown"
             if outcome["kind"]:
                 differences.append(ValueDifference(op, size, dtype, outcome["kind"], outcome["reason"]))
         return Values(compared, tuple(differences))

@@ -53,7 +53,7 @@ def _compare(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str,
         try:
             found = make_reference(op, there.inputs, dtype, np.random.default_rng(0))
         except Exception as error:  # noqa: BLE001 - a body may raise anything
-            return _told("raised", f"on the inputs of the first revision: {describe_error(error)}")
+            return _told("raised", f"on the inputs of the first side: {describe_error(error)}")
     outputs = _first_difference("output", found.outputs, there.outputs, op.tolerance[dtype])
     if outputs:
         return _told("outputs", outputs)
@@ -65,7 +65,7 @@ def _compare(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str,
 def _compare_gradients(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str, Any]:
     if here.gradients is None or there.gradients is None:
         only = here.gradients is not there.gradients
-        return _told("gradients", "only one of the revisions has a gradient in NumPy") if only else _told("", "")
+        return _told("gradients", "only one of the sides has a gradient in NumPy") if only else _told("", "")
     reason = _first_difference("gradient", here.gradients, there.gradients, op.tolerance[dtype])
     return _told("gradients" if reason else "", reason)
 
@@ -73,7 +73,7 @@ def _compare_gradients(op: Op, here: Reference, there: Reference, dtype: str) ->
 def _first_difference(what: str, got: Sequence[Any], expected: Sequence[Any], tolerance: float) -> str:
     """Return the first place at which arrays differ, by more than a share of the largest magnitude; "" for none."""
     if len(got) != len(expected):
-        return f"{len(got)} {what}s, and {len(expected)} in the first revision"
+        return f"{len(got)} {what}s, and {len(expected)} on the first side"
     try:
         for place, (ours, theirs) in enumerate(zip(got, expected, strict=True)):
             require_equal(f"{what} {place}", ours, theirs, tolerance)

@@ -1,0 +1,176 @@
+"""What is promised when things go wrong, sentence by sentence of the paragraph in the description of the product.
+
+Workers are fake ones that measure nothing; their cases behave as their variants say (fake_worker.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from commands import Call
+from places import HELPERS
+from processes import has_ended
+from pyopbench.engine import settings as usual
+from pyopbench.model.case import Case
+from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
+
+Plan = Callable[..., None]
+CASES = [stored.case(variant, size=size) for size in (1, 2) for variant in ("py_function_numpy", "lasting")]
+SHORT = ("--budget", "20s")
+MEASURING = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(HELPERS)!r})
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import measure, worker_process
+from pyopbench.engine.stored_run import settings_of
+from pyopbench.store import run_folder
+
+append = run_folder.OpenSide.append
+
+def append_and_tell(side, line):
+    append(side, line)
+    print(line.__struct_config__.tag, getattr(line, "environment", {{}}).get("pid", ""), flush=True)
+
+worker_process.COMMAND = FAKE_WORKER_COMMAND
+run_folder.OpenSide.append = append_and_tell
+side = run_folder.open_side(Path(sys.argv[1]))
+measure.measure_run(side, settings_of(side), lambda step: None, lambda launches, most: frozenset())
+"""
+"""Measures what is left of a run, and prints the kind of each line that is on the disk, and the worker of a launch."""
+
+
+@pytest.fixture(autouse=True)
+def _short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("QUICK", "FULL"):
+        monkeypatch.setattr(usual, name, replace(getattr(usual, name), case_timeout_seconds=2.0))
+
+
+def measured(folder: Path) -> set[str]:
+    """Return the variants that have a sample."""
+    groups = [line for line in stored.read_lines(folder) if line["kind"] == "group"]
+    return {Case.from_id(key).variant for line in groups for key in line["samples"]}
+
+
+def failed(folder: Path) -> dict[str, str]:
+    lines = [one for line in stored.read_lines(folder) for one in line.get("failures", ())]
+    return {Case.from_id(one["case"]).variant: one["status"] for one in lines}
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [("crashing", "crashed"), ("exiting", "crashed"), ("hanging", "timeout"), ("raising", "raised")],
+)
+def test_a_worker_that_crashes_hangs_or_ends_costs_one_case(
+    call: Call, planned: Plan, tmp_path: Path, fault: str, status: str
+) -> None:
+    planned(fault, "native")
+    assert call("run", "--out", tmp_path / "run", *SHORT).code == 0
+    assert measured(tmp_path / "run") == {"py_function_numpy", "native"}
+    assert failed(tmp_path / "run") == {fault: status}
+
+
+def begin(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", MEASURING, str(folder)], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of no child")
+@pytest.mark.parametrize("torn", [0, 30])
+def test_a_run_that_is_killed_is_resumed_and_loses_at_most_the_row_that_was_written(tmp_path: Path, torn: int) -> None:
+    settings = {**stored.SETTINGS, "launches": 2, "rounds": 6, "group_seconds": 60.0}
+    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
+    with begin(folder) as process:
+        assert process.stdout is not None
+        told = [process.stdout.readline().split() for _ in range(8)]
+        process.kill()
+    workers = [int(words[1]) for words in told if words[0] == "launch"]
+    assert workers
+    assert all(map(has_ended, workers)), "no worker is left behind"
+    whole = stored.read_lines(folder)
+    path = folder / SAMPLES_FILE
+    if torn:
+        path.write_bytes(path.read_bytes()[:-torn])
+        whole = stored.read_lines(folder)
+    with begin(folder) as process:
+        process.communicate()
+    assert process.returncode == 0
+    lines = stored.read_lines(folder)
+    assert lines[: len(whole)] == whole, "what was stored is never touched again"
+    assert lines[-1]["kind"] == "ended"
+    groups = Counter((line["group"], line["launch"], line.get("pass", 0)) for line in lines if line["kind"] == "group")
+    assert set(groups.values()) == {1}
+
+
+@pytest.fixture
+def folder(call: Call, planned: Plan, tmp_path: Path) -> Path:
+    planned("native")
+    assert call("run", "--out", tmp_path / "run", *SHORT).code == 0
+    return tmp_path / "run"
+
+
+def test_a_torn_last_line_is_dropped(call: Call, folder: Path) -> None:
+    with (folder / SAMPLES_FILE).open("ab") as stream:
+        stream.write(b'{"kind":"gro')
+    assert call("report", folder).code == 0
+    assert "unfinished last line is ignored" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "place"), [(RUN_FILE, RUN_FILE), (SAMPLES_FILE, f"{SAMPLES_FILE}:2")])
+def test_results_that_cannot_be_decoded_are_an_error_of_one_line(
+    call: Call, folder: Path, name: str, place: str
+) -> None:
+    path = folder / name
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], b"not JSON\n", *lines[1:]]))
+    for command in (("report", folder), ("resume", folder)):
+        done = call(*command)
+        assert (done.code, done.out) == (2, "")
+        (line,) = done.err.replace("\n  ", " ").splitlines()
+        assert line.startswith("error: cannot decode ")
+        assert place in "".join(line.split())
+
+
+def test_a_link_in_place_of_a_report_is_replaced_and_never_followed(call: Call, folder: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("keep me", encoding="utf-8")
+    (folder / "report.html").unlink(missing_ok=True)
+    (folder / "report.html").symlink_to(victim)
+    assert call("report", folder).code == 0
+    assert victim.read_text(encoding="utf-8") == "keep me"
+    assert not (folder / "report.html").is_symlink()
+
+
+def test_html_in_a_name_is_escaped(call: Call, folder: Path) -> None:
+    run: dict[str, Any] = json.loads((folder / RUN_FILE).read_bytes())
+    name = "<script>alert(1)</script>"
+    text = json.dumps(run).replace("double", name.replace("/", "\\u2215"))
+    (folder / RUN_FILE).write_text(text, encoding="utf-8")
+    samples = (folder / SAMPLES_FILE).read_text(encoding="utf-8")
+    (folder / SAMPLES_FILE).write_text(samples.replace("double", name.replace("/", "\\u2215")), encoding="utf-8")
+    assert call("report", folder).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_nothing_that_a_folder_of_results_names_is_run(call: Call, folder: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "trap.py"
+    trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n", encoding="utf-8")
+    run: dict[str, Any] = json.loads((folder / RUN_FILE).read_bytes())
+    run["own"] = {"double": {"words": [str(trap)], "fingerprint": "0"}}
+    run["command"] = ["python", str(trap)]
+    (folder / RUN_FILE).write_text(json.dumps(run), encoding="utf-8")
+    assert call("report", folder).code == 0
+    assert call("resume", folder).code == 2
+    assert not (tmp_path / "sprung").exists()
