@@ -19,26 +19,10 @@ from pyopbench.store.run_json import RunContent, Shard, unit_of
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """The shard that is asked for: number `index`, from 1, `of` so many, of which `replicates` measure each part."""
+    """The shard that is asked for: number `index`, from 1, `of` so many."""
 
     index: int
     of: int
-    replicates: int = 1
-
-    def __post_init__(self) -> None:
-        if self.of % self.replicates:
-            raise BadInput(
-                "the number of shards is not a multiple of the replicates, so some units would be measured more often",
-                received=f"{self.of} shards with --settings replicates={self.replicates}",
-                legal="as many shards as replicates, or a multiple of that",
-                hint=f"for example --shard {self.index}/{self.of * self.replicates} "
-                f"--settings replicates={self.replicates}",
-            )
-
-    @property
-    def parts(self) -> int:
-        """Into how many parts the plan is divided."""
-        return self.of // self.replicates
 
 
 def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list[RunContent]:
@@ -56,25 +40,17 @@ def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list
         return list(contents)
     costs = costs_of(contents)
     measured = sum(cost > 0 for cost in costs.values())
-    if choice.parts > measured:
+    if choice.of > measured:
         raise BadInput(
             "more shards than the plan can be divided into: an op in one mode and dtype stays together, because its "
             "sizes, variants and devices are compared on one machine",
-            received=f"{choice.of} shards with {choice.replicates} for each unit, {measured} such units",
-            legal=f"at most {measured * choice.replicates} shards",
-            hint=f"--settings replicates=N measures each unit on several machines: --shard {choice.index}/"
-            f"{measured * _enough(choice, measured)} --settings replicates={_enough(choice, measured)}",
+            received=f"{choice.of} shards, {measured} such units",
+            legal=f"at most {measured} shards",
+            hint=f"--shard {min(choice.index, measured)}/{measured}",
         )
-    parts = balanced(costs, choice.parts, contents[0].settings.seed)
-    shard = Shard(
-        index=choice.index,
-        of=choice.of,
-        replicates=choice.replicates,
-        plan=plan_hash(contents, choice, parts),
-        parts=parts,
-        host=host_name(),
-    )
-    mine = set(shard.units)
+    parts = balanced(costs, choice.of, contents[0].settings.seed)
+    shard = Shard(index=choice.index, of=choice.of, plan=plan_hash(contents, choice, parts), host=host_name())
+    mine = set(parts[choice.index - 1])
     return [_only(content, mine).with_changes(shard=shard) for content in contents]
 
 
@@ -92,11 +68,6 @@ def require_unmerged(run: RunContent, folder: Path) -> RunContent:
         legal="the folder of a shard",
         hint="resume the shards that are unfinished, and merge again into a new folder",
     )
-
-
-def _enough(choice: ShardChoice, measured: int) -> int:
-    """Return how many replicates make at least as many shards as were asked for."""
-    return max(-(-choice.of // measured), 1)
 
 
 def costs_of(contents: Sequence[RunContent]) -> dict[str, int]:
@@ -143,7 +114,6 @@ def plan_hash(contents: Sequence[RunContent], choice: ShardChoice, parts: Sequen
             for content in contents
         ],
         "of": choice.of,
-        "replicates": choice.replicates,
         "parts": parts,
     }
     return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

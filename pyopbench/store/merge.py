@@ -181,12 +181,8 @@ def _write(folder: Path, shards: Sequence[_ShardRun], place: int) -> None:
 def _content(folder: Path, shards: Sequence[_ShardRun], place: int) -> RunContent:
     contents = [one.run.measured[place].content for one in shards]
     starts = [sum(one.launches for one in shards[:number]) for number in range(len(shards) + 1)]
-    shard = shards[0].shard
     merged = Merged(
-        of=shard.of,
-        replicates=shard.replicates,
-        plan=shard.plan,
-        parts=shard.parts,
+        plan=shards[0].shard.plan,
         shards=[
             MergedShard(
                 index=one.shard.index,

@@ -331,24 +331,20 @@ def unit_of(case: Case) -> str:
     return "/".join((case.op, case.kind, case.dtype))
 
 
-class Division(Struct, frozen=True, kw_only=True):
-    """How a plan is divided; with replicates, as many shards measure each part, each on a machine of its own.
+class Shard(Struct, frozen=True, kw_only=True):
+    """The part of a plan that a run measures.
 
     Attributes:
+        index: its number, from 1.
         of: how many shards there are.
-        replicates: how many of them measure each part.
         plan: hash of the whole plan, the same in every shard of it.
-        parts: units of each part.
+        host: name of the machine that it was begun on.
     """
 
+    index: AtLeastOne
     of: AtLeastOne
-    replicates: AtLeastOne
     plan: PlanHash
-    parts: list[list[str]]
-
-    def part_of(self, index: int) -> list[str]:
-        """Return the units of a shard, by its number from 1."""
-        return self.parts[(index - 1) % len(self.parts)]
+    host: str
 
     def check(self, place: str) -> None:
         """Check what no type can say.
@@ -356,24 +352,6 @@ class Division(Struct, frozen=True, kw_only=True):
         Raises:
             BadInput: the numbers do not fit each other; names `place`.
         """
-        if self.of != self.replicates * len(self.parts):
-            raise corrupt(place, f"{self.of} shards are not {self.replicates} for each of {len(self.parts)} units")
-
-
-class Shard(Division, frozen=True, kw_only=True):
-    """The part of a plan that a run measures: its number, from 1, and the machine that it was begun on."""
-
-    index: AtLeastOne
-    host: str
-
-    @property
-    def units(self) -> list[str]:
-        """What it measures."""
-        return self.part_of(self.index)
-
-    def check(self, place: str) -> None:
-        """Check what no type can say, as `Division.check`."""
-        super().check(place)
         if self.index > self.of:
             raise corrupt(place, f"shard {self.index} of {self.of}")
 
@@ -396,14 +374,16 @@ class MergedShard(Struct, frozen=True, kw_only=True):
     launches: tuple[NotNegative, NotNegative]
 
 
-class Merged(Division, frozen=True, kw_only=True):
+class Merged(Struct, frozen=True, kw_only=True):
     """What a run was merged from.
 
     Attributes:
+        plan: hash of the plan, the same in every shard of it.
         shards: in the order of their numbers.
         hosts: environment of each machine, by name.
     """
 
+    plan: PlanHash
     shards: list[MergedShard]
     hosts: dict[str, dict[str, Any]]
 
@@ -465,9 +445,8 @@ class RunContent(Struct, frozen=True, kw_only=True, omit_defaults=True):
             self.pipeline.check(in_pipelines, place)
         elif in_pipelines:
             raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, but the file has no key pipeline")
-        for division in (self.shard, self.merged):
-            if division is not None:
-                division.check(place)
+        if self.shard is not None:
+            self.shard.check(place)
         convert(self.environment, Environment, f"{place}: environment")
         for name, environment in (self.merged.hosts if self.merged else {}).items():
             convert(environment, Environment, f"{place}: merged.hosts.{name}")

@@ -47,14 +47,6 @@ def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     assert (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes() == before
 
 
-def test_runs_of_several_machines_are_not_compared_as_if_of_one(tmp_path: Path, call: Call) -> None:
-    shards = sharded.write_shards(tmp_path)
-    for name in ("first", "second"):
-        call("fleet", "merge", *shards, "--out", tmp_path / name)
-    assert call("compare", tmp_path / "first", tmp_path / "second").code == 2
-    assert call("compare", *shards[:2]).code == 3, "two shards have no case in common"
-
-
 @pytest.mark.parametrize(
     ("words", "received"),
     [

@@ -35,9 +35,9 @@ def content(cases: list[str] = CASES, **changes: Any) -> RunContent:
     return stored.typed({**stored.run(cases), "settings": settings, "skips": skips, **changes})
 
 
-def divided(of: int, replicates: int = 1, contents: list[RunContent] | None = None) -> list[list[RunContent]]:
+def divided(of: int, contents: list[RunContent] | None = None) -> list[list[RunContent]]:
     """Return what each shard is to measure, one list for each."""
-    choices = (ShardChoice(index, of, replicates) for index in range(1, of + 1))
+    choices = (ShardChoice(index, of) for index in range(1, of + 1))
     return [shards.narrowed(contents or [content()], choice) for choice in choices]
 
 
@@ -73,12 +73,6 @@ def test_an_op_on_the_cpu_and_on_a_gpu_stays_together() -> None:
         assert Counter(case.op for case in found) == {case.op: 2 for case in found}
 
 
-def test_replicates_measure_the_same_part_in_as_many_shards() -> None:
-    every = [one[0].cases for one in divided(6, replicates=3)]
-    assert every[0] == every[2] == every[4] != every[1] == every[3] == every[5]
-    assert sorted(every[0] + every[1]) == sorted(CASES)
-
-
 def test_versions_of_a_unit_go_together() -> None:
     """The second version can do what the first cannot: no op of it may end up on another machine than the rest."""
     fewer = [key for key in CASES if not key.startswith("sinh")]
@@ -92,14 +86,13 @@ def test_the_plan_is_the_same_in_every_shard_and_another_where_anything_of_it_is
     (plan,) = {plan_of(one[0]) for one in divided(4)}
     others = [
         divided(2)[0],
-        divided(4, replicates=2)[0],
         divided(4, contents=[content(settings={"seed": 1})])[0],
         divided(4, contents=[content(settings={"rounds": 3})])[0],
         divided(4, contents=[content(CASES[1:])])[0],
         divided(4, contents=[content(own={"sinh": {"words": ["a.py"], "fingerprint": "1"}})])[0],
     ]
     found = [plan_of(one[0]) for one in others]
-    assert len({plan, *found}) == 7
+    assert len({plan, *found}) == 6
     elsewhere = divided(4, contents=[content(own={"sinh": {"words": ["/home/b.py"], "fingerprint": "1"}})])[0]
     assert plan_of(elsewhere[0]) == found[-1], "where an op lies is no part of the plan"
 
@@ -130,13 +123,6 @@ def test_more_shards_than_units_are_refused_with_what_would_do() -> None:
     with pytest.raises(BadInput) as refused:
         divided(12)
     assert refused.value.legal == "at most 10 shards"
-    assert refused.value.hint.split()[-4:] == ["--shard", "1/20", "--settings", "replicates=2"]
-
-
-def test_shards_are_a_multiple_of_replicates() -> None:
-    with pytest.raises(BadInput) as refused:
-        ShardChoice(1, 4, 3)
-    assert refused.value.received == "4 shards with --settings replicates=3"
 
 
 def test_a_whole_plan_is_left_as_it_is() -> None:

@@ -74,19 +74,17 @@ def lines_of(cases: Sequence[str], index: int, seconds: Seconds = steady) -> lis
     return lines
 
 
-def write_shard(
-    folder: Path, index: int, of: int, replicates: int = 1, host: str = "", seconds: Seconds = steady, **changes: Any
-) -> Path:
+def write_shard(folder: Path, index: int, of: int, host: str = "", seconds: Seconds = steady, **changes: Any) -> Path:
     """Write a shard of `plan()` and return its folder; `changes` are of the content of its `run.json`."""
     whole = plan(**{key: changes.pop(key) for key in ("settings", "own") if key in changes})
-    content = {**narrow(whole, ShardChoice(index, of, replicates)), "run": folder.name, **changes}
+    content = {**narrow(whole, ShardChoice(index, of)), "run": folder.name, **changes}
     content["shard"] = {**content["shard"], "host": host or f"host-{index}"}
     return stored.write(folder, content, [*lines_of(content["cases"], index, seconds), ENDED])
 
 
-def write_shards(folder: Path, of: int = 4, replicates: int = 1) -> list[Path]:
+def write_shards(folder: Path, of: int = 4) -> list[Path]:
     """Write all shards of `plan()`, each on a machine of its own, and return their folders."""
-    return [write_shard(folder / f"shard-{index}", index, of, replicates) for index in range(1, of + 1)]
+    return [write_shard(folder / f"shard-{index}", index, of) for index in range(1, of + 1)]
 
 
 def write_versions(folder: Path, index: int, of: int, tensorflows: Sequence[str]) -> Path:

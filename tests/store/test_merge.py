@@ -102,15 +102,6 @@ def test_looks_of_the_shard_that_held_most_are_kept(shards: list[Path], tmp_path
     assert len(read_one([tmp_path / "merged"]).looks) == 3
 
 
-def test_replicates_are_launches_of_the_same_cases_on_more_machines(tmp_path: Path) -> None:
-    shards = sharded.write_shards(tmp_path, of=6, replicates=3)
-    merge.merge(shards, tmp_path / "merged")
-    whole = read_one([tmp_path / "merged"])
-    assert sorted(whole.cases) == sorted(sharded.CASES)
-    hosts = whole.frame.assign(host=whole.frame["launch"].map(whole.hosts)).groupby("case")["host"].nunique()
-    assert set(hosts) == {3}
-
-
 def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
     asked = ["2.16.2", "2.21.0"]
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, asked) for index in (1, 2)]
@@ -203,6 +194,6 @@ def test_a_folder_that_holds_a_run_is_left_alone(shards: list[Path]) -> None:
 def test_a_shard_of_a_number_that_is_not_there_is_corrupt(shards: list[Path], tmp_path: Path) -> None:
     content = stored.read_run(shards[0])
     stored.typed(content).check("run.json")
-    for change in ({"index": 9}, {"replicates": 3}, {"plan": "x"}, {"parts": []}):
+    for change in ({"index": 9}, {"plan": "x"}):
         with pytest.raises(BadInput):
             stored.typed({**content, "shard": {**content["shard"], **change}}).check("run.json")
