@@ -105,30 +105,6 @@ def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        (["nowhere", "nothing"], "give two results, or one result and two labels of an axis"),
-        (["before", "before"], "both sides are the same results"),
-        (["before", "after", "--fail-on", "faster"], "not a condition for --fail-on"),
-        (["before", "after", "--fail-on", "slower:"], "not a condition for --fail-on"),
-        (["before", "after", "--fail-on", "slower:1%"], ("the slowdown is below the smallest difference that counts")),
-        (["before", "after", "--min-effect", "3"], "not a share"),
-        (["before", "after", "--run-spread", "x"], "not a share"),
-        (["before", "after", "--axis", "up"], "unknown axis"),
-        (["before", "native", "nothing", "--axis", "variant"], "no such variant"),
-    ],
-)
-@pytest.mark.usefixtures("pair")
-def test_bad_usage_is_2_with_what_was_received(call: Call, words: list[str], what: str) -> None:
-    code, printed, said = call("compare", *words)
-    assert code == 2
-    first, received, *_ = said.splitlines()
-    assert first == f"error: {what}"
-    assert received.split()[0] == "received:"
-    assert printed == ""
-
-
 HALF = json.dumps(document("asv-first"))[:1000]
 
 
@@ -136,28 +112,6 @@ def why_no_json(content: str) -> str:
     with pytest.raises(json.JSONDecodeError) as caught:
         json.loads(content)
     return f"not JSON: {caught.value.msg} at line {caught.value.lineno}, column {caught.value.colno}"
-
-
-@pytest.mark.parametrize(
-    ("content", "what", "why"),
-    [
-        ("", "cannot read these results", "the file is empty"),
-        (HALF, "cannot read these results", why_no_json(HALF)),
-        ({**document("asv-first"), "version": 1}, "cannot read these results", "version is 1"),
-        ({"a": 1}, "these are not results", "JSON, but not of results"),
-        (None, "these are not results", "a folder without run.json, and without a machine.json of asv in it or below"),
-    ],
-)
-def test_what_is_no_results_is_2_with_its_name_and_why(
-    call: Call, pair: tuple[Path, Path], tmp_path: Path, content: object, what: str, why: str
-) -> None:
-    if content is None:
-        (tmp_path / "other").mkdir()
-    else:
-        write(tmp_path / "other", content)
-    code, printed, said = call("compare", pair[0], "other")
-    assert (code, printed) == (2, "")
-    assert said.splitlines()[:2] == [f"error: {what}", f"  received: other: {why}"]
 
 
 def test_commits_of_asv_by_the_first_digits(call: Call, tmp_path: Path) -> None:
@@ -174,33 +128,3 @@ def test_a_report_of_asv_says_first_what_it_cannot_tell(call: Call, tmp_path: Pa
     assert code == 0
     assert printed.startswith("asv: ")
     assert (tmp_path / "results" / "report-file" / "report.html").exists(), "not into folders of other tools"
-
-
-@pytest.mark.parametrize("content", ["", '{"results": ', '{"a": 1}'])
-def test_a_report_of_a_damaged_file_is_2(call: Call, tmp_path: Path, content: str) -> None:
-    code, printed, said = call("report", write(tmp_path / "file.json", content))
-    assert (code, printed) == (2, "")
-    assert "file.json" in said
-    assert not (tmp_path / "results").exists()
-
-
-def test_markdown_never_goes_over_results(call: Call, tmp_path: Path) -> None:
-    files = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
-    before = files[0].read_bytes()
-    code, _, said = call("compare", *files, "--markdown", files[0])
-    assert (code, files[0].read_bytes()) == (2, before)
-    assert said == told(
-        "Markdown would overwrite a file of results",
-        received=f"--markdown {files[0]}",
-        hint="choose a name that ends with .md; for example --markdown compare.md",
-    )
-
-
-def test_json_and_markdown_are_not_both_printed(call: Call, pair: tuple[Path, Path]) -> None:
-    code, printed, said = call("compare", *pair, "--json", "--markdown", "-")
-    assert (code, printed) == (2, "")
-    assert said == told(
-        "JSON and Markdown cannot both be printed",
-        received="--json with --markdown -",
-        hint="leave one of them out, or give Markdown a file",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 from pathlib import Path
@@ -60,31 +59,6 @@ def test_json_is_what_is_in_the_file(call, tmp_path):
     code, printed, _ = call(folder, "--json", "--out", "out")
     assert code == 0
     assert json.loads(printed) == json.loads((tmp_path / "out" / "history.json").read_text(encoding="utf-8"))
-
-
-def test_the_garbage_collector_is_left_as_it_was(call, tmp_path):
-    before = gc.get_threshold()
-    call(write_asv(tmp_path / "asv", [1.0, 1.0]), "--out", "out")
-    assert gc.get_threshold() == before
-
-
-@pytest.mark.parametrize(
-    ("words", "received"),
-    [
-        (("--min-effect", "much"), "much"),
-        (("--by", "month"), "month"),
-    ],
-)
-def test_bad_options_are_told(call, versions, words, received):
-    code, _, said = call(versions, *words)
-    assert code == 2
-    assert received in said
-
-
-def test_no_results_are_told(call, tmp_path):
-    code, _, said = call(tmp_path)
-    assert code == 2
-    assert str(tmp_path) in said
 
 
 def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkeypatch) -> None:

@@ -45,18 +45,3 @@ def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     ended = call("resume", tmp_path / "merged")
     assert ended.code == 2
     assert (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("words", "received"),
-    [
-        (["--shard", "5/4"], "'5/4'"),
-        (["--shard", "1/4", "--rev", "HEAD"], "--shard 1/4 with --rev"),
-    ],
-)
-def test_a_shard_that_cannot_be_is_refused_before_anything_is_planned(
-    tmp_path: Path, call: Call, words: list[str], received: str
-) -> None:
-    ended = call("run", "double", *words, "--out", tmp_path / "run")
-    assert ended.code == 2
-    assert received in ended.err

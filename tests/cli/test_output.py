@@ -11,7 +11,7 @@ from rich.console import Console
 
 from pyopbench.api import console as console_module
 from pyopbench.api.console import PrintableConsole
-from pyopbench.cli.output import print_table, say, say_error
+from pyopbench.cli.output import say, say_error
 from pyopbench.model.errors import BadInput
 
 WIDTH = 20
@@ -65,41 +65,6 @@ def test_the_details_of_an_error_hang_behind_their_labels(
     monkeypatch.setattr(console_module, "err", console)
     say_error(BadInput("what", received=[0], legal="one two three", hint="again"))
     assert lines_of(console) == lines
-
-
-@pytest.mark.parametrize(
-    ("rows", "lines"),
-    [
-        ([("a", "numpy_func", "x y z w")], ["a  numpy_func  x y", "               z w"]),
-        ([("a", "numpy_func nump", "7")], ["a  numpy_func    7", "   nump"]),
-        ([("a", "numpy_func", "x y z")], ["a  numpy_func  x y z"]),
-        ([("a", "numpy_functions_x", "x")], ["a  numpy_functi  x", "   ons_x"]),
-        ([("a", "numpy_functions_x", "12345 7")], ["a  numpy_fu  12345", "   nctions_  7", "   x"]),
-    ],
-)
-def test_words_in_a_table_stay_whole_where_they_fit(rows: list[tuple[str, ...]], lines: list[str]) -> None:
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
-    print_table("", ("1", "2", "3"), rows, console)
-    assert isinstance(console.file, io.StringIO)
-    _, _, *printed, _ = (line.rstrip() for line in console.file.getvalue().splitlines())
-    assert printed == lines
-
-
-def test_where_the_first_column_cannot_break_the_others_do_between_words() -> None:
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
-    print_table("", ("1", "2"), [("numpy_function", "x yy zz")], console, folds=True)
-    assert isinstance(console.file, io.StringIO)
-    _, _, *printed, _ = (line.rstrip() for line in console.file.getvalue().splitlines())
-    assert [line.split() for line in printed] == [["numpy_function", "x"], ["yy"], ["zz"]]
-
-
-def test_where_nothing_fits_every_column_breaks_and_no_cell_is_cut_off() -> None:
-    console = Console(file=io.StringIO(), width=WIDTH, color_system=None)
-    print_table("", ("1", "2", "3"), [("numpy_function", "one_two_three four", "five six_seven")], console, folds=True)
-    assert isinstance(console.file, io.StringIO)
-    _, _, *printed, _ = (line.rstrip() for line in console.file.getvalue().splitlines())
-    letters = sorted("numpy_functionone_two_threefourfivesix_seven")
-    assert sorted("".join(printed).replace(" ", "")) == letters
 
 
 @pytest.mark.parametrize("color_system", [None, "standard"])

@@ -121,8 +121,3 @@ def test_without_the_current_callback_the_exit_code_says_so(
     done = call("pipeline", "sinh", *QUICK, "--out", tmp_path / "run")
     assert done.code == 3
     assert FAILURES["raising"][1] in done.err
-
-
-@pytest.mark.parametrize("words", [("--parallel", "some"), ("--batch", "AUTOTUNE"), ("--step-ms", "0")])
-def test_bad_numbers_are_refused(call: Call, words: tuple[str, ...]) -> None:
-    assert call("pipeline", "sinh", *words).code == 2

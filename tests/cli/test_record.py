@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from pyopbench.cli import find
 from pyopbench.cli.app import make_app
 from pyopbench.find.usage import Cost, Shape, SiteUsage, Usage
-from pyopbench.model.errors import BadInput
 
 
 @pytest.fixture
@@ -108,7 +107,3 @@ def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
         "no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH recording: "
         f"{tmp_path / 'r.json'}"
     )
-
-
-def test_no_program_is_bad_input() -> None:
-    assert isinstance(CliRunner().invoke(make_app(), ["record"]).exception, BadInput)

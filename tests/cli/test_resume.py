@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,52 +17,6 @@ from pyopbench.cli import resume
 from pyopbench.engine import measure, stored_run, worker_process
 from pyopbench.judge import judge
 from pyopbench.store import run_sides
-
-
-@pytest.mark.usefixtures("_no_worker")
-@pytest.mark.parametrize("folder", ["nosuch", __file__])
-def test_what_is_no_run_is_refused(call: Call, folder: str) -> None:
-    ended = call("resume", folder)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == told(
-        "not a folder of results: it has no run.json",
-        received=folder,
-        legal="a folder written by `pyopbench run`",
-        hint="name the folder that contains run.json",
-    )
-
-
-@pytest.mark.usefixtures("_no_worker")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--quick"],
-        ["--out", "elsewhere"],
-        ["--seed", "0"],
-        ["--budget", "5m"],
-        ["--baseline", "native"],
-        ["--axis", "size=1"],
-        ["--launches", "3"],
-    ],
-)
-def test_an_option_that_would_change_the_plan_is_refused_with_those_there_are(
-    call: Call, tmp_path: Path, arguments: Sequence[str]
-) -> None:
-    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    ended = call("resume", folder, *arguments)
-    assert (ended.code, ended.out) == (2, "")
-    lines = ended.err.splitlines()
-    assert lines[0] == f"error: No such option: {arguments[0]}"
-    assert lines[1].split() == ["received:", arguments[0]]
-    assert "--mix" in lines[2]
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_run_itself_continues_nothing(call: Call, tmp_path: Path) -> None:
-    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    ended = call("run", "--resume", folder)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines()[0] == "error: No such option: --resume"
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -79,19 +33,6 @@ def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Pa
         "--program needs an op of your own",
         received="--program train.py:make with no op",
         hint=f"pyopbench resume {folder}",
-    )
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_the_name_of_an_op_is_refused(call: Call, tmp_path: Path) -> None:
-    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    ended = call("resume", folder, "sinh")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err == told(
-        "a run is resumed as it was planned, so you cannot choose other ops",
-        received="sinh",
-        legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
-        hint=f"pyopbench resume {folder}, or a new run for other ops",
     )
 
 

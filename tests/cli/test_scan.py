@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pyopbench.cli.app import make_app
-from pyopbench.model.errors import BadInput
 
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 
@@ -40,10 +39,3 @@ def test_json_has_a_version_and_every_field(source: Path) -> None:
         (4, "numpy_function", "none")
     ]
     assert {"broken", "skipped", "files", "lines", "common_risks"} <= set(content)
-
-
-@pytest.mark.parametrize("arguments", [[], ["missing"]])
-def test_bad_input_says_what_is_legal(arguments: list[str]) -> None:
-    done = CliRunner().invoke(make_app(), ["scan", *arguments])
-    assert isinstance(done.exception, BadInput)
-    assert done.exception.exit_code == 2
