@@ -277,12 +277,12 @@ def test_the_judging_half_runs_without_tensorflow_and_the_measuring_half() -> No
     assert run_python(code) == "[]"
 
 
-OF_EXTRAS = (".numba_bodies", ".grain_loader", ".for_numba.helpers")
+OF_EXTRAS = (".numba_bodies", ".for_numba.helpers")
 """In the names of modules that are imported only where an extra is installed."""
 
 
 def test_the_measuring_half_brings_no_heavy_library_along() -> None:
-    """What TensorFlow itself imports is its own affair, so it is imported first; Numba and Grain are extras."""
+    """What TensorFlow itself imports is its own affair, so it is imported first; Numba is an extra."""
     without_extras = [name for name in modules_in(MEASURING) if not any(part in name for part in OF_EXTRAS)]
     code = (
         f"import sys, tensorflow; before = set(sys.modules); import {', '.join(without_extras)}\n"

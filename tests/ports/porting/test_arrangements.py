@@ -164,7 +164,6 @@ def test_what_both_import_alike_is_imported_once(tmp_path: Path, stack: ExitStac
         ("batch_loop", False),
         ("port", False),
         ("map parallel=0", False),
-        ("grain batch=8", False),
         ("processes batch=32 ", False),
     ],
 )
