@@ -7,7 +7,6 @@ the order of letters around (bidirectional controls) and what breaks a line wher
 from __future__ import annotations
 
 import re
-from typing import Any
 from unicodedata import category
 
 SUSPECT = re.compile("[^ -~\n\t]")
@@ -17,15 +16,6 @@ LINE_ENDS = ("Zl", "Zp")
 def printable(text: str) -> str:
     """Return text with escapes in place of what is no sign to be seen; lines and tabs stay."""
     return SUSPECT.sub(_shown, text)
-
-
-def printable_values(value: Any) -> Any:
-    """Return plain data with all its texts, keys too, as `printable`."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {printable(key): printable_values(inner) for key, inner in value.items()}
-    return [printable_values(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from unicodedata import category
 
 import pytest
 
-from pyopbench.model.printable import printable, printable_values
+from pyopbench.model.printable import printable
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,3 @@ def test_what_is_no_sign_is_shown_as_its_escape(text: str, shown: str | None) ->
 def test_no_character_of_unicode_is_left_that_is_none_to_be_seen() -> None:
     left = printable("".join(map(chr, range(sys.maxunicode + 1))))
     assert {category(one) for one in set(left) - set("\n\t")}.isdisjoint({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def test_plain_data_is_made_printable_with_its_keys() -> None:
-    assert printable_values({"a\x1b": ["\u2028", 1, None, (True,)]}) == {r"a\x1b": [r"\u2028", 1, None, [True]]}
