@@ -74,7 +74,6 @@ class Seen:
         shape: of a tensor, with None for what only the graph knows.
         holds_tensors: is there a tensor in a sequence?
         is_negative: is an element of an array or number below 0?
-        grows: do values decide how many items a sequence has?
         common: of a sequence, the dtype of an array of its items; empty if it is not known.
         is_point: is it a tuple of integers or arrays of integers, which as a key is one index for each axis?
     """
@@ -86,7 +85,6 @@ class Seen:
     shape: tuple[int | None, ...] = ()
     holds_tensors: bool = False
     is_negative: bool = False
-    grows: bool = False
     common: str = ""
     is_point: bool = False
 
@@ -703,7 +701,6 @@ def _sequence(value: Any) -> Seen:
         weak.pop() if len(weak) == 1 else None,
         holds_tensors=depends(value),
         is_negative=any(one.is_negative for one in items),
-        grows=value in GROWN if isinstance(value, list) else False,
         common=common,
         is_point=isinstance(value, tuple) and bool(items) and all(map(_is_index, items)),
     )

@@ -90,24 +90,20 @@ NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
 
 def is_numeric(function: Any) -> bool:
     """Is it a function that computes with numbers, and not the user's?"""
-    if isinstance(function, types.FunctionType | type | np.ufunc | types.BuiltinFunctionType) or callable(function):
-        if isinstance(getattr(function, "__self__", None), WatchedArray):
+    receiver = getattr(function, "__self__", None)
+    if isinstance(receiver, WatchedArray | np.ufunc):
+        return True
+    try:
+        if function in NUMERIC:
             return True
-        try:
-            if function in NUMERIC:
-                return True
-        except TypeError:
-            return False
-        receiver = getattr(function, "__self__", None)
-        home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
-        if isinstance(receiver, np.ufunc):
-            home = "numpy"
-        if isinstance(receiver, types.ModuleType):
-            home = receiver.__name__
-        if isinstance(function, np.errstate) or function is np.errstate:
-            return False
-        return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath")
-    return False
+    except TypeError:
+        return False
+    if not callable(function) or isinstance(function, np.errstate) or function is np.errstate:
+        return False
+    home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
+    if isinstance(receiver, types.ModuleType):
+        home = receiver.__name__
+    return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath")
 
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
@@ -147,12 +143,7 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
 def _as_callable(value: Any) -> Any:
     """Return a function that is passed to another one so that it is called with watched values."""
     is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
-    if (
-        is_function
-        and not isinstance(value, type(None))
-        and is_numeric(value)
-        and not (isinstance(value, type) and issubclass(value, np.generic))
-    ):
+    if is_function and is_numeric(value) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return lambda *arguments, **options: call(value, arguments, options)
     return value
 
