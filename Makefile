@@ -1,5 +1,5 @@
 # make decide    measure the built-in ops and write the decision report, with
-#                more options of pyopbench run: make decide ARGS='--mode call'
+#                more options of pyopbench run: make decide ARGS='sinh'
 # make test      run the tests; make test ARGS='-k sinh' some of them
 # make test-slow run the slow tests: whole runs, every kernel, scripts that
 #                pages name

@@ -1,6 +1,6 @@
 """A triplet loss with a gradient written by hand, as in research code, and with a port to TensorFlow ops.
 
-    pyopbench run examples/triplet_loss.py --quick --mix examples/triplet_loss_mix.csv
+    pyopbench run examples/triplet_loss.py --quick
 
 Because it has a gradient, the report also answers for training: the callback and every port run forward and backward.
 """
