@@ -43,7 +43,7 @@ from simulated_verdicts import AT_BORDER, IDENTICAL, SPREAD_OUT, held
 from simulated_verdicts import world_of as verdicts_of
 from simulated_worlds import World, run_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.nightly
 
 ROWS = 3000
 LEVEL = 0.95
