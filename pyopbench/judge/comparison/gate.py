@@ -278,12 +278,6 @@ def _differences(version: Side) -> Sequence[ValueDifference]:
     return version.values.differences
 
 
-def gate_of(comparison: Comparison, fail_on: float | None) -> Gate:
-    """Return a comparison of any two results as a gate of one revision; without values and without a control."""
-    first, second = (Side(side.label) for side in (comparison.sides.first, comparison.sides.second))
-    return Gate(first, (second,), {second.label: comparison}, {}, None, fail_on)
-
-
 def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fail_on: float | None = None) -> Gate:
     """Compare the revisions of a run with the first that was measured.
 
