@@ -1,26 +1,20 @@
-"""Run `pyopbench advise` on programs, and store what it promised next to what was realised.
+"""Run `pyopbench advise` on programs, and store what each change saved.
 
     python benchmarks/outside/programs.py FOLDER                      # all: results/outside/programs.json
     python benchmarks/outside/programs.py FOLDER huber spo2           # some; the tables to stdout alone
     python benchmarks/outside/programs.py FOLDER --json OTHER.json --resume
-    python benchmarks/outside/programs.py FOLDER iou --same 5         # each callback is replaced by itself, five times
-    python benchmarks/outside/programs.py FOLDER huber --kills 10     # the command is killed ten times by signal 9
 
 Each program is a folder with one script (`train.py`, or the first `.py` file). A table `sources.tsv` in FOLDER, with
 the columns name, kind, source and rule, describes each and how it was found; none of its code is in the result. A
 program takes up to `--budget` (8 minutes) and the time to start everything. Programs run one after another, so that
 they can be timed; the machine has to be idle.
 
-A change must not make a program slower, and the realised share should be in the promised interval. Replaced by
-itself, a callback must neither promise to save anything nor be found to; killed, the command must change no file of
-the program, and continue with what it had. Exit codes: 0 all of this is true, 1 not all of it, 2 bad usage.
+A change must not make a program slower. Exit codes: 0 none did, 1 one did, or a command failed, 2 bad usage.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import random
 import subprocess
 import sys
 import tempfile
@@ -35,10 +29,9 @@ import stored_document
 from markdown_table import cell, table
 from outside import tallies
 
-HERE = Path(__file__).resolve().parent
 STORED = tallies.RESULTS / "programs.json"
 VERSION = 1
-COLUMNS = ("program", "callback", "where", "at most", "answer", "promised", "realised", "within", "losses", "seconds")
+COLUMNS = ("program", "callback", "where", "at most", "answer", "saves alone", "realised", "losses", "seconds")
 KEPT = (
     "file",
     "line",
@@ -50,8 +43,7 @@ KEPT = (
     "variant",
     "draws",
     "why",
-    "promised",
-    "gain",
+    "saves_alone",
     "withdrawn",
 )
 """The parts of each callback in a report that are stored."""
@@ -67,8 +59,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, help="keep the folders of results here; by default none is kept")
     parser.add_argument("--json", type=Path, help="write the results here; default: programs.json if all are run")
     parser.add_argument("--resume", action="store_true", help="keep the results that are already in that file")
-    parser.add_argument("--same", type=int, default=0, metavar="N", help="replace each callback by itself, N times")
-    parser.add_argument("--kills", type=int, default=0, metavar="N", help="kill the command N times")
     options = parser.parse_args(arguments)
     folders = [one for one in sorted(options.folder.iterdir()) if one.is_dir() and list(one.glob("*.py"))]
     folders = [one.resolve() for one in folders if not options.names or one.name in options.names]
@@ -77,10 +67,6 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         out = (options.out or Path(scratch)).resolve()
         out.mkdir(parents=True, exist_ok=True)
-        if options.kills:
-            return _report([killed(one, out / f"{one.name}-killed", options.kills, options.budget) for one in folders])
-        if options.same:
-            return _report([same(one, out / f"{one.name}-same", options.same, options.budget) for one in folders])
         return _advise_all(folders, out, options)
 
 
@@ -101,12 +87,7 @@ def _advise_all(folders: Sequence[Path], out: Path, options: Any) -> int:
             stored_document.write(stored, document)
     print(f"{programs_table(document)}\n{totals(document)}\n{reasons(document)}")
     counted = _counts(document)
-    return 0 if not counted["slower"] and not counted["failed"] and not counted["outside of what was promised"] else 1
-
-
-def _report(found: Sequence[Mapping[str, Any]]) -> int:
-    print(json.dumps(found, indent=1))
-    return 0 if all(one["holds"] for one in found) else 1
+    return 0 if not counted["slower"] and not counted["failed"] else 1
 
 
 def _sources(folder: Path) -> dict[str, dict[str, str]]:
@@ -140,79 +121,14 @@ def advise(folder: Path, out: Path, budget: str) -> dict[str, Any]:
     content = json.loads(report.read_text(encoding="utf-8"))
     return found | {
         "callbacks": [{key: one[key] for key in KEPT} for one in content["callbacks"]],
-        "promised": content["promised"],
         "realised": content["realised"],
         "loss_difference": content["loss_difference"],
         "is_changed": content["patch"] is not None,
     }
 
 
-def same(folder: Path, out: Path, repetitions: int, budget: str) -> dict[str, Any]:
-    """Return how often a callback that is replaced by itself was promised, or found, to be faster."""
-    found = []
-    for number in range(repetitions):
-        place = out / str(number + 1)
-        command = [sys.executable, str(HERE / "examine_same.py"), str(place), budget]
-        command += [sys.executable, script_of(folder).name]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        lines = done.stdout.splitlines()
-        is_done = done.returncode == 0 and bool(lines)
-        found.append(json.loads(lines[-1]) if is_done else {"error": done.stderr.strip()[-1000:]})
-        print(f"{folder.name}, {number + 1}: {found[-1]}", file=sys.stderr, flush=True)
-    return {
-        "program": folder.name,
-        "runs": found,
-        "promised": sum(bool(one.get("promised")) for one in found),
-        "realised": sum(bool(one.get("realised")) for one in found),
-        "holds": all("error" not in one and not one["promised"] and not one["realised"] for one in found),
-    }
-
-
-def killed(folder: Path, out: Path, kills: int, budget: str) -> dict[str, Any]:
-    """Return the outcome of a command that was killed many times and then continued to its end."""
-    rng = random.Random(1)
-    files, kept, changed, made = _digests(folder, "*"), {}, [], 0
-    whole = advise(folder, out.with_name(f"{out.name}-whole"), budget)
-    while made < kills:
-        process = subprocess.Popen(
-            command_of(folder, out, budget), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            process.wait(rng.uniform(0.0, 2.0 * whole["seconds"] / kills))
-            break  # it has ended before it could be killed
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            made += 1
-        now = _digests(out, "*.json") if out.exists() else {}
-        changed += [name for name, digest in kept.items() if now.get(name) != digest]
-        kept |= {name: digest for name, digest in now.items() if not name.endswith("spent.json")}
-    last = advise(folder, out, budget)
-    now = _digests(out, "*.json")
-    changed += [name for name, digest in kept.items() if now.get(name) != digest]
-    is_same = _digests(folder, "*") == files
-    answers = [{one["function"]: one["variant"] for one in each.get("callbacks", ())} for each in (whole, last)]
-    return {
-        "program": folder.name,
-        "kills": made,
-        "files of the program are as they were": is_same,
-        "results that were lost or changed": sorted(set(changed)),
-        "answers without and with kills": answers,
-        "error": last.get("error", ""),
-        "holds": is_same and not changed and "error" not in last and made == kills,
-    }
-
-
-def _digests(folder: Path, pattern: str) -> dict[str, str]:
-    """Return a hash of each file, except those that a run of an op or of the program appends to or replaces."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob(pattern))
-        if path.is_file()
-        and not {"run", "copies", "parts", "__pycache__"} & set(path.relative_to(folder).parts[:-1])
-        # What a run of the program writes about itself while it runs; its result is `turns/NAME.json`.
-        and path.parent.parent.name != "turns"
-    }
+def _share(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.0%}"
 
 
 def _interval(found: Mapping[str, float] | None) -> str:
@@ -224,31 +140,21 @@ def _interval(found: Mapping[str, float] | None) -> str:
     return f"{found['value']:.0%}{ends}"
 
 
-def is_within(promised: Mapping[str, float] | None, realised: Mapping[str, Any] | None) -> bool | None:
-    """Return whether the realised share is in the promised interval; None if one of them is missing."""
-    if promised is None or realised is None or realised.get("value") is None:
-        return None
-    return bool(promised["low"] <= realised["value"] <= promised["high"])
-
-
 def _counts(document: Mapping[str, Any]) -> dict[str, int]:
     programs = document["programs"]
     changed = [one for one in programs if one.get("is_changed")]
-    within = [is_within(one["promised"], one["realised"]) for one in changed]
     ends = [one["realised"]["high"] for one in changed]
     return {
         "programs": len(programs),
         "failed": sum("error" in one for one in programs),
         "left as they are": sum("error" not in one and not one["is_changed"] for one in programs),
         "changed": len(changed),
-        "within what was promised": within.count(True),
-        "outside of what was promised": within.count(False),
         "slower": sum(end is not None and end < 0 for end in ends),
     }
 
 
 def totals(document: Mapping[str, Any]) -> str:
-    """Return how many programs were changed, and how many promises were kept, as Markdown."""
+    """Return how many programs were changed, and how many became slower, as Markdown."""
     return table(("programs", "number"), [(name, f"{number}") for name, number in _counts(document).items()])
 
 
@@ -277,24 +183,31 @@ def reasons(document: Mapping[str, Any]) -> str:
 def _rows(one: Mapping[str, Any]) -> list[tuple[str, ...]]:
     name, seconds = one["program"], f"{one['seconds']:.0f}"
     if "error" in one:
-        return [(name, one["error"], *[MISSING] * 7, seconds)]
+        return [(name, one["error"], *[MISSING] * 6, seconds)]
     rows = []
     for callback in one["callbacks"]:
         title = f"{callback['file']}:{callback['line']} {callback['function'].rpartition('<locals>.')[2]}"
         place = (callback["where"], f"{callback['most']:.1%}")
         is_change = callback["action"] != "leave"
-        is_alone = sum(each["action"] != "leave" for each in one["callbacks"]) == 1
-        realised = (one["realised"] if is_alone else callback["gain"]) if is_change else None
-        answer = callback["variant"] if is_change else "leave it"
-        within = is_within(callback["promised"], realised) if is_change else None
+        changes = sum(each["action"] != "leave" for each in one["callbacks"])
+        realised = one["realised"] if is_change and changes == 1 else None
         losses = one["loss_difference"] if is_change else None
-        shown = (_interval(callback["promised"]) if is_change else MISSING, _interval(realised))
-        words = {None: MISSING, True: "yes", False: "no"}[within], MISSING if losses is None else f"{losses:.1g}"
-        rows.append((name, title, *place, answer, *shown, *words, seconds))
+        rows.append(
+            (
+                name,
+                title,
+                *place,
+                callback["variant"] if is_change else "leave it",
+                _share(callback["saves_alone"]),
+                _interval(realised),
+                MISSING if losses is None else f"{losses:.1g}",
+                seconds,
+            )
+        )
         for tried in callback["withdrawn"]:
-            shown = (_interval(tried["promised"]), _interval(tried["realised"]))
-            rows.append((name, title, *place, f"{tried['variant']}: withdrawn", *shown, MISSING, MISSING, MISSING))
-    return rows or [(name, "no callback", *[MISSING] * 7, seconds)]
+            shown = (_share(tried["saves_alone"]), _interval(tried["realised"]))
+            rows.append((name, title, *place, f"{tried['variant']}: withdrawn", *shown, MISSING, MISSING))
+    return rows or [(name, "no callback", *[MISSING] * 6, seconds)]
 
 
 if __name__ == "__main__":

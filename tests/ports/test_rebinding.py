@@ -13,11 +13,9 @@ import pytest
 import tensorflow as tf
 
 from pyopbench import OwnOp
-from pyopbench.ops.compiled import why_not_compiled
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.port_file import PortFiles
 from pyopbench.ports.rebinding import copy_functions, files_reached, is_module_of_user, is_of_user
-from small_ops import case_of, square
 
 X = np.array([0.25, 0.75])
 
@@ -138,12 +136,3 @@ def test_numba_finds_the_defaults_of_parameters_that_are_given_by_name_alone() -
     """Compiled as it stands, Numba says: not enough arguments: expected 2, got 1."""
     found = port_of(calls_by_name, "njit", np.ones(3))(np.ones(3))
     np.testing.assert_array_equal(found, calls_by_name(np.ones(3)))
-
-
-def test_what_has_no_type_for_numba_is_told_before_it_is_tried() -> None:
-    def body(x: Any, **more: Any) -> Any:
-        return x
-
-    op = square(numpy=body)
-    assert why_not_compiled(op, case_of("njit")) == "Numba has no type for `**more`: name the parameters"
-    assert why_not_compiled(square(), case_of("njit")) is None

@@ -19,7 +19,6 @@ import pytest
 
 from pyopbench.model.modules import load_file
 from pyopbench.ports.porting import pool
-from pyopbench.worker.pipeline.measure import call_in_each
 
 WAIT_MILLISECONDS = 20_000
 BODY = '''
@@ -153,20 +152,6 @@ def test_processes_draw_apart_and_the_same_again_with_the_same_seed(module: Modu
     assert first == again
     draws = [one for each in (first, other, free) for one in each.values()]
     assert len({*map(tuple, draws)}) == len(draws)
-
-
-def test_each_process_of_a_pool_is_called_while_other_threads_call(module: ModuleType, stack: ExitStack) -> None:
-    made = stack.enter_context(module.Pool(2))
-    with ThreadPoolExecutor(4) as threads:
-        others = threads.map(lambda number: made.call(GOOD * number)[0], range(10, 210))
-        found = [call_in_each(made, [GOOD], 3) for _ in range(20)]
-        for number, one in zip(range(10, 210), others, strict=True):
-            np.testing.assert_array_equal(one, 2 * number * GOOD)
-    for each in found:
-        assert len(each) == 2
-        assert [len(answers) for answers in each] == [3, 3]
-        for answer in (one for answers in each for one in answers):
-            np.testing.assert_array_equal(answer[0], 2 * GOOD)
 
 
 def test_a_pool_is_busy_while_a_process_is_at_work(
