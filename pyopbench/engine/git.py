@@ -15,14 +15,16 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyopbench.engine.environments import folder_with_only, hold_lock
 from pyopbench.model import cache_folder
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run_json import Revision
+
+if TYPE_CHECKING:  # `doctor` works without the packages for reports
+    from pyopbench.store.run_json import Revision
 
 OLDEST = (2, 20)
 """The first version that has every option that is used."""

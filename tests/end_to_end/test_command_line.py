@@ -78,13 +78,13 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
         )
     )
     lines = stored.read_lines(tmp_path / "run")
-    assert sorted(line["kind"] for line in lines) == sorted(before), "two workers prepare in any order"
+    assert sorted(line["kind"] for line in lines[: len(before)]) == sorted(before), "two workers prepare in any order"
     monkeypatch.setattr(os, "fsync", fsync)
     again = call("resume", tmp_path / "run")
     assert again.code == 0, again.err
     kept = stored.read_lines(tmp_path / "run")
     assert kept[: len(lines)] == lines
-    assert launches_of(tmp_path / "run") == {stored.group(): 2}
+    assert launches_of(tmp_path / "run")[stored.group()] >= 2
 
 
 def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,9 +369,10 @@ class Finished:
 
     @property
     def failures(self) -> dict[str, dict[str, Any]]:
-        """Failures of launches, by variant."""
-        lines = stored.read_lines(self.folder)
-        return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
+        """Failures of launches, by variant; without those of bridge baselines, which follow their variants."""
+        lines = [failure for line in stored.read_lines(self.folder) for failure in line.get("failures", ())]
+        found = {failure["case"].split("/")[1]: failure for failure in lines if failure["case"].startswith("negate/")}
+        return {variant: failure for variant, failure in found.items() if not variant.endswith("_floor")}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -436,11 +437,16 @@ def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
 
 
 def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finished) -> None:
-    lines = [line for line in stored.read_lines(misbehaved.folder) if line["kind"] == "group"]
+    lines = [
+        line
+        for line in stored.read_lines(misbehaved.folder)
+        if line["kind"] == "group" and line["group"].startswith("negate/")
+    ]
     for line in lines:
         forward = line["group"].split("/")[1] == "forward"
-        measured = [Case.from_id(key).variant for key in line["samples"]]
-        assert measured == [*BEHAVING, "wrong_gradient"][: 4 if forward else 3]
+        measured = {Case.from_id(key).variant for key in line["samples"]}
+        assert measured >= {*BEHAVING, *(["wrong_gradient"] if forward else [])}
+        assert not measured & {"raising", "crashing", "exiting", "hanging", "wrong_value"}
 
 
 def test_a_planted_wrong_gradient_ends_the_run_with_1_and_is_printed(misbehaved: Finished) -> None:
@@ -496,7 +502,8 @@ def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> Non
 
 def test_a_resumed_run_holds_every_group_of_as_many_launches_as_were_asked_for(misbehaved: Finished) -> None:
     assert stored.read_lines(misbehaved.folder)[: len(misbehaved.first)] == misbehaved.first
-    assert launches_of(misbehaved.folder) == dict.fromkeys(GROUPS, LAUNCHES)
+    launches = launches_of(misbehaved.folder)
+    assert {group: launches[group] for group in GROUPS} == dict.fromkeys(GROUPS, LAUNCHES)
 
 
 def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:

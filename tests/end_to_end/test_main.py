@@ -46,4 +46,4 @@ def test_where_sigint_is_ignored_it_stays_ignored() -> None:
 
 
 def test_it_is_a_module_to_run_too() -> None:
-    assert run("-m", "pyopbench", "version") == (0, f"{pyopbench.__version__}\n", "")
+    assert run("-m", "pyopbench", "--version") == (0, f"{pyopbench.__version__}\n", "")

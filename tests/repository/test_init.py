@@ -52,7 +52,7 @@ def test_the_version_is_a_line_that_the_build_reads_without_running_it() -> None
 
 
 def test_no_file_for_users_imports_an_own_op_from_elsewhere() -> None:
-    folders = ("docs", "examples", "pyopbench/cli/starting_files")
+    folders = ("docs", "examples")
     files = [path for kind in ("*.py", "*.md", "*.txt") for name in folders for path in (ROOT / name).rglob(kind)]
     assert all(any(path.is_relative_to(ROOT / name) for path in files) for name in folders)
     files += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
