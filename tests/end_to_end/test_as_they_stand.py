@@ -11,7 +11,7 @@ from pyopbench.ops.load import load_op, load_variants
 from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.worker.prepare.prepare import prepare
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 SCRIPT = ROOT / "tests" / "data" / "as_they_stand" / "training.py"
 BOXES = "np.sort(rng.random(({}, 2, 2), np.float32), axis=1).reshape(-1, 4) * 100"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -19,7 +20,7 @@ import pytest
 
 import stored
 from commands import Call
-from places import HELPERS
+from places import DATA, HELPERS
 from processes import has_ended
 from pyopbench.engine import settings as usual
 from pyopbench.model.case import Case
@@ -68,17 +69,14 @@ def failed(folder: Path) -> dict[str, str]:
     return {Case.from_id(one["case"]).variant: one["status"] for one in lines}
 
 
-@pytest.mark.parametrize(
-    ("fault", "status"),
-    [("crashing", "crashed"), ("exiting", "crashed"), ("hanging", "timeout"), ("raising", "raised")],
-)
-def test_a_worker_that_crashes_hangs_or_ends_costs_one_case(
-    call: Call, planned: Plan, tmp_path: Path, fault: str, status: str
-) -> None:
-    planned(fault, "native")
+FAULTS = {"crashing": "crashed", "exiting": "crashed", "hanging": "timeout", "raising": "raised"}
+
+
+def test_a_worker_that_crashes_hangs_or_ends_costs_one_case(call: Call, planned: Plan, tmp_path: Path) -> None:
+    planned(*FAULTS, "native")
     assert call("run", "--out", tmp_path / "run", *SHORT).code == 0
     assert measured(tmp_path / "run") == {"py_function_numpy", "native"}
-    assert failed(tmp_path / "run") == {fault: status}
+    assert failed(tmp_path / "run") == FAULTS
 
 
 def begin(folder: Path) -> subprocess.Popen[str]:
@@ -113,10 +111,9 @@ def test_a_run_that_is_killed_is_resumed_and_loses_at_most_the_row_that_was_writ
 
 
 @pytest.fixture
-def folder(call: Call, planned: Plan, tmp_path: Path) -> Path:
-    planned("native")
-    assert call("run", "--out", tmp_path / "run", *SHORT).code == 0
-    return tmp_path / "run"
+def folder(tmp_path: Path) -> Path:
+    """A real run that was stored."""
+    return Path(shutil.copytree(DATA / "stored_run", tmp_path / "run"))
 
 
 def test_a_torn_last_line_is_dropped(call: Call, folder: Path) -> None:
@@ -154,10 +151,10 @@ def test_a_link_in_place_of_a_report_is_replaced_and_never_followed(call: Call, 
 def test_html_in_a_name_is_escaped(call: Call, folder: Path) -> None:
     run: dict[str, Any] = json.loads((folder / RUN_FILE).read_bytes())
     name = "<script>alert(1)</script>"
-    text = json.dumps(run).replace("double", name.replace("/", "\\u2215"))
+    text = json.dumps(run).replace("log_huber", name.replace("/", "\\u2215"))
     (folder / RUN_FILE).write_text(text, encoding="utf-8")
     samples = (folder / SAMPLES_FILE).read_text(encoding="utf-8")
-    (folder / SAMPLES_FILE).write_text(samples.replace("double", name.replace("/", "\\u2215")), encoding="utf-8")
+    (folder / SAMPLES_FILE).write_text(samples.replace("log_huber", name.replace("/", "\\u2215")), encoding="utf-8")
     assert call("report", folder).code == 0
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
@@ -168,7 +165,7 @@ def test_nothing_that_a_folder_of_results_names_is_run(call: Call, folder: Path,
     trap = tmp_path / "trap.py"
     trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')\n", encoding="utf-8")
     run: dict[str, Any] = json.loads((folder / RUN_FILE).read_bytes())
-    run["own"] = {"double": {"words": [str(trap)], "fingerprint": "0"}}
+    run["own"] = {"log_huber": {"words": [str(trap)], "fingerprint": "0"}}
     run["command"] = ["python", str(trap)]
     (folder / RUN_FILE).write_text(json.dumps(run), encoding="utf-8")
     assert call("report", folder).code == 0

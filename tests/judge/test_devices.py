@@ -198,7 +198,7 @@ def test_the_interval_holds_the_true_ratio_as_often_as_it_says(launches: tuple[i
     assert outside / many < 1.3 * (1 - level)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("launches", "spreads", "variants", "outliers"),
     [

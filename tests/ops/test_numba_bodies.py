@@ -26,7 +26,7 @@ pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[n
 OPS = list(find("ops"))
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", OPS)
 def test_values_and_gradients_are_the_reference_s(name: str, dtype: str) -> None:
     op = load_op(name)
@@ -61,7 +61,7 @@ def compiled_elsewhere(environment: dict[str, str]) -> list[int]:
     return [int(number) for number in json.loads(done.stdout)]
 
 
-@pytest.mark.slow  # each compiles in processes that start TensorFlow
+@pytest.mark.nightly  # each compiles in processes that start TensorFlow
 def test_what_a_worker_has_compiled_is_there_for_the_next(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
     environment.pop(numba_bodies.FOLDER_VARIABLE)
@@ -90,7 +90,7 @@ def test_a_site_that_is_given_twice_is_refused(image: Any) -> None:
 
 
 @pytest.mark.parametrize("image", IMAGES)
-@pytest.mark.parametrize("name", [pytest.param("custom_op", marks=pytest.mark.slow), "numba"])
+@pytest.mark.parametrize("name", [pytest.param("custom_op", marks=pytest.mark.nightly), "numba"])
 def test_sparse_sites_at_the_edge_and_off_the_image_are_numpy_s(name: str, image: Any) -> None:
     op = load_op("sparse_conv_q")
     body = register.body_of(op) if name == "custom_op" else load_numba(op.name)[0]

@@ -122,7 +122,7 @@ def error(share: float, trials: int) -> float:
     return 3 * math.sqrt(share * (1 - share) / trials)
 
 
-@pytest.mark.parametrize("noise", [normal, pytest.param(heavy, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("noise", [normal, pytest.param(heavy, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("cases", "launches", "common", "own"),
     [

@@ -19,7 +19,7 @@ from pyopbench.ops.kernels.compiler import CannotCompile, cache_folder, library_
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker.plan import why_not
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 ELEMENTWISE = ["cube", "double", "identity", "log", "relu", "sin_double", "sinh", "square"]
 ON_GPU = Case("square", "custom_op", "none", "forward", "call", "float32", 1000, "gpu")

@@ -10,6 +10,8 @@ import tensorflow as tf
 
 from agreement import compiled, require_equal_to_numpy
 
+pytestmark = pytest.mark.nightly  # Numba compiles each body for seconds
+
 
 def padded(x: Any) -> Any:
     return (

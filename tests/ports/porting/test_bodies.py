@@ -45,7 +45,7 @@ BODIES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(BODIES.keys() - {one for several in LOUD.values() for one in several}))
 def test_a_port_is_never_wrong_in_silence(name: str) -> None:
     body, inputs = BODIES[name], INPUTS.get(name, FLOATS)

@@ -17,7 +17,7 @@ from written_ports import line_of, lines_of, run_its_test, write_source
 VECTOR, MATRIX = "rng.random(6)", "rng.random((5, 4))"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_kernel_with_loops_is_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, *inputs = KERNELS[name]

@@ -98,7 +98,7 @@ def written(body: Any, arrays: tuple[Any, ...]) -> str:
     return module_text("A port.", [*source_of(sorted(code.snippets)), *statements], units)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("expression", sorted(GROUPS))
 def test_a_function_gives_what_numpys_does(expression: str, tmp_path: Path) -> None:
     parameters = (

@@ -231,21 +231,21 @@ def logarithms(smallest: float) -> tuple[Any, ScalarFunction]:
     return x, ScalarFunction(lambda x: float(np.log(x).sum()), [x], 0)
 
 
-def slow_after_the_first(bodies: Iterable[str]) -> list[Any]:
+def nightly_after_the_first(bodies: Iterable[str]) -> list[Any]:
     """Return parameters of which `make test` takes one, and `make test-all` the others."""
     first, *others = bodies
-    return [first, *(pytest.param(one, marks=pytest.mark.slow) for one in others)]
+    return [first, *(pytest.param(one, marks=pytest.mark.nightly) for one in others)]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("body", slow_after_the_first(SMOOTH))
+@pytest.mark.parametrize("body", nightly_after_the_first(SMOOTH))
 @pytest.mark.filterwarnings("ignore:invalid value encountered in log")
 def test_each_fault_that_is_planted_into_the_gradient_of_a_smooth_body_is_found(body: str, fault: str) -> None:
     with pytest.raises(WrongResult):
         judge_at(*spoiled(SMOOTH[body], FAULTS[fault]))
 
 
-@pytest.mark.parametrize("body", [*slow_after_the_first(SMOOTH), *slow_after_the_first(ROUGH)])
+@pytest.mark.parametrize("body", [*nightly_after_the_first(SMOOTH), *nightly_after_the_first(ROUGH)])
 @pytest.mark.filterwarnings("ignore:invalid value encountered in log")
 def test_no_right_gradient_is_called_wrong_however_rough_its_body(body: str) -> None:
     found = judge_at(*spoiled({**SMOOTH, **ROUGH}[body], None))
@@ -254,7 +254,7 @@ def test_no_right_gradient_is_called_wrong_however_rough_its_body(body: str) -> 
 
 
 @pytest.mark.parametrize("fault", ["sign", "factor 2"])
-@pytest.mark.parametrize("body", slow_after_the_first(one for one in ROUGH if one not in HIDDEN))
+@pytest.mark.parametrize("body", nightly_after_the_first(one for one in ROUGH if one not in HIDDEN))
 def test_a_gradient_that_is_wrong_by_its_own_size_is_found_of_rough_bodies_too(body: str, fault: str) -> None:
     with pytest.raises(WrongResult):
         judge_at(*spoiled(ROUGH[body], FAULTS[fault]))
