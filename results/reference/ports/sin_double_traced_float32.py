@@ -1,0 +1,19 @@
+"""`sin_double` of elementwise.py as TensorFlow ops."""
+
+from typing import Any
+
+import tensorflow as tf
+
+
+def sin_double(x: Any) -> Any:
+    """Return 2 sin(x): two steps, which a callback takes in one trip.
+
+    TensorFlow port of `sin_double` in elementwise.py; the gradient is TensorFlow's own.
+
+    Args:
+        x: float32 tensor, a vector.
+
+    Returns:
+        float32 tensor, a vector.
+    """
+    return tf.sin(x) * 2

@@ -1,0 +1,19 @@
+"""`square` of elementwise.py as TensorFlow ops."""
+
+from typing import Any
+
+import tensorflow as tf
+
+
+def square(x: Any) -> Any:
+    """Return x squared, one product per element.
+
+    TensorFlow port of `square` in elementwise.py; the gradient is TensorFlow's own.
+
+    Args:
+        x: float32 tensor, a vector.
+
+    Returns:
+        float32 tensor, a vector.
+    """
+    return tf.square(x)
