@@ -587,7 +587,7 @@ RECORD = (
 )
 ADVISE = (
     COMMAND,
-    out_option("DIR", "Folder for all results; an interrupted one is continued. Default: advice-DATE."),
+    out_option("DIR", "Folder for all results; recordings in it are used again. Default: advice-DATE."),
     Option("steps", "End each run of the program after N elements (batches) of its input.", "N", type=int, least=1),
     Option("seconds", "End each run of the program after this time, e.g. 40s.", "TIME", read=parse_duration),
     replace(BUDGET, help="Stop after about this time, e.g. 5m. Default: 8m.", panel=None),
