@@ -27,8 +27,9 @@ from pyopbench.model.command_line import Option
 
 EPILOG = (
     "**Exit codes**: 0 done; 1 a regression or a wrong variant; 2 bad usage or input; 3 nothing was measured.\n\n"
-    "**Output**: results go to stdout, progress and notes to stderr. `--json` prints JSON, `--quiet` hides progress "
-    "and notes. Text is plain where it is piped or NO_COLOR is set.\n\n"
+    "**Output**: results go to stdout, progress and notes to stderr. "
+    "Where a command has them, `--json` prints JSON and `--quiet` hides progress and notes. Text is plain where it is "
+    "piped or NO_COLOR is set.\n\n"
     "**Completion**: `pyopbench --install-completion` sets it up for your shell."
 )
 MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge results", "Find and understand callbacks", "Tools"

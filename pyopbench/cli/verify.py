@@ -24,8 +24,9 @@ from pyopbench.engine.verify import (
 )
 from pyopbench.judge import requirements
 from pyopbench.judge.ports import WritablePort, how_to_write_one
+from pyopbench.model import command_line as options
 from pyopbench.model import formatting
-from pyopbench.model.case import Axes, Case
+from pyopbench.model.case import GPU, Axes, Case
 from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.portable import BATCHED, port_words
@@ -50,6 +51,13 @@ def verify(
 ) -> int:
     """Check values, gradients and what is required, and return the exit code."""
     required = requirements.check(requires)
+    if required and (batch is not None or GPU in required):
+        raise BadInput(
+            "verify cannot try that",
+            received=f"--require {','.join(required)}" + (f" with --batch {batch}" if batch is not None else ""),
+            legal=", ".join(options.REQUIREMENTS[:-1]),
+            hint="a run on a GPU shows what works there: pyopbench run OP --axis device=gpu",
+        )
     axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, variants=variants)
     announce([Environment(tf)])
     if batch is not None:
@@ -80,7 +88,7 @@ def verify(
             for one in tried:
                 if one.reason:
                     say(escape(f"{one.op}/{one.label} {one.requirement}: {one.reason}"), mark="- ")
-    return EXIT_WRONG if wrong or any(one.status != "works" for one in tried) else 0
+    return EXIT_WRONG if wrong or any(one.status == "silently wrong" for one in tried) else 0
 
 
 def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:

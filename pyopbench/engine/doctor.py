@@ -260,9 +260,9 @@ def _variants(of_worker: _OfWorker, machine: Machine) -> list[Check]:
     found: Callable[[str], str | None] = (of_worker.answer.get("versions") or {}).get
     reason: Callable[[str], str | None] = (of_worker.answer.get("why_not") or {}).get
     table = (
-        ("C++ kernels", "custom_op, build, placement", found("kernels"), reason("kernels")),
+        ("C++ kernels", "custom_op, placement", found("kernels"), reason("kernels")),
         ("CUDA kernels", "custom_op on a GPU", found("cuda"), reason("cuda")),
-        ("GPU", "--device gpu", *_gpu(of_worker, machine)),
+        ("GPU", "device=gpu", *_gpu(of_worker, machine)),
         ("Numba", "numba, njit", found("numba"), reason("numba")),
     )
     first = _check("TensorFlow", "measuring, verifying", "" if why else starts, why)

@@ -158,7 +158,7 @@ def no_gpu(devices: Sequence[str]) -> BadInput:
     """Return the error for who asks for a GPU where there is none."""
     return BadInput(
         "TensorFlow sees no GPU",
-        received=f"{option_text('device', GPU)}, with {', '.join(devices) or 'no device at all'}",
+        received=f"device={GPU}, with {', '.join(devices) or 'no device at all'}",
         legal="a machine with a GPU, and TensorFlow with GPU support",
         hint="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
     )

@@ -12,21 +12,18 @@ Its keys:
                     with its numbers; `text`: the same in words, for people
     verdicts        fields of `decision.Verdict`; `ratio`, `low`, `high` as time of the case over time of the baseline;
                     `reason`: why it is open, a `kind` with the fields of that kind in `unresolved`; null if it is not
-                    `reason`: why there is no prediction, a `kind` with its fields; null where there is one
     failures        fields of `case.Failure`
     tool            what measured: `pyopbench`, `asv` or `pytest-benchmark`
     cannot          what results of another tool cannot support: `kind`, and the fields of that kind in `limitations`;
                     empty for a run of pyopbench
     warnings        what a reader should know about the files: `kind`, and the fields of that kind in `store.warnings`
-    noise           fields of `noise.Disturbance`; `too_noisy`: whether verdicts are left open because launches
-                    differ by too much for the minimum effect
+    noise           fields of `noise.MachineState`: how busy the machine was; null if that is not known
     body_shares     fields of `body_share.BodyShare`: what bodies alone take of the current time;
                     empty if not measured
     twins           fields of `decision.Verdict`, of callbacks that were measured a second time under another name: what
                     noise makes of identical code in this run; empty if none was
     devices         fields of `devices.DeviceComparison`: at each size the fastest variant on the CPU and on the
                     GPU, and where to run the op; empty if only one device was measured
-    crc32           the checksum of the file, as results/README.md describes it; the last key
 
 A number that does not exist (an interval from one launch) is null. The same judgement gives the same bytes.
 
@@ -45,14 +42,11 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 VERSION = 3
-"""Number of the format; it grows when a key changes its meaning or goes.
-
-`docs/decisions-json.md` says what each version changed.
-"""
+"""Number of the format; it grows when a key changes its meaning or goes."""
 
 
 def decisions_json(judgement: Judgement) -> str:
-    """Return the text of `decisions.json`, with its checksum."""
+    """Return the text of `decisions.json`."""
     run = judgement.run
     document = {
         "schema": VERSION,

@@ -73,6 +73,8 @@ BAD: list[tuple[str, str]] = [
     ("advise --steps 0 -- python x.py", "0"),
     ("verify sihn", "sihn"),
     ("verify --require magic", "magic"),
+    ("verify --require gpu", "gpu"),
+    ("verify --require xla --batch 2", "--batch 2"),
     ("verify --batch 0", "0"),
     ("pipeline sihn", "sihn"),
     ("pipeline sinh --parallel none", "none"),
