@@ -20,6 +20,8 @@ from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import SIZE, case_of, square
 
+pytestmark = pytest.mark.slow  # every op in every variant
+
 X = np.array([1.0, 2.0, 3.0])
 STATEFUL = {"stateful": True}
 STATELESS = {"stateful": False}

@@ -9,6 +9,8 @@ import pytest
 
 from agreement import compiled, require_equal_to_numpy
 
+pytestmark = pytest.mark.nightly  # Numba compiles each body for seconds
+
 
 def picked(x: Any) -> Any:
     high = x > 2

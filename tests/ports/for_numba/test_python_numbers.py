@@ -11,6 +11,8 @@ import pytest
 
 from agreement import compiled, require_equal_to_numpy
 
+pytestmark = pytest.mark.nightly  # Numba compiles each body for seconds
+
 FACTOR = 0.9
 COUNT = 3
 STRONG = np.float64(0.9)

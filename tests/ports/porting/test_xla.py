@@ -15,6 +15,8 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.tensor_functions.basics import np_compiled
 from written_ports import line_of, run_its_test, write_source
 
+pytestmark = pytest.mark.slow  # XLA compiles each port for seconds
+
 SEEN_WRONG = ("2.21.",)
 """Versions of TensorFlow in which XLA was seen to select the wrong elements."""
 
