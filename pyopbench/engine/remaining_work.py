@@ -15,8 +15,6 @@ from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import (
-    BRIDGE_BASELINE_OPS,
-    BRIDGE_BASELINE_SUFFIX,
     CONTROL_SUFFIX,
     EMPTY,
     Case,
@@ -391,9 +389,8 @@ def failures_elsewhere(
 ) -> list[Failure]:
     """Return a failure for every case of other groups of the same placement that goes with the one that was lost.
 
-    A variant takes its bridge baseline with it, on every op: it only explains the variant, and each case of it would
-    probably cost a worker as well. Once the variant has cost `MOST_LOSSES` workers on this op, all its cases of the op
-    go: each would probably cost another worker, and a body that hangs the whole of a timeout.
+    Once a variant has cost `MOST_LOSSES` workers on an op, all its cases of the op go: each would probably cost another
+    worker, and a body that hangs the whole of a timeout.
 
     Args:
         lost: how the worker was lost.
@@ -407,29 +404,16 @@ def failures_elsewhere(
     culprit = Case.from_id(lost.case)
     blamed = _blamed(culprit)
     losses[blamed] += 1
-    variant = culprit.variant.removesuffix(BRIDGE_BASELINE_SUFFIX)
-    elsewhere = {key: Case.from_id(key) for key in cases if key not in told}
-    left = {key: case for key, case in elsewhere.items() if case.placement == culprit.placement}
-    reasons = {key: f"{variant} was lost" for key, case in left.items() if _is_bridge_baseline_of(case, variant)}
-    if losses[blamed] >= MOST_LOSSES:
-        abandoned = f"{culprit.variant} of the op has cost {MOST_LOSSES} workers"
-        for key in (key for key, case in left.items() if _blamed(case) == blamed):
-            reasons.setdefault(key, abandoned)
-    return [
-        Failure(key, lost.status, f"not measured, because {reason}: {lost.reason}", launch)
-        for key, reason in reasons.items()
-    ]
+    if losses[blamed] < MOST_LOSSES:
+        return []
+    reason = f"not measured, because {culprit.variant} of the op has cost {MOST_LOSSES} workers: {lost.reason}"
+    left = [key for key in cases if key not in told and _blamed(Case.from_id(key)) == blamed]
+    return [Failure(key, lost.status, reason, launch) for key in left]
 
 
 def _blamed(case: Case) -> tuple[str, ...]:
     """Return what a lost worker is counted against: a variant of an op, or in a pipeline the arrangement."""
     return case.op, case.runner if case.arrangement else case.variant, case.placement
-
-
-def _is_bridge_baseline_of(case: Case, variant: str) -> bool:
-    return case.variant == variant + BRIDGE_BASELINE_SUFFIX or (
-        case.variant == variant and case.op in BRIDGE_BASELINE_OPS
-    )
 
 
 def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> list[Failure]:

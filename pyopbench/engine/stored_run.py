@@ -11,7 +11,7 @@ from pyopbench.engine import git, plan
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.shards import require_unmerged
 from pyopbench.model import formatting
-from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, MINIMUM_EFFECT, Case, Failure
+from pyopbench.model.case import CONTROL_SUFFIX, MINIMUM_EFFECT, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
@@ -44,7 +44,7 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
         {
             *known,
             *find("parts"),
-            *(name + suffix for name in known for suffix in (BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX)),
+            *(name + CONTROL_SUFFIX for name in known),
         },
     )
     then, now = run.environment.get("commit"), git.commit_of_package()["commit"]

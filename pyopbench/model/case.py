@@ -45,22 +45,13 @@ NO_GRADIENT = "none"
 
 
 BRIDGE_BASELINE_DTYPE = "float32"
-"""The dtype in which the floor of every bridge is measured: what crosses is bytes, whatever they stand for."""
-BRIDGE_BASELINE_SUFFIX = "_floor"
-"""`native_floor` is native with nothing to do, `numpy_function_floor` the bridge of numpy_function, and so on."""
-FLOOR_IN = "floor_consume"
-FLOOR_OUT = "floor_produce"
-FLOOR_OUT_ALIGNED = "floor_produce_aligned"
-BRIDGE_BASELINE_OPS = (FLOOR_IN, FLOOR_OUT, FLOOR_OUT_ALIGNED)
+"""The dtype of bridge baselines: what crosses is bytes, whatever they stand for."""
 
 CONTROL_SUFFIX = "_twin"
 """`numpy_function_twin` is numpy_function a second time: whatever is measured between the two is noise."""
 
 EMPTY = "empty_graph"
 """The part that a cost inside a graph is taken from: a graph with the arguments of the others that does nothing."""
-
-NATIVE = "native"
-"""The variant whose floor is what one call costs without a callback."""
 
 BASELINE = "py_function_numpy"
 """The current callback of built-in ops, which stored results are compared with, and of what a py_function calls."""

@@ -10,9 +10,7 @@ from pyopbench.model.case import DEVICES, MODES, Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, Op
 
-Role: TypeAlias = Literal[
-    "candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "floor", "empty", "twin"
-]
+Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "empty", "twin"]
 
 
 KINDS = ("callback", "port")
@@ -26,7 +24,6 @@ ROLES: dict[str, str] = {
     "by_name": "measured only if you name it",
     "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
     "body_alone": "the body of a callback without the callback",
-    "floor": "a bridge baseline: a variant with nothing to do",
     "empty": "a graph that does nothing, to compare graphs of copies with",
     "twin": "an A/A control: a variant measured a second time, in a few groups of every run, to see the noise",
 }
@@ -51,13 +48,12 @@ class Variant:
         modes: modes that it can run in.
         placements: placements that it can run on.
         function_options: keyword arguments of the `tf.function` that wraps it.
-        op: of a floor, the op that it is measured with in place of the case's, at its smallest size.
         stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
             waiting.
         unsupported: `(op, case) -> reason` why this combination is not supported, or None.
 
     Raises:
-        BadInput: kind or role is unknown, or `op` or `stretch` is given to a role that has none.
+        BadInput: kind or role is unknown, or `stretch` is given to a role that has none.
     """
 
     name: str
@@ -71,7 +67,6 @@ class Variant:
     placements: tuple[str, ...] = DEVICES
     function_options: Mapping[str, object] = field(default_factory=dict)
     role: Role = "candidate"
-    op: Op | None = None
     stretch: float = 0.0
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
 
@@ -79,14 +74,7 @@ class Variant:
         """Refuse a value that no question below would answer."""
         _require(self, "kind", self.kind in KINDS, " or ".join(KINDS))
         _require(self, "role", self.role in ROLES, ", ".join(ROLES))
-        _require(
-            self,
-            "op",
-            (self.op is not None) == self.is_floor,
-            "an op for a bridge baseline, and None for anything else",
-        )
-        may_wait = self.role in ("control", "floor")
-        _require(self, "stretch", not self.stretch or may_wait, "0, except for a control and its bridge baseline")
+        _require(self, "stretch", not self.stretch or self.role == "control", "0, except for a control")
 
     @property
     def is_callback(self) -> bool:
@@ -106,17 +94,12 @@ class Variant:
     @property
     def is_part(self) -> bool:
         """Is it measured beside variants to understand their numbers, and no way of writing the op?"""
-        return self.is_body_alone or self.is_floor or self.is_empty or self.is_twin
+        return self.is_body_alone or self.is_empty or self.is_twin
 
     @property
     def is_body_alone(self) -> bool:
         """Is it the body of a callback, without the callback?"""
         return self.role == "body_alone"
-
-    @property
-    def is_floor(self) -> bool:
-        """Is it a variant with nothing to do?"""
-        return self.role == "floor"
 
     @property
     def is_empty(self) -> bool:

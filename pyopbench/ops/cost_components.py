@@ -1,4 +1,4 @@
-"""Cost components, measured beside variants: bodies alone, an empty graph, and for each variant what its bridge costs.
+"""Cost components, measured beside variants: bodies alone, and an empty graph.
 
 An A/A control belongs to a variant too: the same code in a graph of its own, under a second name.
 """
@@ -9,28 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, EMPTY, Case
+from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, Case
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.builtin.elementwise import OPS
-
-IDENTITY = OPS["identity"]
-
-
-def baseline_of(variant: Variant) -> Variant:
-    """Return one element's way through a variant and back, measured in the rounds of whatever it explains."""
-    return replace(
-        variant,
-        name=variant.name + BRIDGE_BASELINE_SUFFIX,
-        summary=f"one element through {variant.name} and back",
-        role="floor",
-        effort=0,
-        build=lambda op, case: variant.build(IDENTITY, case),
-        gradients=(),
-        modes=("call",),
-        op=IDENTITY,
-    )
 
 
 def twin_of(variant: Variant) -> Variant:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.case import BRIDGE_BASELINE_SUFFIX, CONTROL_SUFFIX, NATIVE
+from pyopbench.model.case import CONTROL_SUFFIX
 from pyopbench.model.checkout import require_from_checkout
 from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
 from pyopbench.model.errors import BadInput, PyopbenchError
@@ -21,7 +21,7 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.cost_components import baseline_of, twin_of
+from pyopbench.ops.cost_components import twin_of
 from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.own.load import OWN_OPS, load_own
 from pyopbench.ports.arrays import as_array
@@ -36,10 +36,9 @@ def load_op(name: str) -> Op:
 
 
 def load_variant(name: str) -> Variant:
-    """Return the variant or the cost component of a name, or the bridge baseline or the A/A control of a variant."""
-    for suffix, make in ((BRIDGE_BASELINE_SUFFIX, _floor_of), (CONTROL_SUFFIX, _twin_of)):
-        if name.endswith(suffix) and name not in find("variants"):
-            return make(name.removesuffix(suffix))
+    """Return the variant or the cost component of a name, or the A/A control of a variant."""
+    if name.endswith(CONTROL_SUFFIX) and name not in find("variants"):
+        return _twin_of(name.removesuffix(CONTROL_SUFFIX))
     variant: Variant = _load_object("parts" if name in find("parts") else "variants", name)
     return variant
 
@@ -79,22 +78,10 @@ def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
     return {**shown.as_plain(), "traceback": "".join(traceback.format_exception(error))}
 
 
-def load_floor() -> dict[str, Op]:
-    """Return every op of the floor by name, in alphabetical order."""
-    return {name: load_op(name) for name in find("floor")}
-
-
 def load_parts() -> dict[str, Variant]:
-    """Return every part by name: those of `parts/` in alphabetical order, then floors and twins of variants."""
-    whole = [name for name, variant in load_variants().items() if variant.has_parts]
-    floors = [name + BRIDGE_BASELINE_SUFFIX for name in load_variants() if name in whole or name == NATIVE]
-    twins = [name + CONTROL_SUFFIX for name in whole]
-    return {name: load_variant(name) for name in (*find("parts"), *floors, *twins)}
-
-
-@cache
-def _floor_of(name: str) -> Variant:
-    return baseline_of(load_variant(name))
+    """Return every part by name: cost components in alphabetical order, then A/A controls of variants."""
+    twins = [name + CONTROL_SUFFIX for name, variant in load_variants().items() if variant.has_parts]
+    return {name: load_variant(name) for name in (*find("parts"), *twins)}
 
 
 @cache
@@ -141,12 +128,9 @@ def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, 
     }
 
 
-def describe_instruments(parts: Mapping[str, Variant], floor: Mapping[str, Op]) -> dict[str, Any]:
+def describe_instruments(parts: Mapping[str, Variant]) -> dict[str, Any]:
     """Return what the judging half has to know about what is measured beside callbacks, as plain data."""
-    return {
-        "parts": {name: _describe_variant(part) for name, part in parts.items()},
-        "floor": {name: _describe_op(op, op.sizes) for name, op in floor.items()},
-    }
+    return {"parts": {name: _describe_variant(part) for name, part in parts.items()}}
 
 
 def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:

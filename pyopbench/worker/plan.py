@@ -9,14 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from pyopbench.model.case import (
     BASELINE,
-    BRIDGE_BASELINE_DTYPE,
-    BRIDGE_BASELINE_SUFFIX,
     CONTROL_SUFFIX,
     DIRECTIONS,
     DTYPES,
     EMPTY,
     GPU,
-    NATIVE,
     NO_GRADIENT,
     THREADS,
     Axes,
@@ -61,14 +58,12 @@ def _empty_alone() -> dict[str, Variant]:
 
 @dataclass(frozen=True)
 class Instruments:
-    """What is measured beside variants: the empty graph, bodies alone, and the floor of each bridge.
+    """What is measured beside variants: the empty graph, bodies alone, and A/A controls.
 
-    Without the empty graph there is no cost in a graph, so that it stands among the parts by default; the others tell
-    where the time of callbacks goes.
+    Without the empty graph there is no cost in a graph, so it is among the parts by default.
     """
 
     parts: Mapping[str, Variant] = field(default_factory=_empty_alone)
-    floor: Mapping[str, Op] = field(default_factory=dict)
 
 
 def plan_instruments(
@@ -77,7 +72,7 @@ def plan_instruments(
     """Return what is measured beside `cases`, each once.
 
     In mode node that is the empty graph of each group. Of a callback that runs forward in a graph it is the body
-    alone, and in mode call the floors that its bridge is told from; they can be measured wherever the callback can.
+    alone, which can be measured wherever the callback can.
     """
     told_apart = [
         case
@@ -87,7 +82,6 @@ def plan_instruments(
         and case.placement != GPU  # what a GPU takes apart is not measured
         and variants[case.variant].has_parts
     ]
-    split = [case for case in told_apart if case.mode == "call"]
     empty = [replace(case, variant=EMPTY, gradient=NO_GRADIENT) for case in cases if case.mode == "node"]
     bodies = [
         replace(case, variant=part.name)
@@ -96,7 +90,7 @@ def plan_instruments(
         if part.is_body_alone and part.body == variants[case.variant].body
     ]
     twins = _twins([case for case in cases if variants[case.variant].has_parts and case.placement != GPU], instruments)
-    return tuple(dict.fromkeys((*empty, *bodies, *_floors(split, variants, instruments), *twins)))
+    return tuple(dict.fromkeys((*empty, *bodies, *twins)))
 
 
 def _twins(callbacks: Sequence[Case], instruments: Instruments) -> Iterator[Case]:
@@ -104,22 +98,6 @@ def _twins(callbacks: Sequence[Case], instruments: Instruments) -> Iterator[Case
     there = [case for case in callbacks if case.variant + CONTROL_SUFFIX in instruments.parts and case.mode != "eager"]
     drawn = random.Random("/".join(case.id for case in there)).sample(there, len(there) // CASES_PER_TWIN)
     yield from (replace(case, variant=case.variant + CONTROL_SUFFIX) for case in drawn)
-
-
-def _floors(split: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments) -> Iterator[Case]:
-    """Yield what bridges cost: their floor and native's beside each callback, and many bytes through each bridge."""
-    bridges = dict.fromkeys((case.variant, case.placement) for case in split)
-    floors = [
-        Case(op.name, variant, NO_GRADIENT, "forward", "call", BRIDGE_BASELINE_DTYPE, size, placement)
-        for op in instruments.floor.values()
-        for size in op.sizes
-        for variant, placement in bridges
-        if getattr(op, variants[variant].body) is not None
-    ]
-    for case in (*split, *floors):
-        names = (name + BRIDGE_BASELINE_SUFFIX for name in (NATIVE, case.variant))
-        yield from (replace(case, variant=name) for name in names if name in instruments.parts)
-    yield from floors
 
 
 def make_plan(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> Plan:

@@ -57,7 +57,6 @@ from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
     describe,
     describe_instruments,
-    load_floor,
     load_op,
     load_ops,
     load_parts,
@@ -185,12 +184,12 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     if request["compile"]:
         _compile_ahead(axes, ops, variants, emit)
     made = make_plan(axes, ops, variants)
-    instruments = Instruments(load_parts(), load_floor()) if axes.parts else Instruments()
+    instruments = Instruments(load_parts()) if axes.parts else Instruments()
     beside = plan_instruments(made.cases, variants, instruments)
     return {
         "cases": [case.id for case in (*made.cases, *beside)],
         "skips": [dataclasses.asdict(skip) for skip in made.skips],
-        "catalogue": {**_catalogue(axes, ops, variants), **describe_instruments(instruments.parts, instruments.floor)},
+        "catalogue": {**_catalogue(axes, ops, variants), **describe_instruments(instruments.parts)},
         "environment": {**environment.machine(), **environment.software()},
     }
 

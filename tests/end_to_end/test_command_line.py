@@ -369,10 +369,9 @@ class Finished:
 
     @property
     def failures(self) -> dict[str, dict[str, Any]]:
-        """Failures of launches, by variant; without those of bridge baselines, which follow their variants."""
-        lines = [failure for line in stored.read_lines(self.folder) for failure in line.get("failures", ())]
-        found = {failure["case"].split("/")[1]: failure for failure in lines if failure["case"].startswith("negate/")}
-        return {variant: failure for variant, failure in found.items() if not variant.endswith("_floor")}
+        """Failures of launches, by variant."""
+        lines = stored.read_lines(self.folder)
+        return {failure["case"].split("/")[1]: failure for line in lines for failure in line.get("failures", ())}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -468,19 +468,6 @@ def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path
     assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
 
 
-def test_the_floor_of_a_lost_variant_is_given_up_with_it_in_every_group(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0}))
-    crashing = stored.case("crashing")
-    floor = [stored.case("crashing_floor", size=2), stored.case("crashing", op="floor_produce", size=10_000)]
-    others = [stored.case("well"), stored.case("well", op="floor_produce", size=10_000)]
-    stored.write(folder, stored.run([crashing, *floor, *others]), [])
-    measure.measure_run(open_side(folder), settings(seed=0), ignore, never)
-    assert {key for key, _ in failures(folder)} == {crashing, *floor}
-    assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(others)
-
-
 def test_a_variant_that_has_cost_two_workers_costs_no_third(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warming, "usable_cores", lambda: frozenset({0}))
     plan(folder, "crashing", "well")

@@ -13,7 +13,7 @@ import numpy as np
 import stored
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
-from pyopbench.model.case import BASELINE, NATIVE, PIPELINE
+from pyopbench.model.case import BASELINE, PIPELINE
 from pyopbench.store.measured_run import PipelineRows
 from pyopbench.store.own_runs import run_of
 from pyopbench.store.run_folder import OpenSide
@@ -68,7 +68,7 @@ def content(arrangements: Sequence[Arrangement] = ALL, **changes: Any) -> dict[s
     cases = list(map(id_of, arrangements))
     settings = {**stored.SETTINGS, "baseline": BASELINE}
     made = stored.run(cases, skips=[skip], pipeline=plan(arrangements), settings=settings)
-    made["catalogue"]["variants"][NATIVE] = {**stored.VARIANT, "kind": "port"}
+    made["catalogue"]["variants"]["native"] = {**stored.VARIANT, "kind": "port"}
     return {**made, **changes}
 
 

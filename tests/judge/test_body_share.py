@@ -29,7 +29,7 @@ OPS = Catalogue(
     gradients={},
     parts={
         "numpy_alone": variant("part", role="body_alone"),
-        "tensor_alone": variant("part", role="floor", body="tensor"),
+        "tensor_alone": variant("part", role="empty", body="tensor"),
     },
 )
 DISPATCH, BRIDGE, BODY = 20e-6, 7e-6, 30e-6

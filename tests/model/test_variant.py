@@ -24,7 +24,6 @@ QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "r
         ("by_name", {"is_callback", "has_parts", "runs_python"}),
         ("control", {"is_callback", "has_parts", "runs_python"}),
         ("body_alone", {"is_part"}),
-        ("floor", {"is_part"}),
         ("empty", {"is_part"}),
         ("twin", {"is_part"}),
     ],
@@ -40,7 +39,7 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
 
 def test_there_is_a_role_for_each_line_above() -> None:
     attempts = {"attempt", "own_attempt"}
-    roles = {"candidate", *attempts, "by_name", "control", "body_alone", "floor", "empty", "twin"}
+    roles = {"candidate", *attempts, "by_name", "control", "body_alone", "empty", "twin"}
     assert set(ROLES) == roles == set(get_args(Role))
 
 
@@ -54,7 +53,6 @@ def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_al
         "by_name": [False, False],
         "control": [False, False],
         "body_alone": [False, False],
-        "floor": [False, False],
         "empty": [False, False],
         "twin": [False, False],
     }
@@ -79,8 +77,6 @@ def test_a_body_that_numba_compiled_runs_without_the_interpreter() -> None:
         ({"role": "by-name"}, "role='by-name', role='by-name'"),
         ({"kind": "part"}, "kind='part', role='candidate'"),
         ({"role": "candidate", "stretch": 0.1}, "stretch=0.1, role='candidate'"),
-        ({"role": "floor", "op": None}, "op=None, role='floor'"),
-        ({"role": "control", "op": "made"}, "op='made', role='control'"),
     ],
 )
 def test_a_variant_that_no_question_fits_is_refused(fields: dict[str, Any], received: str) -> None:

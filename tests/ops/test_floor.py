@@ -9,11 +9,12 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.case import Case
+from pyopbench.model.discover import find
 from pyopbench.ops.alignment import aligned, is_aligned, unaligned
-from pyopbench.ops.load import load_floor, load_variant, make_inputs
+from pyopbench.ops.load import load_op, load_variant, make_inputs
 from pyopbench.worker.prepare.prepare import prepare
 
-FLOOR = load_floor()
+FLOOR = {name: load_op(name) for name in find("floor")}
 PRODUCERS = {"floor_produce": 16, "floor_produce_aligned": 0}
 
 
@@ -94,12 +95,3 @@ def test_the_tensor_body_alone_runs_eagerly() -> None:
     assert isinstance(call(), type(tf.constant(1.0)))
     assert prepared.crossing is not None
     assert prepared.crossing.aligned is None
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", ["native_floor", "numpy_function_floor"])
-def test_the_floor_of_a_variant_has_one_element_whatever_the_case(name: str, dtype: str) -> None:
-    prepared = prepare(case("determinant", name, 10, dtype))
-    (call,) = prepared.segments
-    assert call().shape == (1,)
-    assert prepared.case == case("determinant", name, 10, dtype)

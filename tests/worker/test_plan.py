@@ -13,7 +13,7 @@ import tensorflow as tf
 from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.op import Op, Own
 from pyopbench.model.variant import Variant
-from pyopbench.ops.load import load_floor, load_ops, load_parts, load_variants
+from pyopbench.ops.load import load_ops, load_parts, load_variants
 from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from small_ops import square
 
@@ -264,30 +264,22 @@ def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
 
 def beside(variants: dict[str, Variant], axes: Axes) -> set[str]:
     plan = make_plan(axes, {"made": square()}, variants)
-    found = plan_instruments(plan.cases, variants, Instruments(load_parts(), load_floor()))
+    found = plan_instruments(plan.cases, variants, Instruments(load_parts()))
     assert len(set(found)) == len(found)
     return {f"{case.op}/{case.variant}/{case.size}" for case in found}
 
 
 FORWARD = Axes(sizes=(3,), directions=("forward",), modes=("call",))
-FLOORS = ("floor_consume", "floor_produce", "floor_produce_aligned")
 
 
-def test_a_callback_brings_its_body_and_the_floor_of_its_bridge(variants: dict[str, Variant]) -> None:
-    expected = {f"made/{part}/3" for part in ("numpy_alone", "native_floor", "numpy_function_floor")} | {
-        f"{op}/{variant}/{size}"
-        for op in FLOORS
-        for size in load_floor()[op].sizes
-        for variant in ("numpy_function", "numpy_function_floor", "native_floor")
-    }
-    assert beside(variants, replace(FORWARD, variants=("numpy_function", "native"))) == expected
+def test_a_callback_brings_its_body(variants: dict[str, Variant]) -> None:
+    assert beside(variants, replace(FORWARD, variants=("numpy_function", "native"))) == {"made/numpy_alone/3"}
 
 
 def test_a_callback_over_tensors_brings_the_tensor_body(variants: dict[str, Variant]) -> None:
     found = beside(variants, replace(FORWARD, variants=("py_function",)))
     assert "made/tensor_alone/3" in found
     assert "made/numpy_alone/3" not in found
-    assert not [key for key in found if key.startswith("floor_produce_aligned")]
 
 
 @pytest.mark.parametrize("change", [{"directions": ("backward",)}, {"modes": ("eager",)}, {"variants": ("native",)}])
@@ -297,7 +289,7 @@ def test_nothing_is_brought_where_nothing_is_told_apart(variants: dict[str, Vari
 
 def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]) -> None:
     plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
-    found = plan_instruments(plan.cases, variants, Instruments(load_parts(), load_floor()))
+    found = plan_instruments(plan.cases, variants, Instruments(load_parts()))
     assert {case.group for case in found if case.op == "made"} == {plan.cases[0].group}
 
 
@@ -363,8 +355,8 @@ def test_every_group_of_graphs_has_one_empty_graph_also_without_parts(variants: 
     assert node_beside(variants, Instruments(), "native", "numpy_function") == EMPTY_GRAPHS
 
 
-def test_beside_callbacks_in_graphs_stand_their_bodies_and_no_floors_of_bridges(variants: dict[str, Variant]) -> None:
-    instruments = Instruments(load_parts(), load_floor())
+def test_beside_callbacks_in_graphs_stand_their_bodies(variants: dict[str, Variant]) -> None:
+    instruments = Instruments(load_parts())
     found = node_beside(variants, instruments, "native", "numpy_function", "py_func", "py_function")
     bodies = [f"made/{part}/none/forward/node/float32/3/cpu" for part in ("numpy_alone", "tensor_alone")]
     assert sorted(found) == sorted([*EMPTY_GRAPHS, *bodies])

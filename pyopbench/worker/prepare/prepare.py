@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from pyopbench.model.case import BASELINE, BRIDGE_BASELINE_DTYPE, EMPTY, GPU, NO_GRADIENT, Case
+from pyopbench.model.case import BASELINE, EMPTY, GPU, NO_GRADIENT, Case
 from pyopbench.model.errors import Elided, Unsupported
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
@@ -169,10 +169,7 @@ def _prepare_any(
         return _prepare_nodes(op, variant, case, copies, finite_differences=finite_differences)
     if case.threads is not None:
         return (_prepare_together(op, variant, case, finite_differences=finite_differences),)
-    if variant.op is None:
-        return (_prepare_variant(op, variant, case, finite_differences=finite_differences),)
-    floor = replace(case, op=variant.op.name, size=variant.op.sizes[0], dtype=BRIDGE_BASELINE_DTYPE)
-    return (replace(_prepare_variant(variant.op, variant, floor, finite_differences=False), case=case),)
+    return (_prepare_variant(op, variant, case, finite_differences=finite_differences),)
 
 
 def _prepare_empty(op: Op, variant: Variant, case: Case) -> Prepared:
