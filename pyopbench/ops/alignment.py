@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,6 @@ ALIGNMENT_BYTES = 64
 
 USUAL_OFFSET_BYTES = 16
 """Past such a multiple: malloc on 64-bit machines gives multiples of 16, and NumPy takes what malloc gives."""
-
-ALIGNED_CALLS = 4
-"""Results of a body that are looked at for where they begin: allocators soon repeat themselves; bodies may be slow."""
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """What crosses the bridge of a callback.
-
-    Attributes:
-        bytes_in, bytes_out: of all inputs, of all outputs.
-        aligned: share of calls of a NumPy body whose first result begins at a multiple of 64 bytes; else None.
-    """
-
-    bytes_in: int
-    bytes_out: int
-    aligned: float | None
 
 
 def is_aligned(array: Any) -> bool:
@@ -53,11 +35,6 @@ def aligned_as_given(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return copies as a callback in a graph gets them: the tensors' own memory, which is aligned; text as objects."""
     copies = as_given(arrays)
     return tuple(copy if not np.ndim(copy) or copy.dtype.kind == "O" else aligned(copy) for copy in copies)
-
-
-def aligned_share(call: Callable[[], Any]) -> float:
-    """Return the share of a few calls whose result, made an array, begins at a multiple of 64 bytes."""
-    return sum(is_aligned(np.asarray(call())) for _ in range(ALIGNED_CALLS)) / ALIGNED_CALLS
 
 
 def _copy_at(array: Any, offset: int) -> Any:

@@ -21,13 +21,11 @@ from pyopbench.store.run_json import (
     AtLeastOne,
     NotNegative,
     Positive,
-    Share,
     check_failures,
     require_case,
 )
 
 Sample: TypeAlias = list[int | float]
-Crossing: TypeAlias = list[int]
 
 
 PLAIN_NAME = re.compile(r"\w+", re.ASCII)
@@ -94,8 +92,6 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
         group: its key.
         failures: of its cases.
         seconds: that it took.
-        bytes: case of a body alone -> bytes that cross into it and out of it.
-        aligned: likewise, the share of its arrays that TensorFlow can take over without a copy.
         checked: case -> by how much its values and gradients are off; None where another launch checks the group.
         left_behind: what bodies left running; None for nothing.
         pool_seconds: case in a pipeline -> what starting its processes took, which is in no block.
@@ -105,20 +101,15 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     failures: list[Failure]
     seconds: float
     pool_seconds: dict[str, float] = {}
-    bytes: dict[str, Crossing] = {}
-    aligned: dict[str, Share] = {}
     checked: dict[str, dict[str, float]] | None = None
     left_behind: LeftBehind | None = None
 
     def check(self, place: str) -> None:
-        """Check ids and bytes, as `Line.check`."""
+        """Check ids, as `Line.check`."""
         check_failures(self.failures, place)
         for key in self.pool_seconds:
             if not require_case(key, place).arrangement:
                 raise corrupt(place, f"{key} is not a case in a pipeline, and has a pool of processes")
-        for key, crossing in self.bytes.items():
-            if len(crossing) != 2 or min(crossing) < 0:
-                raise corrupt(place, f"the bytes of {key} are not [bytes in >= 0, bytes out >= 0]: {crossing}")
 
 
 class PortLine(Line, frozen=True, kw_only=True, tag="port"):

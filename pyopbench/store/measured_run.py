@@ -37,8 +37,6 @@ NOISE_COLUMNS = (
 
 WAIT_COLUMNS = ("run", "launch", "case", "calls", "p50", "p95", "p99")
 
-CROSSING_COLUMNS = ("tool", "run", "launch", "case", "bytes_in", "bytes_out", "aligned")
-
 
 @cache  # a history has thousands of runs
 def no_rows(columns: tuple[str, ...]) -> pd.DataFrame:
@@ -48,19 +46,17 @@ def no_rows(columns: tuple[str, ...]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured to explain callbacks: bodies alone and the floor of each bridge; never decided about.
+    """What was measured to explain callbacks: bodies alone and A/A controls; never decided about.
 
     Attributes:
         cases: ids of the planned cases.
         failures: of these cases.
         frame: one row for each timed block of these cases, as `Run.frame`.
-        crossings: one row for each body and launch, with `CROSSING_COLUMNS`; `aligned` is nan where it is not known.
     """
 
     cases: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     frame: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
-    crossings: pd.DataFrame = field(default_factory=lambda: no_rows(CROSSING_COLUMNS))
 
 
 @dataclass(frozen=True)

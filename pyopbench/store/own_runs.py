@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -29,7 +28,7 @@ from pyopbench.store.line_types import (
     RequirementLine,
     WorkersLine,
 )
-from pyopbench.store.measured_run import CROSSING_COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
+from pyopbench.store.measured_run import NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
 from pyopbench.store.sample_frame import frame_of
@@ -91,8 +90,7 @@ def run_of(side: OpenSide) -> Run:
         ports=_once(_of_kind(lines, PortLine)),
         requirements=_of_kind(lines, RequirementLine),
     )
-    whole = _without_pipeline(whole, content.pipeline, prepared, groups)
-    return _apart(whole, pd.DataFrame(list(_crossings(content, prepared)), columns=list(CROSSING_COLUMNS)))
+    return _apart(_without_pipeline(whole, content.pipeline, prepared, groups))
 
 
 def _torn(side: OpenSide) -> tuple[UnfinishedLine, ...]:
@@ -171,7 +169,7 @@ def _launch_seconds(frame: pd.DataFrame, prepared: Sequence[PreparedLine]) -> fl
     return statistics.median(line.seconds for line in prepared) + blocks
 
 
-def _apart(run: Run, crossings: pd.DataFrame) -> Run:
+def _apart(run: Run) -> Run:
     """Return the run with all that only explains callbacks put into its `costs`, out of the way of what judges."""
     parts, floor = run.catalogue.parts, run.catalogue.floor
 
@@ -184,7 +182,6 @@ def _apart(run: Run, crossings: pd.DataFrame) -> Run:
         tuple(case for case in run.cases if explains(case)),
         tuple(failure for failure in run.failures if explains(failure.case)),
         run.frame[beside].reset_index(drop=True),
-        crossings,
     )
     return replace(
         run,
@@ -193,12 +190,6 @@ def _apart(run: Run, crossings: pd.DataFrame) -> Run:
         frame=run.frame[~beside].reset_index(drop=True),
         costs=costs,
     )
-
-
-def _crossings(content: RunContent, prepared: Sequence[PreparedLine]) -> Iterator[tuple[Any, ...]]:
-    for line in prepared:
-        for key, sides in line.bytes.items():
-            yield ("pyopbench", content.run, line.launch, key, *sides, line.aligned.get(key, math.nan))
 
 
 def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
@@ -262,7 +253,6 @@ def _pool(runs: Sequence[Run]) -> Run:
             tuple(dict.fromkeys(case for cost in costs for case in cost.cases)),
             tuple(dict.fromkeys(failure for cost in costs for failure in cost.failures)),
             pd.concat([cost.frame for cost in costs], ignore_index=True),
-            pd.concat([cost.crossings for cost in costs], ignore_index=True),
         ),
         looks=max((run.looks for run in runs), key=len),
         noise=pd.concat(noises, ignore_index=True),
@@ -304,7 +294,6 @@ def _shifted(costs: Costs, offset: int) -> Costs:
         costs,
         failures=tuple(_later(costs.failures, offset)),
         frame=costs.frame.assign(launch=costs.frame["launch"] + offset),
-        crossings=costs.crossings.assign(launch=costs.crossings["launch"] + offset),
     )
 
 

@@ -23,7 +23,6 @@ LARGEST_WHOLE = 2**53
 Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 NotNegative: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)]
 AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)]
-Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 PlanHash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 CommitHash: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]
 

@@ -287,7 +287,6 @@ class WarmGroups:
             "failures": [dataclasses.asdict(failure) for failure in failures],
             **({"ports": list(map(dataclasses.asdict, news))} if (news := PORTS.news()) else {}),
             **({"checked": _errors(runners.values())} if differences else {}),
-            **_crossings(one for several in runners.values() for one in several),
             **(_pool_seconds(runners.values()) if is_pipeline else {}),
             # Pipelines have threads, and pools processes, that are at rest and stay.
             **({"left_behind": found} if not is_pipeline and (found := leftovers.found()) else {}),
@@ -374,15 +373,6 @@ def _waits_of(group: PreparedGroup, cases: Iterable[Case]) -> dict[str, Any]:
 def _gpus_of(cases: Iterable[Case]) -> dict[str, Any]:
     """Return the state of the GPUs right after cases were timed on one: clocks are then what the work made of them."""
     return {"gpus": environment.read_gpus()["gpus"]} if any(case.placement == GPU for case in cases) else {}
-
-
-def _crossings(prepared: Iterable[Prepared]) -> dict[str, dict[str, Any]]:
-    """Return what crosses a bridge, by the ids of the parts that know it."""
-    found = {one.case.id: one.crossing for one in prepared if one.crossing is not None}
-    return {
-        "bytes": {key: [crossing.bytes_in, crossing.bytes_out] for key, crossing in found.items()},
-        "aligned": {key: crossing.aligned for key, crossing in found.items() if crossing.aligned is not None},
-    }
 
 
 def _samples(group: PreparedGroup, blocks: Blocks, case: Case, first_round: int) -> list[list[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyopbench.ops.alignment import aligned, aligned_as_given, aligned_share, is_aligned, unaligned
+from pyopbench.ops.alignment import aligned, aligned_as_given, is_aligned, unaligned
 
 ARRAYS = (
     np.arange(7, dtype=np.float32),
@@ -35,8 +35,3 @@ def test_what_a_body_is_given_is_aligned_and_text_is_as_it_is() -> None:
     number, words = aligned_as_given((unaligned(np.ones(5)), np.array([b"a", b"b"], object)))
     assert is_aligned(number)
     assert words.tolist() == [b"a", b"b"]
-
-
-def test_the_share_of_aligned_results_is_counted_over_calls() -> None:
-    results = iter([aligned(np.ones(2)), unaligned(np.ones(2)), unaligned(np.ones(2)), unaligned(np.ones(2))])
-    assert aligned_share(lambda: next(results)) == 0.25

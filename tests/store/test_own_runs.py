@@ -165,7 +165,7 @@ def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, ke
 
 
 def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Path) -> None:
-    """Two pooled runs: launches of the second are counted on, in samples, crossings and failures alike."""
+    """Two pooled runs: launches of the second are counted on, in samples and failures alike."""
     well, alone, floor = stored.case("well"), stored.case("numpy_alone"), stored.case("well", op="floor_produce")
     folders = []
     for name in ("first", "second"):
@@ -176,7 +176,7 @@ def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Pat
         prepared = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.0}
         lines = [
             stored.launch_line(0),
-            {**prepared, "bytes": {alone: [4, 8]}, "aligned": {alone: 0.25}},
+            prepared,
             stored.group_line(0, [well, alone]),
             stored.group_line(0, [], [stored.failure(floor)]),
         ]
@@ -188,11 +188,6 @@ def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Pat
     assert pooled.costs.cases == (alone, floor)
     assert [(one.case, one.launch) for one in pooled.costs.failures] == [(floor, 0), (floor, 1)]
     assert set(zip(pooled.costs.frame["case"], pooled.costs.frame["launch"], strict=True)) == {(alone, 0), (alone, 1)}
-    crossed = pooled.costs.crossings[["run", "launch", "case", "bytes_in", "bytes_out", "aligned"]]
-    assert list(crossed.itertuples(index=False, name=None)) == [
-        ("first", 0, alone, 4, 8, 0.25),
-        ("second", 1, alone, 4, 8, 0.25),
-    ]
 
 
 # Costs inside a graph: copies beside the empty function

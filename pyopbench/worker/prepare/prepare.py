@@ -22,11 +22,11 @@ from pyopbench.model.case import BASELINE, EMPTY, GPU, NO_GRADIENT, Case
 from pyopbench.model.errors import Elided, Unsupported
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.alignment import Crossing, aligned_as_given, aligned_share
+from pyopbench.ops.alignment import aligned_as_given
 from pyopbench.ops.kernels.simulated_device import is_simulated
 from pyopbench.ops.load import load_op, load_variant
 from pyopbench.ops.own.explain import explain
-from pyopbench.ports.arrays import as_array, as_tuple, byte_count
+from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.prepare import gpu, node_graph
 from pyopbench.worker.prepare.checks import (
     Checked,
@@ -79,7 +79,6 @@ class Prepared:
             mode node there is one, the graph of copies.
         checked: the errors against the reference.
         copies: of the op in a call; 1 in every mode but node, where the empty graph has 0.
-        crossing: what crosses the bridge of a callback over this body; None for what is no body alone.
         stretch: how much longer each block is to last, as a share of what it costs: in mode node of what it takes
             beyond the empty graph. For controls.
         call_seconds: about how long a call takes, where that was looked at.
@@ -90,7 +89,6 @@ class Prepared:
     segments: tuple[Callable[[], Any], ...]
     checked: Checked
     copies: int = 1
-    crossing: Crossing | None = None
     stretch: float = 0.0
     call_seconds: float | None = None
     source: BlockSource | None = None
@@ -284,9 +282,7 @@ def _prepare_part(op: Op, variant: Variant, case: Case, reference: Reference) ->
         outputs = constants([as_array(output, dtype) for output, dtype in zip(outputs, dtypes, strict=True)])
     checked = Checked(check_values(op, outputs, reference, case.dtype))
     check_unchanged("input", constants(tuple(map(as_array, given))), reference.inputs)
-    share = aligned_share(lambda: as_tuple(call())[0]) if on_arrays else None
-    sent, returned = (sum(map(byte_count, arrays)) for arrays in (reference.inputs, reference.outputs))
-    return Prepared(case, (call,), checked, crossing=Crossing(sent, returned, share))
+    return Prepared(case, (call,), checked)
 
 
 Runners: TypeAlias = dict[str, tuple[Prepared, ...] | Exception]

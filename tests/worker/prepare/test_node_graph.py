@@ -262,7 +262,6 @@ def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, g
 def test_a_body_alone_is_called_as_it_is_beside_graphs_of_copies(made: Op) -> None:
     (prepared,) = prepare_all(case_of("numpy_alone", mode="node"))
     assert prepared.segments[0].func is made.numpy  # type: ignore[attr-defined]
-    assert prepared.crossing is not None
 
 
 def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, made: Op) -> None:
