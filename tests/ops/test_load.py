@@ -34,7 +34,6 @@ def test_everything_that_is_found_is_what_it_is_called() -> None:
     for kind, loaded in (
         ("ops", load.load_ops()),
         ("variants", load.load_variants()),
-        ("floor", load.load_floor()),
         ("parts", {name: load.load_variant(name) for name in find("parts")}),
     ):
         assert list(loaded) == list(find(kind))

@@ -218,13 +218,6 @@ def test_every_step_that_may_hang_is_announced_with_its_case() -> None:
     assert sorted(event["case"] for event in timed) == sorted(keys * 2)
 
 
-def test_a_group_tells_what_crosses_the_bridge() -> None:
-    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("numpy_alone", "native")]
-    answer = measure(*keys)
-    assert set(answer["samples"]) == set(keys)
-    assert list(answer["aligned"]) == keys[:1]
-
-
 @pytest.mark.parametrize("share", [0.05, 0.1])
 def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
     share: float, monkeypatch: pytest.MonkeyPatch
@@ -244,11 +237,7 @@ def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
 
     named = {"empty": ("empty_graph", 0, 0.0), "native": ("native", 4, 0.0), "slowed": ("native", 4, share)}
     runners = {
-        name: (
-            Prepared(
-                Case.from_id(case(of, mode="node")), (body(1e-4 + copies * 4e-5),), Checked(0.0), copies, None, at
-            ),
-        )
+        name: (Prepared(Case.from_id(case(of, mode="node")), (body(1e-4 + copies * 4e-5),), Checked(0.0), copies, at),)
         for name, (of, copies, at) in named.items()
     }
     monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=clock))
