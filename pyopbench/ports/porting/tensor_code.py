@@ -11,7 +11,7 @@ import numpy as np
 from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.function_source import every_name, root_of
 from pyopbench.model.source_text import parts_of
-from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
+from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
@@ -35,8 +35,9 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import bracketed
-from pyopbench.ports.porting.shared_memory import refuse_shared_memory
+from pyopbench.ports.porting.shared_memory import refuse_shared_memory, refuse_written_arguments
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
@@ -86,19 +87,11 @@ class TensorCode(TypedCode):
         if not isinstance(node, ast.stmt):
             return super()._written(node)
         ahead = self.ahead.pop(id(node), [])
-        calls, are_all = writing_functions.calls_before(self, node)
-        if are_all:
-            refuse_shared_memory(self, node)
-            *calls, text = calls
-        else:
-            around, self.hoisted = self.hoisted, []
-            text = super()._written(node)
-            if self.hoisted and isinstance(node, ast.While):
-                raise self.refusal(
-                    node, "needs a statement before it in each iteration", "write `while True` and `break`"
-                )
-            calls, self.hoisted = [*calls, *self.hoisted], around
-        ahead = [*ahead, *calls]
+        around, self.hoisted = self.hoisted, []
+        text = super()._written(node)
+        if self.hoisted and isinstance(node, ast.While):
+            raise self.refusal(node, "needs a statement before it in each iteration", "write `while True` and `break`")
+        ahead, self.hoisted = [*ahead, *self.hoisted], around
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
             raise self.refusal(
                 node, "needs a statement before it, and there is no line for it", "write one statement per line"
@@ -113,10 +106,9 @@ class TensorCode(TypedCode):
         """Return a condition."""
         return write_truth(self, node)
 
-    def write_call(self, node: ast.Call) -> str:
-        """Return a call of a function of the user's."""
-        found = self._rewritten(node)
-        return self.as_it_stands(node) if found is None else found
+    def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
+        """Return the error about what only a compiled body can do as Python does it."""
+        return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
 
     def _is_behind_another(self, node: ast.stmt) -> bool:
         begin, _ = self.source.span(node)
@@ -219,9 +211,9 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.While):
             return write_while(self, node)
         if isinstance(node, ast.Return):
-            return writing_functions.with_written(self, node, write_return(self, node))
+            return write_return(self, node)
         if isinstance(node, ast.FunctionDef):
-            return writing_functions.write_function(self, node)
+            refuse_written_arguments(self, node)
         if isinstance(node, ast.Raise | ast.Assert | ast.Try | ast.Global | ast.Nonlocal):
             return write_rare(self, node)
         if isinstance(node, ast.Assign):
