@@ -3,6 +3,8 @@
 # make test      run the tests; make test ARGS='-k sinh' some of them
 # make test-slow run the slow tests: whole runs, every kernel, scripts that
 #                pages name
+# make test-nightly  simulate what the statistics promise, and what else takes
+#                too long for every push
 # make lint      check style and types, and workflows where actionlint is installed
 # make docs      build the pages of docs/ into .site/, strictly
 # make lock      recompile requirements/*.txt and pyopbench/engine/locks/*.txt
@@ -24,7 +26,7 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help decide test test-slow lint versions lock lock-versions peers asv docs clean
+.PHONY: help decide test test-slow test-nightly lint versions lock lock-versions peers asv docs clean
 
 VENV_PYTHON := .venv/bin/python
 UV := .venv/bin/uv
@@ -57,6 +59,9 @@ test: .venv/.dev
 
 test-slow: .venv/.dev
 	@status=0; $(RUN); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
+
+test-nightly: .venv/.dev
+	@$(VENV_PYTHON) -m pytest -m nightly $(TEST_PROCESSES) $(ARGS)
 
 lint: .venv/.dev
 	@$(VENV_PYTHON) -m ruff check .

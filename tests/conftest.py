@@ -1,8 +1,8 @@
 """How the suite runs: what its processes share, which tests begin first, and where those are that run alone.
 
-`make test` runs the tests that are not marked `slow`, and `make test-all` runs the others after them. Either way those
-that are not marked `measures` come first, in several processes, each module in one of them because its tests share
-fixtures; the marked ones follow in one process.
+`make test` runs the tests that are not marked `slow`, `make test-slow` those that are, and `make test-nightly` those
+marked `nightly`, which neither of the two runs. Of the first two, tests that are not marked `measures` come first, in
+several processes, each module in one of them because its tests share fixtures; the marked ones follow in one process.
 """
 
 from __future__ import annotations

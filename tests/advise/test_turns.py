@@ -77,6 +77,7 @@ def of_losses(rng: np.random.Generator, *, factor: float = 1.0, spread: float = 
     return run_of(0.02, losses=logs, lines=[f"loss {losses[-1]:.4f}"], weights=weights)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("spread", "runs"), [(0.01, 2), (0.05, 3), (0.2, 3), (0.2, 6)])
 def test_runs_with_their_own_random_numbers_are_rarely_called_different(spread: float, runs: int) -> None:
     """In at most 3% of 200 comparisons."""
@@ -118,6 +119,7 @@ def taken_turns(rng: np.random.Generator, factor: float, spread: float, drift: f
     return realised(before, after)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("spread", "drift"), [(0.05, 0.0), (0.03, 0.05)])
 def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks(spread: float, drift: float) -> None:
     """It is kept if it is shown to be faster, at an interim analysis or at the end: at most 5% of 400.
@@ -130,6 +132,7 @@ def test_a_port_that_changes_nothing_is_rarely_kept_however_often_one_looks(spre
     assert sum(not one.is_faster and not one.is_slower for one in found) >= 372
 
 
+@pytest.mark.nightly
 def test_a_saving_of_a_tenth_is_found_though_the_speed_of_the_machine_wanders() -> None:
     """In at least 90 of 100 programs."""
     rng = np.random.default_rng(1)
@@ -137,6 +140,7 @@ def test_a_saving_of_a_tenth_is_found_though_the_speed_of_the_machine_wanders() 
     assert sum(one.is_faster for one in found) >= 90
 
 
+@pytest.mark.nightly
 def test_what_seems_to_save_nothing_is_not_run_longer_than_usual() -> None:
     rng = np.random.default_rng(1)
     assert max(taken_turns(rng, 1.1, 0.05, 0.0).runs for _ in range(100)) <= USUAL_TURNS

@@ -269,7 +269,7 @@ def test_a_parent_that_is_killed_while_it_plans_leaves_nothing_in_the_temporary_
     assert left_in(tmp_path / "temporary") == []
 
 
-@pytest.mark.parametrize(("value", "code"), [(None, 0), ("2", 1)])
+@pytest.mark.parametrize(("value", "code"), [("2", 1)])
 def test_the_steps_of_the_action_measure_sum_up_and_decide(
     project: Path, tmp_path: Path, value: str | None, code: int
 ) -> None:

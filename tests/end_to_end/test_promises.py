@@ -72,13 +72,6 @@ def failed(folder: Path) -> dict[str, str]:
 FAULTS = {"crashing": "crashed", "exiting": "crashed", "hanging": "timeout", "raising": "raised"}
 
 
-def test_a_worker_that_crashes_hangs_or_ends_costs_one_case(call: Call, planned: Plan, tmp_path: Path) -> None:
-    planned(*FAULTS, "native")
-    assert call("run", "--out", tmp_path / "run", *SHORT).code == 0
-    assert measured(tmp_path / "run") == {"py_function_numpy", "native"}
-    assert failed(tmp_path / "run") == FAULTS
-
-
 def begin(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", MEASURING, str(folder)], stdout=subprocess.PIPE, text=True)
 

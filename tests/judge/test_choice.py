@@ -346,6 +346,7 @@ def test_a_port_that_is_not_worth_it_is_rarely_advised() -> None:
     assert advised <= runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)
 
 
+@pytest.mark.nightly
 def test_the_loss_of_what_is_named_is_seldom_above_its_bound() -> None:
     """Five candidates of known cost, as far apart as they scatter: the bound holds in at least 95% of 300 runs."""
     rng = np.random.default_rng(3)

@@ -64,6 +64,7 @@ def test_the_gain_is_the_ratio_of_the_times_and_its_interval_covers_it() -> None
     assert found.value == pytest.approx(4, rel=0.05)
 
 
+@pytest.mark.nightly
 def test_the_interval_of_a_throughput_covers_it() -> None:
     covered = 0
     for seed in range(40):
@@ -130,6 +131,7 @@ def test_what_was_measured_in_one_launch_is_shown_and_not_chosen() -> None:
     assert PORT.key in found.by_key
 
 
+@pytest.mark.nightly
 def test_the_same_arrangement_twice_is_not_told_apart() -> None:
     """100 times five equals: hardly ever is it said that one is better, and seldom that it cannot be told."""
     told = [judged({}, seed=seed, noise=0.02).action for seed in range(100)]
@@ -137,6 +139,7 @@ def test_the_same_arrangement_twice_is_not_told_apart() -> None:
     assert told.count("undecided") <= 50  # what three launches of five arrangements usually differ by is not known
 
 
+@pytest.mark.nightly
 def test_arrangements_about_as_good_do_not_take_turns_in_noisy_launches() -> None:
     """Shares and noise as measured of `examples/input_pipeline/denoise.py` on a machine that others use too."""
     shares = {CURRENT.key: 1.0, PARALLEL.key: 0.515, SWITCH.key: 0.485, POOL.key: 0.45}
@@ -218,6 +221,7 @@ def test_what_a_launch_takes_is_preparing_it_and_its_blocks() -> None:
     assert found.launch_seconds == pytest.approx(5.0 + blocks)
 
 
+@pytest.mark.nightly
 def test_a_promise_covers_a_single_run_at_another_time() -> None:
     """Runs that differ from launches as launches do from one another, and from run to run."""
     inside = wider = 0

@@ -160,6 +160,7 @@ def test_a_case_that_never_met_the_baseline_is_unresolved() -> None:
     assert verdict.launches == 0
 
 
+@pytest.mark.nightly
 def test_equal_code_is_never_called_different_by_more_than_the_family_error() -> None:
     """Two hundred whole reports of four variants each, that are one and the same code, with no minimum effect."""
     names = [name for name in VARIANTS if name != "py_function_numpy"][:4]

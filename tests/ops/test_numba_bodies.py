@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from pyopbench.model.case import Case
-from pyopbench.model.discover import find
 from pyopbench.ops import numba_bodies
 from pyopbench.ops.kernels import register
 from pyopbench.ops.load import load_op, load_variant
@@ -23,14 +22,11 @@ from pyopbench.worker.prepare.prepare import prepare
 
 pytest.importorskip("numba", reason="Numba is an extra: pip install 'pyopbench[numba]'")
 
-OPS = list(find("ops"))
 
-
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.nightly)])
-@pytest.mark.parametrize("name", OPS)
-def test_values_and_gradients_are_the_reference_s(name: str, dtype: str) -> None:
+@pytest.mark.parametrize("name", ["sinh", "sparse_conv_q"])
+def test_values_and_gradients_are_the_reference_s(name: str) -> None:
     op = load_op(name)
-    case = Case(name, "numba", "custom_gradient", "backward", "call", dtype, op.sizes[0])
+    case = Case(name, "numba", "custom_gradient", "backward", "call", "float32", op.sizes[0])
     assert prepare(case, finite_differences=True).checked.gradient is not None
     prepare(replace(case, size=op.sizes[min(3, len(op.sizes) - 1)]))
 

@@ -75,6 +75,7 @@ WAYS = {
 ROUND_SECONDS, ROUNDS = 0.5, 12
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("expected", "between", "launch_seconds", "seconds"), [(name, *way) for name, ways in WAYS.items() for way in ways]
 )

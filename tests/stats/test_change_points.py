@@ -55,6 +55,7 @@ def most_often(rate, series):
     return int(counts[special.bdtr(counts, series, rate) >= 1 - 1e-4][0])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("drawn", "noise"),
     [

@@ -146,6 +146,7 @@ def is_wrong(one: Estimate, step: Step, true: float) -> bool:
     return math.copysign(1.0, one.mean) * true <= DELTA
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("spread", [0.005, pytest.param(0.05, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     "true", [[0.0] * CASES, [DELTA] * CASES, [BEYOND] * CASES, [DELTA] * 10 + [0.5] * 10, [BEYOND] * 10 + [0.0] * 10]

@@ -55,6 +55,7 @@ def centre_of_medians(noise: Noise, bench: Bench) -> float:
     return float(np.mean(bench.within * np.median(draws, axis=1)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("noise", [normal, heavy, spikes])
 @pytest.mark.parametrize("launches", [3, 8])
 def test_the_interval_of_a_latency_covers_at_its_level(noise: Noise, launches: int) -> None:
@@ -66,6 +67,7 @@ def test_the_interval_of_a_latency_covers_at_its_level(noise: Noise, launches: i
     assert covered(list(found.values()), truth) == pytest.approx(0.95, abs=COVERAGE_ERROR)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("noise", [normal, heavy, spikes])
 @pytest.mark.parametrize("launches", [3, 8])
 def test_the_interval_of_a_paired_ratio_covers_at_its_level(noise: Noise, launches: int) -> None:
@@ -217,6 +219,7 @@ def test_a_launch_that_went_wrong_moves_the_estimate_no_further_than_its_neighbo
     assert Estimate.of([*good[:4], 8.0]).effect_p(DELTA) > 0.1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("n", "degrees"), [(2, 1.0), (5, 4.0), (6, 2.4), (8, 4.4), (12, 5.8), (24, 12.6)])
 def test_trimming_costs_the_degrees_that_winsorized_variances_vary_by(n: int, degrees: float) -> None:
     """A variance with d degrees of freedom has the squared coefficient of variation 2 / d."""

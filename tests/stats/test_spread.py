@@ -130,6 +130,7 @@ def launches_of(rng: np.random.Generator, heterogeneity: float, launches: int, *
     return [Estimate.of(row) for row in noise * spreads[:, None]]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("heavy", [False, True])
 @pytest.mark.parametrize("heterogeneity", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize("launches", [3, 6])
@@ -148,6 +149,7 @@ def test_moderated_intervals_cover_and_are_narrower(launches: int, heterogeneity
     assert np.median(widths) < np.median(plain_widths)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("heterogeneity", [0.0, 0.8])
 def test_equal_code_is_not_called_different_by_three_launches(heterogeneity: float) -> None:
     """Of families of 100 verdicts with the minimum effect of 3%, at most 5% hold a false one."""

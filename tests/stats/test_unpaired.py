@@ -122,6 +122,7 @@ def error(share: float, trials: int) -> float:
     return 3 * math.sqrt(share * (1 - share) / trials)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("noise", [normal, pytest.param(heavy, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("cases", "launches", "common", "own"),

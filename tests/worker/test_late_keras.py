@@ -19,6 +19,7 @@ print("keras" in sys.modules, float(tf.keras.activations.relu(tf.constant(-1.0))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(find_spec("keras") is None, reason="there is no Keras")
 def test_keras_is_imported_by_what_uses_it() -> None:
     done = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=True, timeout=300)

@@ -51,6 +51,7 @@ def most_often(rate, series):
     return int(counts[special.bdtr(counts, series, rate) >= 1 - 1e-4][0])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("blocks", [3, 6])
 @pytest.mark.parametrize("common", [0.0, 0.9])
 def test_noise_that_cases_have_in_common_makes_no_more_false_verdicts(blocks, common):

@@ -132,6 +132,7 @@ def _failing(gate: Gate, status: str) -> Gate:
     return replace(gate, comparisons={"r1": replace(found, unmatched=(case,))})
 
 
+@pytest.mark.nightly
 def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path) -> None:
     """Of two launches each comparison by itself has one degree of freedom, with which it tells nothing apart."""
     factors = [{}, *[{}] * 6, {CASES[-1]: 1.1}]

@@ -147,6 +147,7 @@ def test_what_a_core_does_for_the_time_of_a_sweep_is_in_no_point():
     assert [one.error for one in found] == pytest.approx([one.error for one in still], abs=1e-9)
 
 
+@pytest.mark.nightly
 def test_errors_are_those_of_launches():
     """Of many runs in blocks, the scatter of the points around their mean is what their errors say."""
     runs = interleaved(*(bench(1e-4, between=0.03, within=0.001, launches=9, seed=place) for place in range(60)))

@@ -279,6 +279,7 @@ def sampled(rng: np.random.Generator, states: Sequence[float], factor: float) ->
     return pd.DataFrame(rows).assign(**head, calls=1, copies=1, floor_seconds=np.nan)
 
 
+@pytest.mark.nightly
 def test_what_a_core_does_for_the_time_of_a_sweep_is_common_to_both_sides() -> None:
     """In half of them it is 1.65 times as slow: medians of whole launches lie on either side, as it happens."""
     rng = np.random.default_rng(3)

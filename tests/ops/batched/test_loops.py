@@ -30,8 +30,7 @@ def own(body: Any) -> Op:
     return complete(OwnOp(inputs=(BATCH[0][0], BATCH[1][0]), numpy=body), "made", Path())
 
 
-@pytest.mark.parametrize("body", [shifted, of_one])
-@pytest.mark.parametrize("how", ["python", "njit"])
+@pytest.mark.parametrize(("how", "body"), [("python", shifted), ("python", of_one), ("njit", shifted)])
 def test_a_loop_gives_what_each_example_gives(how: str, body: Any) -> None:
     op = own(body)
     dtypes = op.output_dtypes("float64")

@@ -163,24 +163,15 @@ KINDS = {
 }
 
 
-TO_NJIT = (
-    *("closure", "lambda with a default", "partial", "partial by position", "object", "inherited", "decorated helper"),
-    *("computed constants", "ufunc", "a method indented by tabs", "numbers with a point in an array of whole ones"),
-)
-"""Kinds that are ported to Numba too; how a body is found and taken apart does not depend on what it is ported to."""
-
-
 def test_an_axis_that_is_none_is_not_for_numba(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     with pytest.raises(CannotPort):
         write_source(tmp_path, KINDS["an axis that is None by default"], VECTOR, to="njit")
 
 
-@pytest.mark.parametrize(("kind", "to"), [*((kind, "traced") for kind in KINDS), *((kind, "njit") for kind in TO_NJIT)])
-def test_a_body_of_any_kind_is_ported(kind: str, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if to == "njit":
-        pytest.importorskip("numba")
-    made = write_source(tmp_path, KINDS[kind], VECTOR, to=to)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_of_any_kind_is_ported(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = write_source(tmp_path, KINDS[kind], VECTOR)
     assert "self" not in made.port + made.test
     assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
 
@@ -216,15 +207,14 @@ def test_containers_that_tensorflow_tracks_are_those_of_python(
     run_its_test(made, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("to", ["traced", "njit"])
 def test_a_large_table_that_a_function_computes_is_computed_in_the_port(
-    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = (
         "def make(n):\n    return np.arange(n) * 0.5\n\n\nTABLE = make(5000)\n\n\n"
         "def body(x):\n    return x + TABLE[:5]\n"
     )
-    made = write_source(tmp_path, source, VECTOR, to=to)
+    made = write_source(tmp_path, source, VECTOR)
     assert {"TABLE = make(5000)"} <= lines_of(made.port)
     run_its_test(made, tmp_path, monkeypatch)
 
@@ -239,15 +229,14 @@ def test_arguments_by_name_alone_stay_so(tmp_path: Path, monkeypatch: pytest.Mon
     run_its_test(made, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("to", ["traced", "njit"])
-def test_what_cannot_be_ported_in_a_method_is_refused_with_the_users_line(to: str, tmp_path: Path) -> None:
+def test_what_cannot_be_ported_in_a_method_is_refused_with_the_users_line(tmp_path: Path) -> None:
     source = (
         "class Layer:\n    scale = 2.0\n\n    def call(self, x):\n        y = x * self.scale\n"
         "        return y.tolist() if len(x) > 100 else np.ma.masked_equal(y, 0)\n\n\n"
         "body = Layer().call\n"
     )
     with pytest.raises(CannotPort) as caught:
-        write_source(tmp_path, source, VECTOR, to=to)
+        write_source(tmp_path, source, VECTOR)
     assert caught.value.place is not None
     assert Path(caught.value.place[0]).parent == tmp_path
     assert caught.value.place[1] == 9
@@ -289,6 +278,5 @@ def test_an_op_file_may_make_its_body_and_its_gradient(tmp_path: Path, monkeypat
         "def draw(size, rng):\n    return (rng.random(size),)\n\n\n"
         "OP = OwnOp(draw, numpy=BODY, numpy_gradient=GRADIENT, sizes=SIZES)\n"
     )
-    for to in ("traced", "njit"):
-        made = write(str(path), to=to)
-        assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
+    made = write(str(path))
+    assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]

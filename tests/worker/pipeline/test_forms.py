@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.arrangement import Arrangement
 from pyopbench.model.case import BASELINE
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.own_target import read_target
@@ -20,7 +20,7 @@ from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSetti
 from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.measure import RunningPipeline
 
-SETTINGS = PipelineSettings((1, 2, AUTOTUNE), (1, 4), processes=2)
+SETTINGS = PipelineSettings((1, 2), (4,), processes=2)
 DOUBLE = """
 import numpy as np
 from pyopbench import OwnOp

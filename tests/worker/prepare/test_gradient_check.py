@@ -232,7 +232,7 @@ def logarithms(smallest: float) -> tuple[Any, ScalarFunction]:
 
 
 def nightly_after_the_first(bodies: Iterable[str]) -> list[Any]:
-    """Return parameters of which `make test` takes one, and `make test-all` the others."""
+    """Return parameters of which `make test` takes one, and `make test-nightly` the others."""
     first, *others = bodies
     return [first, *(pytest.param(one, marks=pytest.mark.nightly) for one in others)]
 
