@@ -105,7 +105,6 @@ class WarmLaunch:
         self.worker = Worker(
             settings.case_timeout_seconds,
             work.python,
-            settings.memory_limit_bytes,
             heard=self.heard,
             checkout=work.checkout,
             own=work.own,
@@ -187,8 +186,11 @@ class WarmLaunch:
         if self.todo:
             self._asked = time.monotonic()
             settings, checks = self.work.settings, self.work.is_to_check(self.todo[0], self.launch)
-            graphs = {"linearity": settings.linearity, "further": settings.further}
-            more = {**graphs, **self.work.pipeline_request(), **self.work.ports_request(self.todo[0])}
+            more = {
+                "further": settings.further,
+                **self.work.pipeline_request(),
+                **self.work.ports_request(self.todo[0]),
+            }
             self.worker.send(self._request("prepare", self.todo[0], finite_differences=checks, **more))
 
     # Sampling: waited for, because nobody else does anything meanwhile.

@@ -1,10 +1,8 @@
-"""The memory of workers: how much there is and one takes, the limit on it, and who ends when there is none left."""
+"""The memory of workers: how much there is and one takes, and who ends when there is none left."""
 
 from __future__ import annotations
 
 import re
-import resource
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,22 +70,8 @@ def _field(path: Path, pattern: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-LEAST_BYTES = 2 << 30
-"""TensorFlow 2.21 imports, and callbacks are measured, within it (tests/end_to_end/test_faults.py)."""
-
 FIRST_TO_GO = "1000"
 """The highest oom_score_adj of Linux, proc(5): any process may raise its own or a child's, none may lower it."""
-
-
-def limit(process: int, limit_bytes: int) -> None:
-    """Have allocations of a child process, and of what it starts, fail beyond a limit; each process by itself.
-
-    The limit is on private writable memory (RLIMIT_DATA, setrlimit(2), which counts mappings since Linux 4.7), not on
-    addresses: TensorFlow reserves many more addresses than it ever uses.
-    """
-    if sys.platform == "linux":
-        with suppress(ProcessLookupError):  # it has ended already
-            resource.prlimit(process, resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
 
 
 def offer(process: int) -> None:

@@ -25,8 +25,6 @@ class Settings:
         budget_seconds: nothing is begun that would probably end later than this, but what it takes to have two numbers
             for each case; None for no limit.
         case_timeout_seconds: how long one case may be silent.
-        memory_limit_bytes: how much memory a worker may take, as in `memory.limit`; None for as much as there is.
-        linearity: in mode node, make graphs of 1, 2, 4 ... 32 copies, which show whether each copy adds as much.
         further: in mode node, callbacks have a graph of two copies beside that of one, which tells what each further
             one costs; no difference between two cases is made of its blocks, so without it the others have their time.
     """
@@ -40,8 +38,6 @@ class Settings:
     group_seconds: float
     budget_seconds: float | None
     case_timeout_seconds: float
-    memory_limit_bytes: int | None = None
-    linearity: bool = False
     further: bool = True
 
 

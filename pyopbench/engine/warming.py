@@ -122,7 +122,7 @@ class Warming:
         begun = len({launch.launch for launch in self.launches})
         known = [launch.worker_bytes for launch in self.launches if launch.worker_bytes is not None]
         growing = [memory.resident_bytes(one.worker.process) if one.worker else None for one in self._active]
-        expected = max([*known, *((one or 0) for one in growing)]) if known else self._assumed_bytes()
+        expected = max([*known, *((one or 0) for one in growing)]) if known else memory.ASSUMED_BYTES
         if not memory.has_room(len(self._rows[0]), expected, growing):
             return "memory"
         # The time of earlier ones, if none of these is warm yet.
@@ -134,10 +134,6 @@ class Warming:
             if self._budget.spent - self._began + needed > (1 - LEAST_SAMPLING) * self._left:
                 return "budget"
         return ""
-
-    def _assumed_bytes(self) -> int:
-        limits = [work.settings.memory_limit_bytes for work in self._works]
-        return min([memory.ASSUMED_BYTES, *(limit for limit in limits if limit is not None)])
 
     def _store(self, work: RemainingWork, seconds: float, at_once: int) -> None:
         own = [launch for launch in self.launches if launch.work is work]

@@ -90,7 +90,6 @@ class Worker:
         self,
         timeout_seconds: float,
         python: Path | None = None,
-        limit_bytes: int | None = None,
         *,
         heard: threading.Event | None = None,
         checkout: Checkout | None = None,
@@ -102,7 +101,6 @@ class Worker:
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            limit_bytes: how much memory it may take, as in `memory.limit`; None for as much as there is.
             heard: is set whenever the worker has said something. Then it is not waited for: that it has come up is the
                 first of its answers.
             checkout: the files of the revision that it stands for; None for the working tree.
@@ -114,7 +112,7 @@ class Worker:
         """
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
-        self._python, self._limit_bytes = python, limit_bytes
+        self._python = python
         self._is_up, self._anything, self._hides_gpu = False, heard, hides_gpu
         self._case: str | None = None
         self._log = tempfile.TemporaryFile()
@@ -132,8 +130,6 @@ class Worker:
                 raise
         self._folder.guard.watch(self._process.pid)
         memory.offer(self._process.pid)
-        if limit_bytes is not None:
-            memory.limit(self._process.pid, limit_bytes)
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -229,8 +225,7 @@ class Worker:
         except CaseLost as lost:
             if self._is_up:
                 raise
-            within = "" if self._limit_bytes is None else f" within the memory limit of {self._limit_bytes:,} bytes"
-            what = f"the worker process did not start{within}: {lost.reason}"
+            what = f"the worker process did not start: {lost.reason}"
             raise WorkerLost(what, hint=environments.start_remedy(self._python)) from lost
 
     def _wait(self) -> dict[str, Any]:

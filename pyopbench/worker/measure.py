@@ -73,12 +73,11 @@ def require_memory(case: Case, error: BaseException) -> None:
         raise OutOfMemory(case, error) from error
 
 
-def prepare_runners(  # noqa: PLR0913 - what `Asked` is made of
+def prepare_runners(
     cases: Sequence[Case],
     emit: Emit,
     *,
     finite_differences: bool,
-    linearity: bool,
     further: bool = True,
     pipeline: Mapping[str, Any] | None = None,
 ) -> tuple[Runners, dict[str, Exception]]:
@@ -88,7 +87,6 @@ def prepare_runners(  # noqa: PLR0913 - what `Asked` is made of
         cases: in the order in which they are prepared.
         emit: is told of each before that.
         finite_differences: also check gradients against them.
-        linearity: in mode node, make graphs of many numbers of copies.
         further: in mode node, make a second graph of callbacks.
         pipeline: what pipelines are prepared by.
 
@@ -105,7 +103,7 @@ def prepare_runners(  # noqa: PLR0913 - what `Asked` is made of
         emit({"event": "at", "case": case.id})
 
     try:
-        asked = Asked(finite_differences, linearity, further, at=at, pipeline=pipeline or {})
+        asked = Asked(finite_differences, further, at=at, pipeline=pipeline or {})
         made = prepare_group(cases, asked)
     except Exception as error:
         require_memory((last or cases)[0], error)
@@ -274,7 +272,6 @@ class WarmGroups:
             shuffled,
             emit,
             finite_differences=differences,
-            linearity=bool(request.get("linearity")),
             further=bool(request.get("further", True)),
             pipeline=request.get("pipeline"),
         )

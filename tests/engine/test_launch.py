@@ -127,7 +127,7 @@ def warm(folder: Path, *, cores: int, free: float, patch: pytest.MonkeyPatch, la
     )
     stored.write(folder, stored.run([stored.case("well", size=size) for size in (1, 2, 3)]), [])
     chosen = {name: stored.SETTINGS[name] for name in Settings.__dataclass_fields__}
-    settings = Settings(**{**chosen, "launches": launches, "memory_limit_bytes": None})
+    settings = Settings(**{**chosen, "launches": launches})
     work = remaining_work(run_folder.open_side(folder), settings, None)
     told: list[Progress] = []
     with ExitStack() as stack:

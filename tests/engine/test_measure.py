@@ -270,15 +270,15 @@ def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None
     assert [number for number, _ in sweep] == sorted(number for number, _ in sweep), "sweep by sweep"
 
 
-@pytest.mark.parametrize("graphs", [{"linearity": False, "further": True}, {"linearity": True, "further": False}])
-def test_the_worker_is_told_what_to_do(folder: Path, log: Path, graphs: dict[str, bool]) -> None:
+@pytest.mark.parametrize("further", [True, False])
+def test_the_worker_is_told_what_to_do(folder: Path, log: Path, *, further: bool) -> None:
     plan(folder, "well", sizes=(1,))
-    chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75, **graphs)
+    chosen = settings(seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75, further=further)
     measure.measure_run(open_side(folder), chosen, ignore, never)
     same = {"cases": [stored.case("well")], "seed": 5}
     prepared = sorted(requests_in(log, "prepare"), key=lambda one: int(one["launch"]))
     checks = [bool(one.pop("finite_differences")) for one in prepared]
-    assert prepared == [{"do": "prepare", **same, "launch": launch, **graphs} for launch in (0, 1)]
+    assert prepared == [{"do": "prepare", **same, "launch": launch, "further": further} for launch in (0, 1)]
     assert sorted(checks) == [False, True], "whichever came to it first"
     sampled = requests_in(log, "sample")
     how = {"rounds": 3, "first_round": 0, "block_seconds": 0.25, "group_seconds": 0.75, "pass": 0}
@@ -522,20 +522,6 @@ def test_a_worker_in_which_something_only_waits_is_kept(folder: Path) -> None:
     measure.measure_run(open_side(folder), settings(), ignore, never)
     assert {line["left_behind"]["threads"] for line in lines_of(folder, "prepared")} == {1}
     assert len(lines_of(folder, "launch")) == 2
-
-
-def test_the_worker_is_given_its_memory_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[int | None] = []
-    whole = worker_process.Worker
-
-    def worker(seconds: float, python: Path | None, limit: int | None, **how: Any) -> worker_process.Worker:
-        given.append(limit)
-        return whole(seconds, python, limit, **how)
-
-    monkeypatch.setattr(launches, "Worker", worker)
-    plan(folder, "well", sizes=(1,))
-    measure.measure_run(open_side(folder), settings(memory_limit_bytes=1 << 31), ignore, never)
-    assert given == 2 * [1 << 31]
 
 
 # Interruptions

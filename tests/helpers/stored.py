@@ -29,8 +29,6 @@ SETTINGS: dict[str, Any] = {
     "group_seconds": 0.5,
     "budget_seconds": None,
     "case_timeout_seconds": 60.0,
-    "memory_limit_bytes": None,
-    "linearity": False,
     "further": True,
     "quick": False,
     "baseline": "well",

@@ -50,29 +50,12 @@ SHARE_OF_EMPTY = 3.0
 SECOND = 2
 """Copies of a callback in the graph that shows what another one right after the first costs."""
 
-LINEAR = (1, 2, 4, 8, 16, 32)
-LEAST_LINEAR = 4
-"""Graphs that are made whatever they take: with fewer points any line fits."""
-
 MOST_NODES = 256
 """Graphs of several copies have no more nodes, those of functions included: TensorFlow takes about a millisecond of
 Python to make one, and a copy of a hundred takes long enough beside an empty graph. The same in every process."""
 
 LONGEST_CALL_SECONDS = 0.02
 """Graphs of several copies that take longer are not made: such copies cost enough for few of them to tell."""
-
-
-@dataclass(frozen=True)
-class Copies:
-    """Which graphs are made of a case.
-
-    Attributes:
-        numbers: of copies, ascending.
-        least: graphs with no more copies than this are made however long they take.
-    """
-
-    numbers: tuple[int, ...]
-    least: int = 1
 
 
 def enough_copies(empty_seconds: float, one_seconds: float) -> int:
@@ -89,36 +72,28 @@ def enough_copies(empty_seconds: float, one_seconds: float) -> int:
     return next((copies for copies in STEPS if copies * added >= SHARE_OF_EMPTY * empty_seconds), STEPS[-1])
 
 
-def copies_of(*, callback: bool, enough: int = USUAL) -> Copies:
-    """Return which graphs are made of a case of a group with `enough` copies.
+def copies_of(*, callback: bool, enough: int = USUAL) -> tuple[int, ...]:
+    """Return the numbers of copies, ascending, of the graphs that are made of a case of a group with `enough` copies.
 
     The first callback of a step costs more than each further one, because threads have to wake up; so a callback has
     graphs of one copy and of two, whatever the group's number: it stands out from the empty graph by itself, and how
     many copies are enough differs from process to process.
     """
-    return Copies(tuple(sorted({1, min(enough, SECOND)})) if callback else (enough,))
+    return tuple(sorted({1, min(enough, SECOND)})) if callback else (enough,)
 
 
-def affordable(copies: int, copy_seconds: float, least: int = 1) -> int:
-    """Return `copies`, or as many of `FEWER` as are quick enough.
-
-    Args:
-        copies: wanted.
-        copy_seconds: about how long each of them takes.
-        least: so many are made however long they take.
-    """
-    return _within(LONGEST_CALL_SECONDS, copies, copy_seconds, least)
+def affordable(copies: int, copy_seconds: float) -> int:
+    """Return `copies`, or as many of `FEWER` as are quick enough, where one takes about `copy_seconds`."""
+    return _within(LONGEST_CALL_SECONDS, copies, copy_seconds)
 
 
-def buildable(copies: int, copy_nodes: int, least: int = 1) -> int:
+def buildable(copies: int, copy_nodes: int) -> int:
     """Return `copies`, or as many of `FEWER` as are few nodes, where one copy has `copy_nodes`."""
-    return _within(MOST_NODES, copies, copy_nodes, least)
+    return _within(MOST_NODES, copies, copy_nodes)
 
 
-def _within(limit: float, copies: int, each: float, least: int) -> int:
-    if copies <= least:
-        return copies
-    return next((few for few in (copies, *FEWER) if few <= copies and few * each <= limit), least)
+def _within(limit: float, copies: int, each: float) -> int:
+    return next((few for few in (copies, *FEWER) if few <= copies and few * each <= limit), min(copies, 1))
 
 
 WARM_CALLS = 3
@@ -157,7 +132,7 @@ def body_of_copy(built: Body, variant: Variant) -> Body:
     return built
 
 
-def link(op: Op, body: Body, copies: int, *, inputs: int, least: int = 1) -> Chain:
+def link(op: Op, body: Body, copies: int, *, inputs: int) -> Chain:
     """Return a graph of copies, one after another.
 
     Args:
@@ -166,7 +141,6 @@ def link(op: Op, body: Body, copies: int, *, inputs: int, least: int = 1) -> Cha
         copies: how many; fewer where they would be too many nodes.
         inputs: how many of the arguments are inputs; the others are output gradients, and without any each copy is a
             forward pass alone.
-        least: so many copies are made however many nodes they are.
     """
     scope = f"pyopbench{next(_unique)}"
 
@@ -176,7 +150,7 @@ def link(op: Op, body: Body, copies: int, *, inputs: int, least: int = 1) -> Cha
         gradient = len(arguments) > inputs
         for place in range(copies):
             if place == 1:
-                linked.copies = buildable(copies, _nodes_so_far(), least)
+                linked.copies = buildable(copies, _nodes_so_far())
             if place == linked.copies:
                 break
             before = [tensor for tensor in (*outputs, *gradients) if tensor is not None]
@@ -248,7 +222,7 @@ class Graph:
 
 def alive_graphs(
     link_copies: Callable[[int], Chain],
-    copies: Copies,
+    copies: Sequence[int],
     arguments: Sequence[Any],
     check: Callable[[Any, Any], Checked],
 ) -> list[Graph]:
@@ -256,7 +230,7 @@ def alive_graphs(
 
     Args:
         link_copies: returns a fresh chain of so many copies.
-        copies: how many; a graph that takes too long or too much memory gives way to one of fewer.
+        copies: how many, ascending; a graph that takes too long or too much memory gives way to one of fewer.
         arguments: tensors to call the chains with.
         check: `(outputs, gradients) -> errors` of the last copy; raises where they are wrong.
 
@@ -283,12 +257,12 @@ def alive_graphs(
             if number == 1:
                 raise
             return build_affordable(1)
-        fewer = affordable(graph.copies, graph.seconds / graph.copies, copies.least)
+        fewer = affordable(graph.copies, graph.seconds / graph.copies)
         return graph if fewer == graph.copies else build_affordable(fewer)
 
-    for number in copies.numbers:
+    for number in copies:
         before = max(graphs.values(), key=lambda graph: graph.copies, default=None)
-        wanted = number if before is None else affordable(number, before.seconds / before.copies, copies.least)
+        wanted = number if before is None else affordable(number, before.seconds / before.copies)
         graph = build_affordable(wanted)
         graphs[graph.copies] = graph
     require_alive({number: graph.counts for number, graph in graphs.items()})

@@ -39,12 +39,9 @@ from pyopbench.worker.prepare.checks import (
 )
 from pyopbench.worker.prepare.gradient_check import check_differences
 from pyopbench.worker.prepare.node_graph import (
-    LEAST_LINEAR,
-    LINEAR,
     OUT_OF_MEMORY,
     SECOND,
     USUAL,
-    Copies,
     copies_of,
     enough_copies,
 )
@@ -110,7 +107,9 @@ def prepare(case: Case, *, finite_differences: bool = False) -> Prepared:
     return prepared
 
 
-def prepare_all(case: Case, *, finite_differences: bool = False, copies: Copies | None = None) -> tuple[Prepared, ...]:
+def prepare_all(
+    case: Case, *, finite_differences: bool = False, copies: tuple[int, ...] | None = None
+) -> tuple[Prepared, ...]:
     """Build, check and warm one case.
 
     Cases of mode node run without Grappler, all others with it, and this is state of the process: what was prepared
@@ -159,7 +158,7 @@ def preparing(op: Op, variant: Variant, case: Case) -> Iterator[None]:
 
 
 def _prepare_any(
-    op: Op, variant: Variant, case: Case, copies: Copies, *, finite_differences: bool
+    op: Op, variant: Variant, case: Case, copies: tuple[int, ...], *, finite_differences: bool
 ) -> tuple[Prepared, ...]:
     if variant.is_empty:
         return (_prepare_empty(op, variant, case),)
@@ -184,7 +183,7 @@ def _incoming(case: Case, reference: Reference) -> tuple[Any, ...]:
 
 
 def _prepare_nodes(
-    op: Op, variant: Variant, case: Case, copies: Copies, *, finite_differences: bool
+    op: Op, variant: Variant, case: Case, copies: tuple[int, ...], *, finite_differences: bool
 ) -> tuple[Prepared, ...]:
     gradient = case.direction != "forward"
     reference = reference_of(case.op, case.size, case.dtype)
@@ -196,7 +195,7 @@ def _prepare_nodes(
         values = check_values(op, outputs, reference, case.dtype)
         return Checked(values, check_gradients(op, gradients, reference, case.dtype) if gradient else None)
 
-    link = partial(node_graph.link, op, body, inputs=len(tensors), least=copies.least)
+    link = partial(node_graph.link, op, body, inputs=len(tensors))
     graphs = node_graph.alive_graphs(link, copies, (*tensors, *output_gradients), check)
     check_unchanged("input", tensors, reference.inputs)
     check_unchanged("output gradient", output_gradients, incoming)
@@ -295,7 +294,6 @@ class Asked:
 
     Attributes:
         finite_differences: also check gradients by finite differences.
-        linearity: in mode node, graphs of many numbers of copies.
         further: in mode node, callbacks have a graph of `SECOND` copies beside that of one, which shows what each
             further one costs.
         copies: of the graphs in mode node; None to see how many are enough.
@@ -304,7 +302,6 @@ class Asked:
     """
 
     finite_differences: bool = False
-    linearity: bool = False
     further: bool = True
     copies: int | None = None
     at: Callable[[Case], object] = field(default=lambda case: None)
@@ -331,7 +328,7 @@ def prepare_group(cases: Sequence[Case], asked: Asked) -> Runners:
     left = {case.runner: runners[case.runner] for case in cases}
     found: Runners = {}
     enough = asked.copies
-    if cases[0].mode == "node" and not asked.linearity and enough is None:
+    if cases[0].mode == "node" and enough is None:
         enough = _prepare_deciders(left, asked, found)
     for runner, case in left.items():
         if runner not in found:
@@ -377,17 +374,14 @@ def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
     return nothing, graph
 
 
-def _copies(case: Case, asked: Asked, enough: int | None) -> Copies | None:
+def _copies(case: Case, asked: Asked, enough: int | None) -> tuple[int, ...] | None:
     callback = load_variant(case.variant).crosses_bridge
-    if asked.linearity:
-        # The graph of one copy tells what a callback costs; of a port it would be the noisiest.
-        return Copies(LINEAR if callback else LINEAR[1:], LEAST_LINEAR)
     if callback and not asked.further:
-        return Copies((1,))
+        return (1,)
     return None if enough is None else copies_of(callback=callback, enough=enough)
 
 
-def _prepare_runner(case: Case, asked: Asked, copies: Copies | None) -> tuple[Prepared, ...] | Exception:
+def _prepare_runner(case: Case, asked: Asked, copies: tuple[int, ...] | None) -> tuple[Prepared, ...] | Exception:
     asked.at(case)
     try:
         return prepare_all(case, finite_differences=asked.finite_differences, copies=copies)
@@ -428,7 +422,7 @@ def _empty_seconds(beside: Case, cases: Mapping[str, Case], asked: Asked, found:
 def _seconds_of_one(cases: Iterable[Case], asked: Asked, found: Runners) -> list[float]:
     """Prepare graphs of one copy, and return how long calls of those take of which nothing is wrong."""
     for case in cases:
-        found[case.runner] = _prepare_runner(case, asked, Copies((1,)))
+        found[case.runner] = _prepare_runner(case, asked, (1,))
     made = (found[case.runner] for case in cases)
     return [call_seconds(one[0]) for one in made if isinstance(one, tuple)]
 
@@ -441,5 +435,5 @@ def call_seconds(prepared: Prepared) -> float:
 
 def _with_second(made: tuple[Prepared, ...], asked: Asked) -> tuple[Prepared, ...] | Exception:
     """Add to the graph of one copy of a callback the one of two, unless that takes too long."""
-    more = _prepare_runner(made[0].case, asked, Copies((SECOND,)))
+    more = _prepare_runner(made[0].case, asked, (SECOND,))
     return (*made, *(one for one in more if one.copies > 1)) if isinstance(more, tuple) else more

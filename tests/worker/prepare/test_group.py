@@ -11,7 +11,6 @@ from pyopbench.model.case import Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.worker.prepare import node_graph, prepare
-from pyopbench.worker.prepare.node_graph import LINEAR
 from pyopbench.worker.prepare.prepare import Asked, prepare_group
 from small_ops import case_of, put_in_place, square
 
@@ -66,13 +65,6 @@ def test_without_the_current_callback_the_dearest_tells_it() -> None:
 
 def test_without_any_callback_it_is_the_usual_number() -> None:
     assert copies_in(cases_of("native", "empty_graph")) == {"native": (8,), "empty_graph": (0,)}
-
-
-def test_for_a_line_every_graph_is_made_but_that_of_one_copy_of_a_port() -> None:
-    """What a case costs is told by its graph of one copy where it has one, and a port takes too little for that."""
-    cases = cases_of("py_function_numpy", "native", "empty_graph")
-    copies = copies_in(cases, Asked(linearity=True))
-    assert copies == {"py_function_numpy": LINEAR, "native": LINEAR[1:], "empty_graph": (0,)}
 
 
 def test_without_what_further_ones_cost_callbacks_have_one_graph() -> None:

@@ -22,9 +22,6 @@ from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.executed_graph import Chain
 from pyopbench.worker.prepare.node_graph import (
-    LEAST_LINEAR,
-    LINEAR,
-    Copies,
     enough_copies,
 )
 from pyopbench.worker.prepare.prepare import prepare, prepare_all
@@ -173,7 +170,7 @@ Built = list[int]
 
 
 def alive(
-    monkeypatch: pytest.MonkeyPatch, copies: Copies, copy_seconds: float, fits: int = 99
+    monkeypatch: pytest.MonkeyPatch, copies: tuple[int, ...], copy_seconds: float, fits: int = 99
 ) -> tuple[tuple[int, ...], Built]:
     """Return the copies of the graphs that are left and of those that were built, on a clock that counts copies.
 
@@ -229,19 +226,12 @@ def test_copies_that_take_too_long_or_too_much_memory_give_way_to_fewer(
     left: tuple[int, ...],
     built: Built,
 ) -> None:
-    assert alive(monkeypatch, Copies(wanted), copy_seconds, fits) == (left, built)
-
-
-@pytest.mark.parametrize(("copy_seconds", "left"), [(1e-3, LINEAR[:-1]), (1e-4, LINEAR), (1.0, (1, 2, 4))])
-def test_a_line_has_at_least_three_graphs(
-    monkeypatch: pytest.MonkeyPatch, copy_seconds: float, left: tuple[int, ...]
-) -> None:
-    assert alive(monkeypatch, Copies(LINEAR, LEAST_LINEAR), copy_seconds)[0] == left
+    assert alive(monkeypatch, wanted, copy_seconds, fits) == (left, built)
 
 
 def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tf.errors.ResourceExhaustedError):
-        alive(monkeypatch, Copies((8,)), 1e-3, fits=0)
+        alive(monkeypatch, (8,), 1e-3, fits=0)
 
 
 @pytest.mark.parametrize(("gradient", "arguments"), [("none", 2), ("custom_gradient", 4)])
@@ -276,8 +266,6 @@ def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
     (prepared,) = prepare_all(case_of("native", mode="node"))
     assert prepared.copies == 2
-    line = prepare_all(case_of("native", mode="node"), copies=Copies(LINEAR, LEAST_LINEAR))
-    assert [one.copies for one in line] == [1, 2, 4]
 
 
 @pytest.mark.parametrize(
