@@ -10,7 +10,6 @@ from pyopbench.advise.answers import Answer
 from pyopbench.advise.callbacks import Callback, Shown, Step
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
-from pyopbench.find.usage import Usage
 
 PATCH = "change.patch"
 WITHDRAWN_PATCH = "withdrawn.patch"
@@ -54,7 +53,6 @@ class Advice:
     Attributes:
         program: which.
         folder: the folder of all results.
-        usage: what the recording counted.
         step: of the recording.
         rows: one for each callback, the costliest first.
         realised: what all applied changes save together; None if none was applied.
@@ -72,7 +70,6 @@ class Advice:
 
     program: Program
     folder: Path
-    usage: Usage
     step: Step
     rows: list[Row]
     realised: Realised | None = None

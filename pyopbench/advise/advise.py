@@ -139,7 +139,7 @@ def _name(attempt: Attempt, recorded: tuple[Usage, Run, Path]) -> Advice:
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
         shown = assess(callback, step, attempt.options.minimum_effect)
         rows.append(Row(callback, shown, leave(shown)))
-    return Advice(attempt.program, attempt.folder, usage, step, rows, ended=run.ended)
+    return Advice(attempt.program, attempt.folder, step, rows, ended=run.ended)
 
 
 def _record_again(attempt: Attempt, advice: Advice, recorded: tuple[Usage, Run, Path]) -> None:

@@ -96,14 +96,14 @@ def _widths(
     return widths
 
 
-def print_failures(failures: Sequence[Failure], most: int = SHOWN_FAILURES) -> None:
-    """Print each reason once, up to `most`, with the first case that it holds for and how many more there are."""
+def print_failures(failures: Sequence[Failure]) -> None:
+    """Print each reason once with its first case, and say how many cases and reasons are not shown."""
     cases: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
         cases.setdefault((failure.status, failure.reason), []).append(failure.case)
-    for (status, reason), found in list(cases.items())[:most]:
+    for (status, reason), found in list(cases.items())[:SHOWN_FAILURES]:
         more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
         out.print(f"[red]{escape(status)}[/]  {escape(printable(found[0]))}{more}", soft_wrap=True)
         say(escape(reason), mark="  ")
-    if len(cases) > most:
-        out.print(f"and {len(cases) - most:,} more reasons")
+    if len(cases) > SHOWN_FAILURES:
+        out.print(f"and {len(cases) - SHOWN_FAILURES:,} more reasons")

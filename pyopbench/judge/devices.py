@@ -30,7 +30,7 @@ from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.unpaired import Unpaired
 
 if TYPE_CHECKING:
-    from pyopbench.store.measured_run import Run
+    pass
 
 CANDIDATES = ("callback", "port")
 """Kinds of variants that a program can use; the others are measured only to explain these."""
@@ -150,7 +150,7 @@ def _pairs(found: Compared) -> list[_Pair]:
     }
     if not fastest:
         return []
-    logs = _log_estimates(found.run, found.rounds, {case for both in fastest.values() for case, _ in both})
+    logs = _log_estimates(found.rounds, {case for both in fastest.values() for case, _ in both})
     cases = [(on_cpu, on_gpu) for (on_cpu, _), (on_gpu, _) in fastest.values()]
     differences = _differences([logs[one] for one, _ in cases], [logs[one] for _, one in cases])
     return [
@@ -168,7 +168,7 @@ def _on_device(rows: Sequence[Row], baseline: str, order: list[str]) -> tuple[st
     return str(best["case"]), OnDevice(str(best["label"]), float(best["seconds"]), callback, int(best["launches"]))
 
 
-def _log_estimates(run: Run, rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
+def _log_estimates(rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
     """Return the estimate over launches of the log of each case's cost."""
     medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
     medians = medians[medians["value"] > 0]

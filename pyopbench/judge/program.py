@@ -58,18 +58,6 @@ class Mix:
         columns = [self.measured.index(size) for size in self.needed]
         return np.asarray(self.shares @ self.weights[:, columns], dtype=np.float64)
 
-    def at_points(self, shares: npt.ArrayLike) -> Floats:
-        """Return at the sizes of the mix what is known at those of `needed`.
-
-        Args:
-            shares: `(..., needed)` float64, seconds over the baseline's seconds.
-
-        Returns:
-            `(..., points)` float64: between two measured sizes straight over the log of the size.
-        """
-        columns = [self.measured.index(size) for size in self.needed]
-        return np.asarray(np.asarray(shares, dtype=np.float64) @ self.weights[:, columns].T, dtype=np.float64)
-
     def cost(self, shares: npt.ArrayLike) -> Floats:
         """Return the time afterwards over the time today, `(...)` for shares `(..., needed)`.
 

@@ -1,6 +1,6 @@
-"""Bridge baselines: ops with nothing to do, whose times are those of a bridge; measured through each callback of a run.
+"""Bridge baselines: ops with nothing to do, whose times are those of a bridge; asv follows them over commits.
 
-Nothing is decided about them. Their results are made once and handed out every time: one that is made anew costs memory
+No run measures them. Their results are made once and handed out every time: one that is made anew costs memory
 that is new to the process; with one that is kept, only the crossing is timed. That TensorFlow may take such an array
 over is safe: nothing writes to memory that a tensor does not own (`identity` in `pyopbench.ops.builtin.elementwise`).
 """
@@ -15,13 +15,13 @@ import tensorflow as tf
 
 from pyopbench.model.case import BRIDGE_BASELINE_DTYPE
 from pyopbench.model.op import Op
-from pyopbench.ops.alignment import aligned, unaligned
+from pyopbench.ops.alignment import unaligned
 from pyopbench.ops.builtin import elementwise
 
 SIZES = (10_000, 100_000, 1_000_000)
 """Elements: from what fits the caches (40 kB, 400 kB) to what does not (4 MB); one element is the floor of a bridge."""
 
-SOURCE = "measured alongside each callback, to separate the cost of its bridge from that of its body"
+SOURCE = "measured by asv through each callback, to follow the cost of its bridge"
 
 baseline_op = partial(
     Op,
@@ -38,12 +38,6 @@ baseline_op = partial(
 def unaligned_result(size: int) -> Any:
     """Return the one array `(size,)` that does not begin at a multiple of 64 bytes, as NumPy's usually do not."""
     return unaligned(np.ones(size, BRIDGE_BASELINE_DTYPE))
-
-
-@lru_cache(maxsize=4)
-def aligned_result(size: int) -> Any:
-    """Return the one array `(size,)` that begins at a multiple of 64 bytes."""
-    return aligned(np.ones(size, BRIDGE_BASELINE_DTYPE))
 
 
 @lru_cache(maxsize=4)
@@ -77,11 +71,6 @@ def produce_tensor(x: Any) -> Any:
     return tensor_result(int(x.numpy()[0]))
 
 
-def produce_aligned(x: Any) -> Any:
-    """Return as many elements as `x` `(1,)` says, in an array that begins at a multiple of 64 bytes."""
-    return aligned_result(int(x[0]))
-
-
 OPS = {
     # What grows with the elements is what bytes cost on their way in.
     "floor_consume": baseline_op(
@@ -100,13 +89,5 @@ OPS = {
         numpy=produce,
         numba=lambda: (produce, None),
         tensor=produce_tensor,
-    ),
-    # A bridge can take these over without a copy.
-    "floor_produce_aligned": baseline_op(
-        name="floor_produce_aligned",
-        summary="one element in, many out, aligned",
-        make_inputs=size_as_input,
-        numpy=produce_aligned,
-        numba=lambda: (produce_aligned, None),
     ),
 }

@@ -47,7 +47,6 @@ from pyopbench.stats.series_noise import (
     scale_within,
 )
 
-ALARM_RATES = (0.05, 0.01, 0.001)
 ALARM_RATE = 0.01
 LENGTHS = (5, 6, 8, 10, 12, 15, 19, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
 
@@ -227,20 +226,6 @@ def _changes(values: Floats, errors: Floats, noise: Noise, limit: float) -> list
         if n >= MANY_POINTS:
             places = _outstanding(values, errors, places)
     return places
-
-
-def largest_statistics(values: Floats, errors: Floats) -> Floats:
-    """Return the largest statistic over all stretches and splits of each of many series of the same length.
-
-    Args:
-        values: `(..., n)` float64, clipped.
-        errors: `(n,)` or `(..., n)` float64.
-
-    Returns:
-        `(...,)` float64.
-    """
-    found: Floats = _statistics(*_sums(values, errors**-2.0), _stretches(values.shape[-1])[0]).max(axis=-1)
-    return found
 
 
 class _Series:

@@ -57,7 +57,6 @@ MOST_AT_ONCE = 1_000_000
 """Comparisons times fits that are computed at the same time: 8 MB for each intermediate result."""
 RARE = 0.2
 """A spread that is passed less often than this under what is usual is moved towards it by less in proportion."""
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 LEVEL = 0.95
 """Level of every interval that is shown for itself."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case, Failure
-from pyopbench.store.json_file import convert, corrupt, decode
+from pyopbench.store.json_file import corrupt, decode
 from pyopbench.store.run_json import (
     LARGEST_WHOLE,
     AtLeastOne,
@@ -276,12 +276,6 @@ def decode_line(content: bytes, place: str) -> AnyLine:
     """
     line: AnyLine = decode(content, AnyLine, place)  # type: ignore[arg-type]
     line.check(place)
-    return line
-
-
-def line_of(content: Any, place: str) -> AnyLine:
-    """Return plain data as a line; raises as `decode_line`."""
-    line: AnyLine = convert(content, AnyLine, place)  # type: ignore[arg-type]
     return line
 
 

@@ -14,12 +14,10 @@ from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.limitations import ForeignTool, Limitation, SamplesNotKept
 from pyopbench.store.line_types import (
-    EndedLine,
     LaunchLine,
     LookLine,
     PortLine,
     RequirementLine,
-    WorkersLine,
 )
 from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
 from pyopbench.store.warnings import RunWarning
@@ -30,10 +28,7 @@ COLUMNS = (
     "sweep", "round", "order", "calls", "seconds", "copies", "floor_seconds", "timer_seconds", "timer_error_seconds",
 )  # fmt: skip
 
-NOISE_COLUMNS = (
-    "run", "launch", "group", "sweep", "wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections",
-    "load", "mhz_low", "mhz_high",
-)  # fmt: skip
+NOISE_COLUMNS = ("run", "launch", "wall_seconds", "steal_seconds", "load")
 
 WAIT_COLUMNS = ("run", "launch", "case", "calls", "p50", "p95", "p99")
 
@@ -108,8 +103,6 @@ class Run:
             alone; nan in every mode but `node`, and where it was not timed).
         warnings: what a reader should know about the files, each with its sentence.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
-        workers: the lines that say which workers took turns, in order; none where several runs are pooled.
-        ended: the last line that says what ended the measuring; None where none does, or where several runs are pooled.
         noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan is not
             told.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
@@ -124,8 +117,6 @@ class Run:
             run without.
         requirements: what was tried for `--require`.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
-        hosts: number of a launch -> name of the machine that it was on; none where all were on one.
-        machines: environment of each machine, by name; none where all launches were on one.
         ports: what was written of own ops and measured, each once.
     """
 
@@ -141,8 +132,6 @@ class Run:
     frame: pd.DataFrame
     warnings: tuple[RunWarning, ...] = ()
     looks: tuple[LookLine, ...] = ()
-    workers: tuple[WorkersLine, ...] = ()
-    ended: EndedLine | None = None
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
     tool: str = "pyopbench"
@@ -154,8 +143,6 @@ class Run:
     requirements: tuple[RequirementLine, ...] = ()
     pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    hosts: Mapping[int, str] = field(default_factory=dict)
-    machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     ports: tuple[PortLine, ...] = ()
 
 

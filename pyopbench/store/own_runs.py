@@ -18,7 +18,6 @@ from pyopbench.store import (
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
-    EndedLine,
     GroupLine,
     LaunchLine,
     Line,
@@ -26,7 +25,6 @@ from pyopbench.store.line_types import (
     PortLine,
     PreparedLine,
     RequirementLine,
-    WorkersLine,
 )
 from pyopbench.store.measured_run import NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
 from pyopbench.store.run_folder import OpenSide
@@ -82,15 +80,11 @@ def run_of(side: OpenSide) -> Run:
         noise=_noise(content.run, groups),
         waits=_waits(content.run, groups),
         checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
-        workers=_of_kind(lines, WorkersLine),
-        ended=next(reversed(_of_kind(lines, EndedLine)), None),
         own={name: tuple(own.words) for name, own in content.own.items()},
-        hosts=_hosts(content, launches),
-        machines=content.merged.hosts if content.merged else {},
         ports=_once(_of_kind(lines, PortLine)),
         requirements=_of_kind(lines, RequirementLine),
     )
-    return _apart(_without_pipeline(whole, content.pipeline, prepared, groups))
+    return _apart(_without_pipeline(whole, content.pipeline, prepared))
 
 
 def _torn(side: OpenSide) -> tuple[UnfinishedLine, ...]:
@@ -120,18 +114,7 @@ def _once(ports: Sequence[PortLine]) -> tuple[PortLine, ...]:
     return tuple({(one.op, one.variant, one.dtype): one for one in reversed(ports)}.values())[::-1]
 
 
-def _hosts(content: RunContent, launches: Sequence[LaunchLine]) -> dict[int, str]:
-    """Return the machine of each launch of a merged run: as the launch says, which a shard may have been resumed on."""
-    if content.merged is None:
-        return {}
-    of_shards = {launch: shard.host for shard in content.merged.shards for launch in range(*shard.launches)}
-    of_launches = {line.launch: line.environment.get("host") for line in launches}
-    return of_shards | {launch: host for launch, host in of_launches.items() if isinstance(host, str)}
-
-
-def _without_pipeline(
-    run: Run, plan: PipelinePlan | None, prepared: Sequence[PreparedLine], groups: Sequence[GroupLine]
-) -> Run:
+def _without_pipeline(run: Run, plan: PipelinePlan | None, prepared: Sequence[PreparedLine]) -> Run:
     """Return the run with its cases in a pipeline put into `pipeline`: what is decided about is arrangements."""
     if plan is None:
         return run
@@ -171,13 +154,12 @@ def _launch_seconds(frame: pd.DataFrame, prepared: Sequence[PreparedLine]) -> fl
 
 def _apart(run: Run) -> Run:
     """Return the run with all that only explains callbacks put into its `costs`, out of the way of what judges."""
-    parts, floor = run.catalogue.parts, run.catalogue.floor
+    parts = run.catalogue.parts
 
     def explains(key: str) -> bool:
-        case = Case.from_id(key)
-        return case.variant in parts or case.op in floor
+        return Case.from_id(key).variant in parts
 
-    beside = run.frame["variant"].isin(list(parts)) | run.frame["op"].isin(list(floor))
+    beside = run.frame["variant"].isin(list(parts))
     costs = Costs(
         tuple(case for case in run.cases if explains(case)),
         tuple(failure for failure in run.failures if explains(failure.case)),
@@ -194,12 +176,12 @@ def _apart(run: Run) -> Run:
 
 def _noise(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
     rows = [
-        (run, line.launch, line.group, line.sweep, *(getattr(line.noise, name) for name in NOISE_COLUMNS[4:]))
+        (run, line.launch, *(getattr(line.noise, name) for name in NOISE_COLUMNS[2:]))
         for line in groups
         if line.noise is not None
     ]
     # None becomes nan, also where a whole column has nothing else.
-    numbers = dict.fromkeys(NOISE_COLUMNS[4:], "float64")
+    numbers = dict.fromkeys(NOISE_COLUMNS[2:], "float64")
     return pd.DataFrame(rows, columns=list(NOISE_COLUMNS)).astype(numbers)
 
 
@@ -224,11 +206,9 @@ def _require_same_environment(first: Run, other: Run) -> None:
 
 def _pool(runs: Sequence[Run]) -> Run:
     frames, launches, failures, costs, noises, waits, offset = [], [], [], [], [], [], 0
-    hosts: dict[int, str] = {}
     offsets = []
     for run in runs:
         offsets.append(offset)
-        hosts |= {launch + offset: host for launch, host in run.hosts.items()}
         frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
         costs.append(_shifted(run.costs, offset))
         noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
@@ -261,8 +241,6 @@ def _pool(runs: Sequence[Run]) -> Run:
         waits=pd.concat(waits, ignore_index=True),
         requirements=tuple(line for run in runs for line in run.requirements),
         own={name: words for run in reversed(runs) for name, words in run.own.items()},
-        hosts=hosts,
-        machines={name: one for run in reversed(runs) for name, one in run.machines.items()},
         ports=_once([port for run in runs for port in run.ports]),
     )
 

@@ -157,13 +157,12 @@ UNKNOWN_VARIANT = VariantFacts(summary="", body="", kind="", effort=math.inf, gr
 
 
 class Catalogue(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the ops, variants and gradients of a run are, by name; `parts` and `floor` explain callbacks."""
+    """What the ops, variants and gradients of a run are, by name; `parts` explain callbacks."""
 
     ops: dict[str, OpFacts]
     variants: dict[str, VariantFacts]
     gradients: dict[str, GradientFacts]
     parts: dict[str, VariantFacts] = {}
-    floor: dict[str, OpFacts] = {}
 
     def op(self, name: str) -> OpFacts:
         """Return what is known of an op, which may be nothing."""

@@ -19,7 +19,6 @@ from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.cli import advise as module
 from pyopbench.cli.app import make_app
-from pyopbench.find.usage import Usage
 
 PATCH = """diff --git a/train.py b/train.py
 --- a/train.py
@@ -50,7 +49,6 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return Advice(
             program,
             folder,
-            Usage(9.0, 1, []),
             Step(0.02, 9, 0.0),
             rows,
             realised,

@@ -26,7 +26,7 @@ import pandas as pd
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
 from pyopbench.store.line_types import LaunchLine
-from pyopbench.store.measured_run import COLUMNS, WAIT_COLUMNS, Costs, no_rows
+from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, no_rows
 from pyopbench.store.run_json import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -36,11 +36,7 @@ Noise: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 CALLBACK_GRADIENTS = ["custom_gradient", "override_map"]
 NODE = "node"
 FIELDS = ["op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]
-NOISE = [
-    *("wall_seconds", "cpu_seconds", "steal_seconds", "switches", "collections"),
-    *("load", "mhz_low", "mhz_high"),
-]
-QUIET = (10.0, 12.0, 0.02, 5, 0, 0.25, 2500.0, 2600.0)
+QUIET = (10.0, 0.02, 0.25)
 COST = {"forward": 1.0, "backward": 2.0, "forward_backward": 3.0}
 """What a direction costs, as a multiple of the curve."""
 
@@ -210,8 +206,8 @@ class Bench:
     def noise_frame(self) -> pd.DataFrame:
         """Return what else went on, one row per launch, in the columns of `measured_run.Run.noise`: hardly anything."""
         launches = range(self.first_launch, self.first_launch + self.launches)
-        rows = [(self.run_name, launch, self.op, *QUIET) for launch in launches]
-        return pd.DataFrame(rows, columns=["run", "launch", "group", *NOISE])
+        rows = [(self.run_name, launch, *QUIET) for launch in launches]
+        return pd.DataFrame(rows, columns=list(NOISE_COLUMNS))
 
     def run(self) -> SimpleNamespace:
         """Return a run that holds this op alone."""

@@ -15,7 +15,7 @@ from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.store import run_folder, run_sides
 from pyopbench.store.json_file import convert, encode, encode_in_lines
-from pyopbench.store.line_types import AnyLine, line_of
+from pyopbench.store.line_types import AnyLine
 from pyopbench.store.run_json import RunContent
 from pyopbench.store.run_sides import Side
 
@@ -191,7 +191,9 @@ def typed(content: dict[str, Any]) -> RunContent:
 
 def typed_line(line: dict[str, Any]) -> AnyLine:
     """Return a line as it is read back."""
-    return line_of(line, "here")
+    line_type: Any = AnyLine
+    found: AnyLine = convert(line, line_type, "here")
+    return found
 
 
 json_values = st.recursive(

@@ -44,7 +44,6 @@ def test_between_measured_sizes_seconds_are_straight_in_the_logs_and_shares_over
     mix = calls_mix({10: 1, 100: 1}, {10: 1.0, 1000: 16.0, 100_000: 5.0}, "it")
     np.testing.assert_allclose(mix.shares, [0.2, 0.8])
     assert mix.needed == (10, 1000)
-    np.testing.assert_allclose(mix.at_points([0.2, 0.8]), [0.2, 0.5])
     np.testing.assert_allclose(mix.cost([[0.2, 0.8]]), [0.2 * 0.2 + 0.8 * 0.5])
     np.testing.assert_allclose(mix.pull, [0.2 + 0.8 / 2, 0.8 / 2])
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import signal, special
 
 from pyopbench.stats import change_points
-from pyopbench.stats.change_points import ALARM_RATES, LENGTHS, THRESHOLDS, segment, threshold
+from pyopbench.stats.change_points import LENGTHS, THRESHOLDS, segment, threshold
 from pyopbench.stats.series_noise import FEWEST_POINTS, MANY_POINTS, between_runs, clipped, excess, scale_within
 
 POINTS = 100
@@ -114,7 +114,6 @@ def test_the_largest_statistic_of_the_whole_is_that_of_every_split():
         expected.append(abs(means[1] - means[0]) / math.sqrt(1 / left.sum() + 1 / right.sum()))
     series = change_points._Series(values, weights, math.inf)
     assert series.best(0, 9) == pytest.approx((max(expected), 1 + int(np.argmax(expected))))
-    assert change_points.largest_statistics(values, errors) >= max(expected)
 
 
 def test_a_change_that_is_taken_back_is_two_changes():
@@ -173,16 +172,15 @@ def test_errors_that_do_not_explain_what_neighbours_differ_by_are_taken_for_larg
 
 def test_fewer_false_alarms_cost_more():
     values = ERROR * np.random.default_rng(8).standard_normal(POINTS)
-    limits = [segment(values, np.full(POINTS, ERROR), "independent", rate).threshold for rate in ALARM_RATES]
+    limits = [segment(values, np.full(POINTS, ERROR), "independent", rate).threshold for rate in (0.05, 0.01, 0.001)]
     assert limits == sorted(limits)
 
 
 def test_the_table_is_whole():
     assert LENGTHS[0] == FEWEST_POINTS
     for rates in THRESHOLDS.values():
-        assert set(rates) == set(ALARM_RATES)
         assert all(len(column) == len(LENGTHS) for column in rates.values())
-        columns = np.array([rates[rate] for rate in sorted(ALARM_RATES, reverse=True)])
+        columns = np.array([rates[rate] for rate in sorted(rates, reverse=True)])
         assert (np.diff(columns, axis=0) > 0).all()
 
 

@@ -118,14 +118,12 @@ def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:
     ]
 
 
-def test_noise_is_read_by_group_and_launch_and_pooled_with_it(tmp_path: Path) -> None:
+def test_noise_is_read_by_launch_and_pooled_with_it(tmp_path: Path) -> None:
     without = [{key: value for key, value in line.items() if key != "noise"} for line in LINES]
     noise = read_one([make(tmp_path, "first"), make(tmp_path, "second", LINES[:2])]).noise
     assert tuple(noise.columns) == NOISE_COLUMNS
     assert noise[["run", "launch"]].to_numpy().tolist() == [["first", 0], ["first", 1], ["second", 2]]
-    assert set(noise["group"]) == {stored.group()}
     assert set(noise["steal_seconds"]) == {0.25}
-    assert noise["mhz_low"].isna().all()
     assert read_one([make(tmp_path, "older", without)]).noise.empty
 
 
@@ -166,27 +164,26 @@ def test_runs_of_different_environments_are_refused_with_both(tmp_path: Path, ke
 
 def test_what_explains_callbacks_is_kept_apart_from_what_is_judged(tmp_path: Path) -> None:
     """Two pooled runs: launches of the second are counted on, in samples and failures alike."""
-    well, alone, floor = stored.case("well"), stored.case("numpy_alone"), stored.case("well", op="floor_produce")
+    well, alone = stored.case("well"), stored.case("numpy_alone")
     folders = []
     for name in ("first", "second"):
-        content = stored.run([well, alone, floor])
+        content = stored.run([well, alone])
         parts = {"numpy_alone": content["catalogue"]["variants"].pop("numpy_alone")}
-        floors = {"floor_produce": content["catalogue"]["ops"].pop("floor_produce")}
-        catalogue = {**content["catalogue"], "parts": parts, "floor": floors}
+        catalogue = {**content["catalogue"], "parts": parts}
         prepared = {"kind": "prepared", "launch": 0, "group": stored.group(), "failures": [], "seconds": 1.0}
         lines = [
             stored.launch_line(0),
             prepared,
             stored.group_line(0, [well, alone]),
-            stored.group_line(0, [], [stored.failure(floor)]),
+            {**stored.group_line(0, [], [stored.failure(alone)]), "pass": 1},
         ]
         folders.append(stored.write(tmp_path / name, {**content, "run": name, "catalogue": catalogue}, lines))
     pooled = read_one(folders)
     assert pooled.cases == (well,)
     assert pooled.failures == ()
     assert set(pooled.frame["case"]) == {well}
-    assert pooled.costs.cases == (alone, floor)
-    assert [(one.case, one.launch) for one in pooled.costs.failures] == [(floor, 0), (floor, 1)]
+    assert pooled.costs.cases == (alone,)
+    assert [(one.case, one.launch) for one in pooled.costs.failures] == [(alone, 0), (alone, 1)]
     assert set(zip(pooled.costs.frame["case"], pooled.costs.frame["launch"], strict=True)) == {(alone, 0), (alone, 1)}
 
 

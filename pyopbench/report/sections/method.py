@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Paragraph, Section, Table
-from pyopbench.report.sections._places import cost, places_of, records
+from pyopbench.report.sections import Block, Paragraph, Section
 from pyopbench.stats import costs
 from pyopbench.stats.corrections import Analyses
 
@@ -18,14 +17,13 @@ if TYPE_CHECKING:
     from pyopbench.store.mix_file import Calls
 
 OWN_TOOL = "pyopbench"
-FLOOR_OP = "identity"
 CLOCK_PAIRS_PER_CALL = {"backward": 1, "forward_backward": 2}
 """Pairs of clock readings taken off per call; a forward block has one pair for all its calls."""
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return how it was measured, how judged, what the clock costs and what the bridges cost."""
-    return (_measured(judgement), *_judged(judgement), _clock(judgement.run.frame), *_floor(judgement))
+    """Return how it was measured, how judged, and what the clock costs."""
+    return (_measured(judgement), *_judged(judgement), _clock(judgement.run.frame))
 
 
 def _measured(judgement: Judgement) -> Paragraph:
@@ -123,31 +121,6 @@ def _left(frame: pd.DataFrame, pairs: pd.Series[float]) -> Sequence[str]:
 def _largest(values: pd.Series[float]) -> float | None:
     known = values.dropna()
     return float(known.max()) if len(known) else None
-
-
-def _floor(judgement: Judgement) -> Sequence[Block]:
-    """Return what it costs to cross each bridge with an op that does nothing."""
-    rows = [row for row in records(judgement, FLOOR_OP) if row["direction"] == "forward"]
-    if not rows:
-        return (
-            Paragraph(
-                f"The bridge baseline was not measured; add the op `{FLOOR_OP}` to see what an empty callback costs."
-            ),
-        )
-    smallest = min(row["size"] for row in rows)
-    places = places_of(judgement)
-    lines = tuple(
-        (
-            row["label"],
-            *places.of(row),
-            cost(row),
-        )
-        for row in sorted(rows, key=lambda row: (row["label"], *places.of(row)))
-        if row["size"] == smallest
-    )
-    where = f"{FLOOR_OP}, forward, {formatting.sized(smallest, 'elements')}"
-    caption = f"Bridge baseline, the cost of a callback that does nothing: {where}"
-    return (Table(("variant", *places.varying, "time per call (95% interval)"), lines, caption),)
 
 
 SECTION = Section("method", "How it was measured and judged", 60, build)

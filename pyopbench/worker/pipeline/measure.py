@@ -36,7 +36,6 @@ from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
 Made: TypeAlias = dict[str, "ElementsOfPipeline | Exception"]
 
-BLOCK_SECONDS = 0.1
 THE_BODY = "the body alone"
 """Names in events what is called before there is any arrangement."""
 WARM_UP_SECONDS, LATER_WARM_UP_SECONDS = 2.0, 0.5
