@@ -242,8 +242,6 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         waits=no_rows(WAIT_COLUMNS),
         checked={},
         own={},
-        hosts={},
-        machines={},
     )
 
 
