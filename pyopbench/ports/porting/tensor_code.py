@@ -97,7 +97,7 @@ class TensorCode(TypedCode):
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
         """Return the error about what only a compiled body can do as Python does it."""
-        return self.refusal(node, f"{what}, which has no TensorFlow form here", "use njit, or keep the callback")
+        return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
 
     def _is_behind_another(self, node: ast.stmt) -> bool:
         begin, _ = self.source.span(node)
