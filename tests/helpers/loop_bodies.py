@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
-VECTOR = "rng.random(6)"
+VECTOR, SQUARE = "rng.random(6)", "rng.random((5, 5))"
 DOMINANT = "rng.random((4, 4)) + 4 * np.eye(4)"
 POSITIVE = "(lambda a: a @ a.T + 4 * np.eye(4))(rng.random((4, 4)))"
 
 KERNELS: dict[str, tuple[str, ...]] = {
+    "jacobi_1d": (
+        """
+def sweep(n, a, b):
+    for _ in range(n):
+        b[1:-1] = (a[:-2] + a[1:-1] + a[2:]) / 3
+        a[1:-1] = (b[:-2] + b[1:-1] + b[2:]) / 3
+
+
+def body(a, b):
+    sweep(3, a, b)
+    return a, b
+""",
+        VECTOR,
+        VECTOR,
+    ),
+    "jacobi_2d": (
+        """
+def sweep(a, b):
+    b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+
+
+def body(a, b):
+    for _ in range(2):
+        sweep(a, b)
+        sweep(b, a)
+    return a, b
+""",
+        SQUARE,
+        SQUARE,
+    ),
     "seidel_2d": (
         """
 def body(a):
@@ -19,6 +49,19 @@ def body(a):
     return a
 """,
         "rng.random((4, 4))",
+    ),
+    "floyd_warshall": (
+        """
+def relax(paths, k):
+    paths[:] = np.minimum(paths, paths[:, k : k + 1] + paths[k : k + 1, :])
+
+
+def body(paths):
+    for k in range(paths.shape[0]):
+        relax(paths, k)
+    return paths
+""",
+        SQUARE,
     ),
     "nussinov": (
         """
@@ -55,6 +98,47 @@ def body(r):
 """,
         "0.1 * rng.random(5)",
     ),
+    "ludcmp": (
+        """
+def decompose(a):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(i):
+            a[i, j] = (a[i, j] - a[i, :j] @ a[:j, j]) / a[j, j]
+        for j in range(i, n):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+
+
+def body(a, b):
+    decompose(a)
+    x, y = np.zeros_like(b), np.zeros_like(b)
+    for i in range(a.shape[0]):
+        y[i] = b[i] - a[i, :i] @ y[:i]
+    for i in range(a.shape[0] - 1, -1, -1):
+        x[i] = (y[i] - a[i, i + 1 :] @ x[i + 1 :]) / a[i, i]
+    return x, y
+""",
+        DOMINANT,
+        "rng.random(4)",
+    ),
+    "cholesky": (
+        """
+def factor(a):
+    a[0, 0] = np.sqrt(a[0, 0])
+    for i in range(1, a.shape[0]):
+        for j in range(i):
+            a[i, j] -= np.dot(a[i, :j], a[j, :j])
+            a[i, j] /= a[j, j]
+        a[i, i] -= np.dot(a[i, :i], a[i, :i])
+        a[i, i] = np.sqrt(a[i, i])
+
+
+def body(a):
+    factor(a)
+    return np.tril(a)
+""",
+        POSITIVE,
+    ),
     "gramschmidt": (
         """
 def body(a):
@@ -69,6 +153,64 @@ def body(a):
     return q, r
 """,
         "rng.random((5, 3))",
+    ),
+    "doitgen": (
+        """
+def multiply(a, c):
+    for r in range(a.shape[0]):
+        for q in range(a.shape[1]):
+            a[r, q, :] = a[r, q] @ c
+
+
+def body(a, c):
+    multiply(a, c)
+    return a
+""",
+        "rng.random((2, 3, 4))",
+        "rng.random((4, 4))",
+    ),
+    "fdtd_2d": (
+        """
+def step(ex, ey, hz, source):
+    ey[0, :] = source
+    ey[1:, :] -= 0.5 * (hz[1:, :] - hz[:-1, :])
+    ex[:, 1:] -= 0.5 * (hz[:, 1:] - hz[:, :-1])
+    hz[:-1, :-1] -= 0.7 * (ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1])
+
+
+def body(ex, ey, hz, sources):
+    for t in range(2):
+        step(ex, ey, hz, sources[t])
+    return ex, ey, hz
+""",
+        SQUARE,
+        SQUARE,
+        SQUARE,
+        "rng.random(2)",
+    ),
+    "thomas": (
+        """
+def solve(lower, diagonal, upper, d):
+    n = d.shape[0]
+    c = np.empty_like(upper)
+    c[0] = upper[0] / diagonal[0]
+    d[0] /= diagonal[0]
+    for i in range(1, n):
+        m = 1.0 / (diagonal[i] - lower[i] * c[i - 1])
+        c[i] = upper[i] * m
+        d[i] = (d[i] - lower[i] * d[i - 1]) * m
+    for i in range(n - 2, -1, -1):
+        d[i] -= c[i] * d[i + 1]
+
+
+def body(lower, diagonal, upper, d):
+    solve(lower, diagonal + 3, upper, d)
+    return d
+""",
+        VECTOR,
+        VECTOR,
+        VECTOR,
+        VECTOR,
     ),
     "recursive_filter": (
         """

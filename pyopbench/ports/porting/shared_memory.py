@@ -16,10 +16,7 @@ from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, TENSOR
 from pyopbench.ports.porting.units import Unit
 from pyopbench.ports.porting.watching import names_written, output_of, parameters_of, without_keys
-
-WRITING_METHODS = ("sort", "fill")
-WRITING = ("np.fill_diagonal", "np.copyto", "np.put", "np.putmask", "np.place")
-"""NumPy functions that write to their first argument."""
+from pyopbench.ports.porting.writing_functions import arguments_of, calls_in, unit_of, writes_in, written_parameters
 
 OF_SEVERAL = ("broadcast_arrays", "ix_", "meshgrid")
 """Functions of `VIEWS` that take several arrays; of the others, only the first argument is one."""
@@ -54,7 +51,7 @@ class Lines:
         only_sizes = {id(one.value) for one in nodes if isinstance(one, ast.Attribute) and one.attr in METADATA}
         self.writes: dict[str, list[int]] = {}
         in_place = set()
-        for name, node in writes_in(code, function):
+        for name, node in writes_in(code, code.unit, function):
             # `writes_in` also yields each statement in a loop.
             if not isinstance(node, ast.For) and not _is_item_replaced(code, node, name):
                 self.writes.setdefault(name, []).append(self.at(node))
@@ -146,65 +143,12 @@ def refuse_shared_memory(code: Any, statement: ast.stmt) -> None:
             if lines.tensors & {name, other}:
                 _refuse_pair(code, lines, name, other, value)
     for call in calls_in(statement):
+        _refuse_passed(code, call)
+        _refuse_overlapping(code, lines, call)
         _refuse_added(code, lines, call)
+        _refuse_local(code, lines, statement, call)
     if isinstance(statement, ast.For):
         _refuse_rows_ahead(code, lines, statement)
-
-
-def refuse_written_arguments(code: Any, function: ast.FunctionDef) -> None:
-    """Refuse a function that writes to arrays of its callers, whose names would have to be bound again in a port."""
-    parameters = _arrays_of_callers(code) if function is code.unit.node else set(parameters_of(function))
-    own = [one for one in ast.walk(function) if isinstance(one, ast.Name)]
-    in_place = {id(one.target) for one in ast.walk(function) if isinstance(one, ast.AugAssign)}
-    for name, node in writes_in(code, function):
-        names = [one for one in own if one.id == name]
-        bound = [one.lineno for one in names if isinstance(one.ctx, ast.Store) and id(one) not in in_place]
-        if name in parameters and any(map(code.is_tensor, names)) and not (bound and min(bound) <= node.lineno):
-            raise code.left_to_numba(node, f"`{function.name}` writes to its argument `{name}`")
-
-
-def writes_in(code: Any, function: ast.AST) -> Iterator[tuple[str, ast.stmt | ast.Call]]:
-    """Yield the names of arrays that a function writes to, with the statement or the call that does it."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.For | ast.Expr):
-            yield from ((name, node) for name in names_written([node]))
-        target = node.target if isinstance(node, ast.AugAssign) else None
-        if isinstance(target, ast.Name) and any(one.rank for one in code.seen(target)):
-            yield target.id, node  # type: ignore[misc]
-        if isinstance(node, ast.Call):
-            called = node.func
-            if isinstance(called, ast.Attribute) and called.attr in WRITING_METHODS:
-                array: ast.expr | None = called.value
-            else:
-                is_at = isinstance(called, ast.Attribute) and called.attr == "at"
-                array = next(iter(node.args), None) if is_at or name_of(code.value_of(called)) in WRITING else None
-            if isinstance(array, ast.Name):
-                yield array.id, node
-
-
-def calls_in(statement: ast.AST) -> list[ast.Call]:
-    """Return the calls of a statement, without those of statements in it."""
-    inner = ast.stmt | ast.ExceptHandler | ast.match_case
-    parts = [one for one in ast.iter_child_nodes(statement) if not isinstance(one, inner)]
-    return [one for part in parts for one in ast.walk(part) if isinstance(one, ast.Call)]
-
-
-def _unit_of(code: Any, function: ast.expr) -> Unit | None:
-    """Return the user's function that is called, None for any other."""
-    found = code.units.resolve(code.source, function.id) if isinstance(function, ast.Name) else None
-    is_own = isinstance(found, Unit) and isinstance(found.node, ast.FunctionDef) and code.is_global(function)
-    return found if is_own else None
-
-
-def arguments_of(function: Any, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names of parameters with the arguments that a call passes for them, or may pass with `*` and `**`."""
-    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    if any(isinstance(one, ast.Starred) for one in call.args):
-        yield from ((name, one) for name in names for one in call.args)
-    else:
-        yield from zip(names, call.args, strict=False)
-    for one in call.keywords:
-        yield from ((name, one.value) for name in ([one.arg] if one.arg else names))
 
 
 def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr) -> None:
@@ -226,9 +170,52 @@ def _refuse_pair(code: Any, lines: Lines, name: str, other: str, value: ast.expr
                 )
 
 
+def _refuse_local(code: Any, lines: Lines, statement: ast.stmt, call: ast.Call) -> None:
+    """Refuse a call of a nested function that writes to its arguments: in a port, the caller's array is unchanged."""
+    function = _local(code, call.func)
+    if not isinstance(function, ast.FunctionDef):
+        return
+    written = names_written(function.body)
+    for name, value in arguments_of(function, call):
+        root = without_keys(value)
+        if name not in written or not isinstance(root, ast.Name) or root.id not in lines.tensors:
+            continue
+        outside = {id(one) for one in ast.walk(statement)} - {id(one) for one in ast.walk(call)}
+        is_read = any(id(one) in outside for one in lines.names if one.id == root.id)
+        if is_read or any(one == root.id and lines.has_path(lines.at(call), at, {one}) for one, at in lines.reads):
+            problem = f"`{function.name}`, a nested function, writes to `{root.id}`"
+            raise code.refusal(call, problem, "define it at the top level of the module")
+
+
+def _refuse_passed(code: Any, call: ast.Call) -> None:
+    """Refuse to pass a function that writes to its arguments to another function: its port returns them instead."""
+    for one in (*call.args, *(each.value for each in call.keywords)):
+        unit = unit_of(code, code.unit, one)
+        if unit is not None and written_parameters(code, unit):
+            raise code.refusal(
+                call, f"`{unit.name}` writes to its arguments, and is passed to a function", "call it in a loop"
+            )
+
+
+def _refuse_overlapping(code: Any, lines: Lines, call: ast.Call) -> None:
+    """Refuse a call that writes to an argument, if another argument may share its memory."""
+    unit = unit_of(code, code.unit, call.func)
+    written = written_parameters(code, unit) if unit is not None else []
+    if unit is None or not written:
+        return
+    passed = [
+        (name, _origins(code, viewed(code, value), lines.at(call))) for name, value in arguments_of(unit.node, call)
+    ]
+    for place, (name, names) in enumerate(passed):
+        for other, others in passed[:place] + passed[place + 1 :]:
+            if name in written and names & others:
+                problem = f"`{name}` and `{other}` of `{unit.name}` may share memory, and `{name}` is written to"
+                raise code.refusal(call, problem, "use .copy()")
+
+
 def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
     """Refuse a call that adds an array to a list or a dict, if one is written to and the other is read later."""
-    unit = _unit_of(code, call.func)
+    unit = unit_of(code, code.unit, call.func)
     passed = {} if unit is None else dict(arguments_of(unit.node, call))
     for one in ast.walk(unit.node) if unit is not None else ():
         function = one.func if isinstance(one, ast.Call) else None
@@ -245,7 +232,7 @@ def _refuse_added(code: Any, lines: Lines, call: ast.Call) -> None:
 
 def _refuse_cached(code: Any, lines: Lines, name: str, value: ast.expr) -> None:
     """Refuse to write to an array from a cached function: later calls return the same array, with the new values."""
-    unit = _unit_of(code, value.func) if isinstance(value, ast.Call) else None
+    unit = unit_of(code, code.unit, value.func) if isinstance(value, ast.Call) else None
     decorators = [] if unit is None else unit.node.decorator_list  # type: ignore[attr-defined]
     if any("cache" in ast.unparse(one) for one in decorators) and any(
         lines.has_path(lines.at(value), at, {name}) for at in lines.writes.get(name, ())
@@ -529,7 +516,7 @@ def _of_call(code: Any, call: ast.Call, place: int | None) -> set[str]:
         parts = [*call.args, *(one.value for one in call.keywords)]  # an object that keeps its arguments
     output = output_of(call)
     found = set().union(*(viewed(code, one) for one in [*parts, *([output] if output is not None else [])]))
-    local, unit = _local(code, function), _unit_of(code, function)
+    local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
         names = _returned(code, local, place)
         given = [*arguments_of(local, call), *defaults_of(local.args).items()]
@@ -553,7 +540,7 @@ def _of_diagonal(code: Any, call: ast.Call) -> list[ast.expr]:
 
 def _may_return_argument(code: Any, function: ast.expr) -> bool:
     """May a function return one of its arguments, or a view of it?"""
-    local, unit = _local(code, function), _unit_of(code, function)
+    local, unit = _local(code, function), unit_of(code, code.unit, function)
     if local is not None:
         return bool(_returned(code, local, None) & {*parameters_of(local)})
     if unit is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.function_source import every_name, root_of
 from pyopbench.model.source_text import parts_of
-from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping
+from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
@@ -35,9 +35,8 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import bracketed
-from pyopbench.ports.porting.shared_memory import refuse_shared_memory, refuse_written_arguments
+from pyopbench.ports.porting.shared_memory import refuse_shared_memory
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
@@ -87,11 +86,19 @@ class TensorCode(TypedCode):
         if not isinstance(node, ast.stmt):
             return super()._written(node)
         ahead = self.ahead.pop(id(node), [])
-        around, self.hoisted = self.hoisted, []
-        text = super()._written(node)
-        if self.hoisted and isinstance(node, ast.While):
-            raise self.refusal(node, "needs a statement before it in each iteration", "write `while True` and `break`")
-        ahead, self.hoisted = [*ahead, *self.hoisted], around
+        calls, are_all = writing_functions.calls_before(self, node)
+        if are_all:
+            refuse_shared_memory(self, node)
+            *calls, text = calls
+        else:
+            around, self.hoisted = self.hoisted, []
+            text = super()._written(node)
+            if self.hoisted and isinstance(node, ast.While):
+                raise self.refusal(
+                    node, "needs a statement before it in each iteration", "write `while True` and `break`"
+                )
+            calls, self.hoisted = [*calls, *self.hoisted], around
+        ahead = [*ahead, *calls]
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
             raise self.refusal(
                 node, "needs a statement before it, and there is no line for it", "write one statement per line"
@@ -106,9 +113,10 @@ class TensorCode(TypedCode):
         """Return a condition."""
         return write_truth(self, node)
 
-    def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
-        """Return the error about what only a compiled body can do as Python does it."""
-        return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
+    def write_call(self, node: ast.Call) -> str:
+        """Return a call of a function of the user's."""
+        found = self._rewritten(node)
+        return self.as_it_stands(node) if found is None else found
 
     def _is_behind_another(self, node: ast.stmt) -> bool:
         begin, _ = self.source.span(node)
@@ -211,9 +219,9 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.While):
             return write_while(self, node)
         if isinstance(node, ast.Return):
-            return write_return(self, node)
+            return writing_functions.with_written(self, node, write_return(self, node))
         if isinstance(node, ast.FunctionDef):
-            refuse_written_arguments(self, node)
+            return writing_functions.write_function(self, node)
         if isinstance(node, ast.Raise | ast.Assert | ast.Try | ast.Global | ast.Nonlocal):
             return write_rare(self, node)
         if isinstance(node, ast.Assign):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
-from pyopbench.ports.porting.shared_memory import WRITING, arguments_of
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.watching import parameters_of
+from pyopbench.ports.porting.writing_functions import FUNCTIONS, arguments_of
 
 METHODS = ("byteswap", "fill", "itemset", "partition", "put", "resize", "sort")
 """Methods that write to their array."""
@@ -163,7 +163,7 @@ class _Reader:
         value = self._value(unit, node.func)
         named = name_of(value)
         outputs = node.args[value.nin :] if isinstance(value, np.ufunc) else []
-        outputs += node.args[:1] if named.endswith(".at") or named in WRITING else []
+        outputs += node.args[:1] if named.endswith(".at") or named in FUNCTIONS else []
         found |= set().union(*(self._origins(one, of_names) for one in outputs))
         if isinstance(node.func, ast.Attribute) and value is None:
             changed = [node.func.value] if node.func.attr in METHODS else []

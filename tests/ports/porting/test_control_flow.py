@@ -112,6 +112,22 @@ def test_a_loop_with_conditions_on_values_is_unrolled_for_fewer_rounds(tmp_path:
         assert ({"    for i in range(200):"} <= lines_of(made)) == is_unrolled
 
 
+def test_a_function_that_writes_to_its_arguments_returns_them(tmp_path: Path) -> None:
+    source = """
+def push(a, v):
+    a[0] = v
+    return a.sum()
+
+
+def body(x):
+    x = x.copy()
+    s = push(x, 3.0)
+    return x * s
+"""
+    made = write_source(tmp_path, source.lstrip(), VECTOR)
+    assert {"    return tf.reduce_sum(a), a", "    s, x = push(x, 3.0)"} <= lines_of(made.port)
+
+
 @pytest.mark.parametrize(
     ("statements", "line"),
     [
