@@ -136,13 +136,6 @@ def missing(environments: Iterable[Environment]) -> list[Environment]:
     return [one for one, recipe in recipes.items() if recipe is not None and not _is_whole(recipe.folder)]
 
 
-def folder_of(environment: Environment) -> Path:
-    """Return the folder of an environment that is made, whether it is there or not."""
-    recipe = _recipe_of(environment)
-    assert recipe is not None, "the interpreter has an environment of its own"
-    return recipe.folder
-
-
 @cache
 def find_interpreter(asked: str | None) -> Interpreter:
     """Return the Python that is asked for, by its path or version; the one that runs this if None.

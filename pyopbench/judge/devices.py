@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
@@ -28,9 +28,6 @@ from pyopbench.model.case import CPU, DEVICES, GPU
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.unpaired import Unpaired
-
-if TYPE_CHECKING:
-    pass
 
 CANDIDATES = ("callback", "port")
 """Kinds of variants that a program can use; the others are measured only to explain these."""

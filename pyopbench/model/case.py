@@ -192,7 +192,7 @@ class Axes:
         dtypes, placements: as in `Case`.
         sizes: sizes for every op; empty for the op's own.
         quick: the op's quick sizes in place of all its own.
-        parts: with each callback that runs forward in a graph, its body alone, and in mode call its bridge's floor.
+        parts: with each callback that runs forward in a graph, its body alone.
         in_use: the current callback; without `variants` only what may be in use of each op is then measured: this
             callback and the easiest hand-written port. "" for all usual variants.
     """

@@ -16,11 +16,6 @@ USUAL_OFFSET_BYTES = 16
 """Past such a multiple: malloc on 64-bit machines gives multiples of 16, and NumPy takes what malloc gives."""
 
 
-def is_aligned(array: Any) -> bool:
-    """Does the array begin at a multiple of 64 bytes?"""
-    return int(array.ctypes.data) % ALIGNMENT_BYTES == 0
-
-
 def aligned(array: Any) -> Any:
     """Return a copy of an array, of the same shape and dtype, that begins at a multiple of 64 bytes."""
     return _copy_at(array, 0)

@@ -1,6 +1,6 @@
-"""What is promised when things go wrong, sentence by sentence of the paragraph in the description of the product.
+"""What happens when a run is killed, a result is damaged, or a folder of results is hostile.
 
-Workers are fake ones that measure nothing; their cases behave as their variants say (fake_worker.py).
+Workers are fake ones that measure nothing (fake_worker.py). Workers that crash, hang or exit: test_command_line.py.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +20,9 @@ import stored
 from commands import Call
 from places import DATA, HELPERS
 from processes import has_ended
-from pyopbench.engine import settings as usual
-from pyopbench.model.case import Case
 from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
 
-Plan = Callable[..., None]
 CASES = [stored.case(variant, size=size) for size in (1, 2) for variant in ("py_function_numpy", "lasting")]
-SHORT = ("--budget", "20s")
 MEASURING = f"""
 import sys
 from pathlib import Path
@@ -50,26 +44,6 @@ side = run_folder.open_side(Path(sys.argv[1]))
 measure.measure_run(side, settings_of(side), lambda step: None, lambda launches, most: frozenset())
 """
 """Measures what is left of a run, and prints the kind of each line that is on the disk, and the worker of a launch."""
-
-
-@pytest.fixture(autouse=True)
-def _short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("QUICK", "FULL"):
-        monkeypatch.setattr(usual, name, replace(getattr(usual, name), case_timeout_seconds=2.0))
-
-
-def measured(folder: Path) -> set[str]:
-    """Return the variants that have a sample."""
-    groups = [line for line in stored.read_lines(folder) if line["kind"] == "group"]
-    return {Case.from_id(key).variant for line in groups for key in line["samples"]}
-
-
-def failed(folder: Path) -> dict[str, str]:
-    lines = [one for line in stored.read_lines(folder) for one in line.get("failures", ())]
-    return {Case.from_id(one["case"]).variant: one["status"] for one in lines}
-
-
-FAULTS = {"crashing": "crashed", "exiting": "crashed", "hanging": "timeout", "raising": "raised"}
 
 
 def begin(folder: Path) -> subprocess.Popen[str]:

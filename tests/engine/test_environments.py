@@ -20,7 +20,6 @@ from pyopbench.engine.environments import (
     PREFIX,
     available,
     bytecode_variables,
-    folder_of,
     folder_with_only,
     locked,
     python_of,
@@ -109,27 +108,11 @@ def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest
 
 def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
     log = uv()
-    assert (
-        python_of(Environment(VERSION))
-        == python_of(Environment(VERSION))
-        == folder_of(Environment(VERSION)) / "bin" / "python"
-    )
+    assert python_of(Environment(VERSION)) == python_of(Environment(VERSION))
     made, installed = log.read_text(encoding="utf-8").splitlines()
     assert made.startswith("venv ")
     assert installed.endswith(f"--require-hashes -r {LOCKS / VERSION}.txt")
     assert " --compile-bytecode " in installed, "else each worker compiles TensorFlow where none may write bytecode"
-
-
-def test_no_lock_is_made_through_a_link(uv: Callable[..., Path], tmp_path: Path) -> None:
-    uv()
-    victim = tmp_path / "victim"
-    victim.write_text("mine", encoding="utf-8")
-    folder = folder_of(Environment(VERSION))
-    folder.parent.mkdir(parents=True, mode=0o700)
-    folder.with_name(f"{folder.name}.lock").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic link"):
-        python_of(Environment(VERSION))
-    assert victim.read_text(encoding="utf-8") == "mine"
 
 
 def test_two_at_once_make_one(uv: Callable[..., Path]) -> None:
@@ -186,15 +169,20 @@ def test_versions_of_packages_are_resolved_from_the_lock_of_the_tensorflow(uv: C
     assert installed.endswith(f"-r {lock}")
 
 
-def test_other_versions_of_packages_are_another_environment() -> None:
+def test_other_versions_of_packages_are_another_environment(uv: Callable[..., Path]) -> None:
+    uv()
     several = [Environment(VERSION), PINNED, Environment(VERSION, PINNED.packages[:1])]
-    assert len({folder_of(one) for one in several}) == 3
     assert environments.missing(several + several) == several
+    assert len({python_of(one) for one in several}) == 3
+    assert environments.missing(several) == []
 
 
-def test_packages_go_beside_the_tensorflow_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_go_beside_the_tensorflow_that_is_installed(
+    uv: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv()
     monkeypatch.setattr(environments, "installed_tensorflow", lambda: VERSION)
-    assert folder_of(Environment(packages=PINNED.packages)) == folder_of(PINNED)
+    assert python_of(Environment(packages=PINNED.packages)) == python_of(PINNED)
 
 
 INTERPRETER = """#!{python}
@@ -223,7 +211,7 @@ def test_another_python_has_environments_of_its_own(interpreter: Callable[[str],
     environment = Environment(VERSION, python=python)
     folder = python_of(environment).parent.parent
     assert f"--python {python} " in log.read_text(encoding="utf-8").splitlines()[0]
-    assert folder != folder_of(Environment(VERSION))
+    assert folder != python_of(Environment(VERSION)).parent.parent
     assert "-cp312-" in folder.name
 
 
@@ -270,11 +258,14 @@ def test_a_package_is_found_without_what_lies_beside_it(tmp_path: Path) -> None:
     assert (link.name, link.resolve()) == ("thing", package.resolve())
 
 
-def test_another_lock_is_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = folder_of(Environment(VERSION))
+def test_another_lock_is_another_environment(
+    uv: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv()
+    before = python_of(Environment(VERSION))
     (tmp_path / f"{VERSION}.txt").write_text("other\n", encoding="utf-8")
     monkeypatch.setattr(environments, "LOCKS", tmp_path)
-    assert folder_of(Environment(VERSION)) != before
+    assert python_of(Environment(VERSION)) != before
 
 
 LONG = 60.0

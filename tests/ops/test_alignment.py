@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyopbench.ops.alignment import aligned, aligned_as_given, is_aligned, unaligned
+from pyopbench.ops.alignment import aligned, aligned_as_given, unaligned
 
 ARRAYS = (
     np.arange(7, dtype=np.float32),
@@ -20,7 +20,6 @@ def test_a_copy_begins_where_it_should_and_is_the_same_array(array: np.ndarray) 
     """By the address that NumPy itself gives."""
     for copy, offset in ((aligned(array), 0), (unaligned(array), 16)):
         assert copy.__array_interface__["data"][0] % 64 == offset
-        assert is_aligned(copy) == (offset == 0)
         assert (copy.shape, copy.dtype) == (array.shape, array.dtype)
         np.testing.assert_array_equal(copy, array)
 
@@ -33,5 +32,5 @@ def test_a_copy_is_memory_of_its_own() -> None:
 
 def test_what_a_body_is_given_is_aligned_and_text_is_as_it_is() -> None:
     number, words = aligned_as_given((unaligned(np.ones(5)), np.array([b"a", b"b"], object)))
-    assert is_aligned(number)
+    assert number.ctypes.data % 64 == 0
     assert words.tolist() == [b"a", b"b"]
