@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+import pipelines
 import stored
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.store import run_folder
-from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS
+from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT
 from pyopbench.store.read import read_one
 from pyopbench.store.warnings import UnfinishedLine
@@ -125,6 +126,36 @@ def test_noise_is_read_by_launch_and_pooled_with_it(tmp_path: Path) -> None:
     assert noise[["run", "launch"]].to_numpy().tolist() == [["first", 0], ["first", 1], ["second", 2]]
     assert set(noise["steal_seconds"]) == {0.25}
     assert read_one([make(tmp_path, "older", without)]).noise.empty
+
+
+def test_waits_of_callers_are_those_of_the_last_sweep_by_launch(tmp_path: Path) -> None:
+    key = Case("double", "well", "none", "forward", "threads:2", "float32", 1).id
+
+    def line(sweep: int, calls: int) -> dict[str, Any]:
+        waits = {"calls": calls, "p50": 1e-3, "p95": 2e-3, "p99": None}
+        return {**stored.group_line(0, [key]), "pass": sweep, "waits": {key: waits}}
+
+    def folder(name: str) -> Path:
+        lines = [stored.launch_line(0), line(0, 100), line(1, 200)]
+        return stored.write(tmp_path / name, stored.run([key], run=name), lines)
+
+    waits = read_one([folder("first"), folder("second")]).waits
+    assert tuple(waits.columns) == WAIT_COLUMNS
+    assert waits.drop(columns="p99").to_numpy().tolist() == [
+        ["first", 0, key, 200, 1e-3, 2e-3],
+        ["second", 1, key, 200, 1e-3, 2e-3],
+    ]
+    assert waits["p99"].isna().all()
+
+
+def test_pipelines_of_pooled_runs_are_one_with_the_launches_of_both(tmp_path: Path) -> None:
+    folders = [pipelines.write(tmp_path / str(effect), {"map": 1e-3}, minimum_effect=effect) for effect in (0.03, 0.05)]
+    one, both = read_one(folders[:1]).pipeline, read_one(folders).pipeline
+    assert one is not None
+    assert both is not None
+    assert both.plan.minimum_effect == 0.03, "planned as the first"
+    assert both.cases == one.cases
+    assert sorted(set(both.frame["launch"])) == list(range(2 * pipelines.LAUNCHES))
 
 
 def test_of_pooled_runs_the_first_tells_by_how_much_a_case_was_off_its_reference(tmp_path: Path) -> None:
