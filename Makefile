@@ -58,7 +58,7 @@ test: .venv/.dev
 	@status=0; $(RUN); run quick $(TEST_PROCESSES); run quick-alone; $(SUMMARY)
 
 test-slow: .venv/.dev
-	@status=0; $(RUN); run slow $(TEST_PROCESSES); run slow-alone; $(SUMMARY)
+	@status=0; $(RUN); run slow $(TEST_PROCESSES); $(SUMMARY)
 
 test-nightly: .venv/.dev
 	@$(VENV_PYTHON) -m pytest -m nightly $(TEST_PROCESSES) $(ARGS)

@@ -48,7 +48,6 @@ PARTS = {
     QUICK: set(),
     "quick-alone": {"measures"},
     "slow": {"slow"},
-    "slow-alone": {"slow", "measures"},
 }
 """Part of the suite -> the marks that each of its tests has. Those that measure run alone, one after another."""
 
@@ -125,7 +124,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _part_of(item: pytest.Item) -> str:
     marks = {mark for mark in ("slow", "measures") if item.get_closest_marker(mark)}
     marks |= {"slow"} if "kernels" in _fixtures_of(item) else set()
-    return next(part for part, those in PARTS.items() if those == marks)
+    found = next((part for part, those in PARTS.items() if those == marks), None)
+    if found is None:
+        raise pytest.UsageError(f"{item.nodeid} is slow and measures: it has no part of the suite")
+    return found
 
 
 def _keep_parts(items: list[pytest.Item], parts: list[str]) -> None:

@@ -263,21 +263,21 @@ def test_numpy_function_ignores_tout_in_eager_code_and_checks_it_in_graphs() -> 
         tf.function(double)(tf.constant(X))
 
 
-def parallel_seconds(work: Callable[[], object], calls: int) -> float:
+@pytest.mark.parametrize(("calls", "meet"), [(1, False), (4, True)])
+def test_bodies_that_release_the_gil_run_at_once_in_parallel_calls(calls: int, *, meet: bool) -> None:
+    both = threading.Barrier(2, timeout=30.0 if meet else 0.1)  # waiting for another body releases the GIL
+    met: list[bool] = []
+
     def body(x: Any) -> Any:
-        work()
+        try:
+            both.wait()
+        except threading.BrokenBarrierError:
+            return x
+        met.append(True)
         return x
 
-    data = tf.data.Dataset.range(8).map(lambda x: tf.numpy_function(body, [x], tf.int64), num_parallel_calls=calls)
-    start = time.perf_counter()
-    list(data)
-    return time.perf_counter() - start
-
-
-@pytest.mark.measures
-def test_parallel_calls_speed_up_a_body_that_releases_the_gil() -> None:
-    one, four = (parallel_seconds(lambda: time.sleep(0.05), calls) for calls in (1, 4))
-    assert one / four > 1.5
+    list(tf.data.Dataset.range(8).map(lambda x: tf.numpy_function(body, [x], tf.int64), num_parallel_calls=calls))
+    assert len(met) == (8 if meet else 0)
 
 
 def test_a_deterministic_parallel_map_calls_the_body_in_another_order() -> None:
