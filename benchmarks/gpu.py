@@ -21,6 +21,7 @@ from pyopbench.engine import certify, plan
 from pyopbench.engine.measure import measure_run
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
+from pyopbench.model.errors import PyopbenchError
 from pyopbench.store.run_sides import OpenRun
 
 OPS = ("sinh", "square")
@@ -82,11 +83,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     judged = commands.add_parser("judge")
     judged.add_argument("folders", type=Path, nargs="+")
     chosen = parser.parse_args(arguments)
-    if chosen.command == "pairs":
-        measure_pairs(chosen.folder, chosen.seconds, chosen.device)
-        found = pairs_of([chosen.folder])
-    else:
-        found = pairs_of(chosen.folders)
+    try:
+        if chosen.command == "pairs":
+            measure_pairs(chosen.folder, chosen.seconds, chosen.device)
+        found = pairs_of([chosen.folder] if chosen.command == "pairs" else chosen.folders)
+    except PyopbenchError as error:
+        sys.stderr.write(f"error: {error.in_a_line}\n")
+        return error.exit_code
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
     return 0
 

@@ -85,11 +85,14 @@ def read_parts(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _read_part(path: Path) -> Mapping[str, Any]:
-    try:
-        part: dict[str, Any] = msgspec.json.decode(path.read_bytes())
-        wrong = problem(part, Part)
-    except (OSError, *UNDECODABLE) as error:
-        part, wrong = {}, str(error)
+    part: dict[str, Any] = {}
+    wrong: str | None = "not a file"
+    if path.is_file():  # a pipe would be waited for
+        try:
+            part = msgspec.json.decode(path.read_bytes())
+            wrong = problem(part, Part)
+        except (OSError, *UNDECODABLE) as error:
+            wrong = str(error)
     return (
         part if wrong is None else {"sites": [], "trouble": f"{path.name} does not belong to this recording: {wrong}"}
     )

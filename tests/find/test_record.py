@@ -127,7 +127,7 @@ def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
 GARBAGE = {
     "garbage": "open(path, 'wb').write(b'[[[')",
     "another shape": "open(path, 'w').write('{\"trouble\": 3, \"sites\": []}')",
-    "a folder": "os.mkdir(path)",
+    "a pipe": "os.mkfifo(path)",
     "nothing at all": "shutil.rmtree(os.path.dirname(path))",
 }
 
