@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from forked_programs import ForkedPrograms
+from forked_workers import ForkedWorkers
 from places import CACHE
 from simulated import Process
 
@@ -157,23 +157,14 @@ def simulated(kernels: None) -> Iterator[Process]:
 
 
 @pytest.fixture(scope="session")
-def forked_programs() -> Iterator[ForkedPrograms]:
-    """What makes programs that begin with libraries imported."""
-    with ForkedPrograms("commands") as programs:
-        yield programs
-
-
-@pytest.fixture(scope="session")
 def forked_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The Python file of a worker that begins with TensorFlow imported, which takes most of the time to start one.
 
     It is for tests of what workers answer. A limit that is set for the process from outside, or a signal to its group,
     only reaches the process that has asked for the fork.
     """
-    from pyopbench.engine.worker_process import WORKER_VARIABLES
-
-    with ForkedPrograms("workers", WORKER_VARIABLES) as programs:
-        yield programs.write_client(tmp_path_factory.mktemp("worker") / "worker.py", "pyopbench.worker")
+    with ForkedWorkers() as workers:
+        yield workers.write_client(tmp_path_factory.mktemp("worker") / "worker.py")
 
 
 @contextmanager

@@ -287,9 +287,10 @@ CODE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from pyopbench.cli.app import main
+from pyopbench.engine import worker_process
+worker_process.COMMAND = {command!r}
 main()
 """
-PROGRAM = (sys.executable, "-c", CODE)
 TIMEOUT_SECONDS = 10
 IMPATIENCE = f"""
 from dataclasses import replace
@@ -297,8 +298,7 @@ from pyopbench.engine import settings
 short = {{"first_rounds": 6, "rounds": 20, "until": "end", "case_timeout_seconds": {TIMEOUT_SECONDS}.0}}
 settings.QUICK = replace(settings.QUICK, **short, budget_seconds=None)
 """
-IMPATIENT = (sys.executable, "-c", IMPATIENCE + CODE)
-"""The same, with few rounds in a launch, and a case that hangs given up soon."""
+"""With this, there are few rounds in a launch, and a case that hangs given up soon."""
 LAUNCHES = 2
 """As few as take turns: each loses a worker to each of three bodies, and is begun anew when the run is resumed."""
 MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
@@ -313,9 +313,18 @@ WRONG_GRADIENT = (
 GROUPS = tuple(f"negate/{family}/call/float32/4/cpu" for family in ("forward", "gradient"))
 
 
-def program(*arguments: object) -> Ended:
+def command_with(worker: Path, first: str = "") -> list[str]:
+    return [sys.executable, "-c", first + CODE.format(command=(sys.executable, "-IS", str(worker)))]
+
+
+def program(worker: Path, *arguments: object) -> Ended:
     done = subprocess.run(
-        [*PROGRAM, *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=300
+        [*command_with(worker), *map(str, arguments)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     return Ended(done.returncode, done.stdout, done.stderr)
 
@@ -376,12 +385,13 @@ class Finished:
 
 @pytest.fixture(scope="module", autouse=True)
 def misbehaving(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, forked_worker: Path
 ) -> Iterator[Future[Finished] | None]:
     """The run below, if a test asks for it: begun with the first test, because most of the time it waits."""
     with ThreadPoolExecutor(1) as pool:
         wanted = any("misbehaved" in getattr(item, "fixturenames", ()) for item in request.session.items)
-        yield pool.submit(misbehave, tmp_path_factory.mktemp("misbehaved") / "run") if wanted else None
+        folder = tmp_path_factory.mktemp("misbehaved") / "run"
+        yield pool.submit(misbehave, folder, forked_worker) if wanted else None
 
 
 @pytest.fixture
@@ -389,12 +399,12 @@ def misbehaved(misbehaving: Future[Finished]) -> Finished:
     return misbehaving.result()
 
 
-def misbehave(folder: Path) -> Finished:
+def misbehave(folder: Path, worker: Path) -> Finished:
     """Run variants that misbehave in every way, next to some that do not."""
     variants = ",".join((*BEHAVING, *MISBEHAVING, "autograph"))
     axes = "--axis mode=call --axis size=4 --axis direction=forward,backward --baseline numpy_function --quick"
     arguments = ["negate", "--variant", variants, *axes.split(), "--launches", LAUNCHES]
-    process = begin(IMPATIENT, "run", *arguments, "--out", folder, until="sweep 1 (")
+    process = begin(command_with(worker, IMPATIENCE), "run", *arguments, "--out", folder, until="sweep 1 (")
     while not groups(folder):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -402,7 +412,7 @@ def misbehave(folder: Path) -> Finished:
     interrupted = Ended(process.returncode, out, err)
     first = stored.read_lines(folder)
     were_gone = all(map(is_gone, workers_of(first)))
-    return Finished(folder, interrupted, were_gone, first, program("resume", folder))
+    return Finished(folder, interrupted, were_gone, first, program(worker, "resume", folder))
 
 
 def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) -> None:
@@ -471,9 +481,9 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     assert [line for line in progress if not line.startswith(("1 worker", "2 workers", "3 workers", "sweep "))] == []
 
 
-def test_verify_finds_a_planted_wrong_gradient() -> None:
+def test_verify_finds_a_planted_wrong_gradient(forked_worker: Path) -> None:
     axes = "negate --variant native,wrong_gradient --axis mode=call --axis dtype=float32 --axis size=4"
-    ended = program("verify", *axes.split(), "--axis", "gradient=autodiff,custom_gradient")
+    ended = program(forked_worker, "verify", *axes.split(), "--axis", "gradient=autodiff,custom_gradient")
     assert ended.code == 1
     assert ended.err == ""
     assert ended.out.splitlines() == [

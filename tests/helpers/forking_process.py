@@ -1,7 +1,7 @@
-"""The process that programs are forked of: `python forking_process.py commands SOCKET` (forked_programs.py).
+"""The process that workers are forked of: `python forking_process.py SOCKET` (forked_workers.py).
 
-Each program has a watcher, which is forked too: it waits for the end of the program, tells who has asked for it, and
-ends it when that has ended, or the tests have. So programs run at the same time and know nothing of each other.
+Each worker has a watcher, which is forked too: it waits for the end of the worker, tells who has asked for it, and
+ends it when that has ended, or the tests have. So workers run at the same time and know nothing of each other.
 
 A file that is handed over keeps the number that it arrives with, and the environment variable that names it is set to
 that number. It is not put at the number that it had where it comes from. This process may have a file of its own there,
@@ -19,40 +19,25 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 HELPERS = Path(__file__).parent
-LIBRARIES = ("altair", "jinja2", "msgspec", "numpy", "pandas", "rich.table", "scipy.optimize", "scipy.special", "typer")
 TASKS = Path("/proc/self/task")
 """Has the threads of this process, and is on Linux alone."""
 MOST_BYTES = 1 << 20
 MOST_FILES = 8
 
 
-def import_for_commands() -> None:
-    """Import what the command line and its reports use."""
-    for name in LIBRARIES:
-        import_module(name)
-
-
-def import_for_workers() -> None:
+def import_as_workers() -> None:
     """Import TensorFlow as a worker does, and forget the module of pyopbench that does it."""
     from pyopbench.worker.late_keras import import_tensorflow
 
     import_tensorflow()
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyopbench"]:
         del sys.modules[name]
-
-
-IMPORTED: Mapping[str, Callable[[], None]] = {
-    "commands": import_for_commands,
-    "workers": import_for_workers,
-    "nothing": lambda: None,
-}
 
 
 def wait_for_request(listening: socket.socket) -> tuple[Mapping[str, Any], Sequence[int]]:
@@ -88,7 +73,7 @@ def receive(connection: socket.socket) -> tuple[bytes, Sequence[int]]:
 
 
 def watch(process: int, connection: socket.socket, files: Sequence[int]) -> NoReturn:
-    """Wait for the end of a program, and tell how it ended; end it with who asked, and with the tests. Never return."""
+    """Wait for the end of a worker, and tell how it ended; end it with who asked, and with the tests. Never return."""
     for file in files:
         os.close(file)  # or who reads from the program would not see its end
     threading.Thread(target=end_with_others, args=(process, connection), daemon=True).start()
@@ -99,7 +84,7 @@ def watch(process: int, connection: socket.socket, files: Sequence[int]) -> NoRe
 
 
 def end_with_others(process: int, connection: socket.socket) -> None:
-    """End a program when who has asked for it or the tests have ended: neither says anything more."""
+    """End a worker when who has asked for it or the tests have ended: neither says anything more."""
     select.select([connection, sys.stdin], [], [])
     with suppress(ProcessLookupError):  # it has no group of its own yet
         os.killpg(process, signal.SIGKILL)
@@ -108,7 +93,7 @@ def end_with_others(process: int, connection: socket.socket) -> None:
 
 
 def become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
-    """Run a module as a program in this process, with the files of who asks."""
+    """Be a worker, with the files of who asks."""
     for place, file in enumerate(files[:3]):
         os.dup2(file, place)
         os.close(file)
@@ -120,20 +105,19 @@ def become(asked: Mapping[str, Any], files: Sequence[int]) -> None:
     # As where Python is started with -m: the folder, then what the environment names.
     named = filter(None, asked["environment"].get("PYTHONPATH", "").split(os.pathsep))
     sys.path[:] = list(dict.fromkeys([asked["folder"], *named, *sys.path[1:]]))
-    runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+    runpy.run_module("pyopbench.worker", run_name="__main__", alter_sys=True)
 
 
 def main() -> None:
-    """Import what programs would, wait for who asks, and be what it asks for."""
-    imported, listening = sys.argv[1:]
+    """Import TensorFlow, wait for who asks, and be its worker."""
     gc.disable()
-    IMPORTED[imported]()
+    import_as_workers()
     sys.path.insert(1, str(HELPERS))
     gc.collect()
     gc.freeze()
     gc.enable()
     assert len(list(TASKS.glob("*"))) <= 1, "a fork would lack the other threads"
-    become(*wait_for_request(socket.socket(fileno=int(listening))))
+    become(*wait_for_request(socket.socket(fileno=int(sys.argv[1]))))
 
 
 if __name__ == "__main__":
