@@ -19,8 +19,6 @@ else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. What is 
 are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it lacks what
 `FAKE_WORKER_LACKS` says.
 
-The file that `FAKE_WORKER_KILLED_ONCE` names is taken away by the first that is to sample, which is then killed.
-
 A worker that has prepared cases of one placement fails those of another, which a real one could not measure, and those
 of a GPU that is hidden from it.
 `FAKE_WORKER_SECONDS` has for each VARIANT/PLACEMENT what a call takes there.
@@ -271,10 +269,6 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
     """Give what is prepared a sample for each round, of about a second."""
-    killed_once = os.environ.get("FAKE_WORKER_KILLED_ONCE", "")
-    if os.path.exists(killed_once):
-        os.unlink(killed_once)
-        os.kill(os.getpid(), signal.SIGKILL)
     failures, well = tried([case for case in request["cases"] if case in PREPARED], request["launch"], late=True)
     first, rounds = request["first_round"], request["rounds"]
     taken = {case: (place, seconds_of(case)) for place, case in enumerate(well)}
