@@ -262,7 +262,6 @@ WRITTEN = {
         *((source, "traced") for source in WRITTEN),
         ("cast", "numpy_whole"),
         ("constant", "traced_map"),
-        ("number", "njit_loop"),
     ],
 )
 def test_a_port_of_it_is_written_with_its_test(
