@@ -12,9 +12,12 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, say
 from pyopbench.engine.port import write_port
-from pyopbench.judge.ports import notes_text
+from pyopbench.judge.ports import notes_text, pays_text
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
+
+TIMED_SECONDS = 2.0
+"""For how long port and current callback are timed at each size, to say whether the port pays."""
 
 
 def port(
@@ -29,11 +32,13 @@ def port(
             hint="name my_op.py, my_module.py:function or package.module:function; "
             "the sources of built-in ops are in pyopbench/ops/builtin/",
         )
-    with err.status("writing and testing the port"):
-        written = write_port(own.targets[0], to, out_path, test_timeout_seconds)
+    with err.status("writing, testing and timing the port"):
+        written = write_port(own.targets[0], to, out_path, test_timeout_seconds, timed_seconds=TIMED_SECONDS)
     for path in (written.port, written.test):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
     say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
+    if written.ratios:
+        say(escape(pays_text(written.ratios)))
     for note in notes_text(written):
         say(escape(note), err)
     if written.dataset:

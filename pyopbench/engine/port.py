@@ -7,21 +7,24 @@ import json
 import keyword
 import os
 import shlex
+import statistics
 import subprocess
 import sys
 import sysconfig
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine.worker_process import ask_once
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import WRITTEN_FORMS, read_key
+from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
-from pyopbench.model.own_target import Target
-from pyopbench.model.portable import WRITABLE, which_ruff
+from pyopbench.model.own_target import OwnOps, Target
+from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
 from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.write_file import write_new
 
@@ -30,6 +33,9 @@ RUNNER = Path(__file__).with_name("port_test_process.py")
 
 TAKEN = frozenset({"conftest", "pyopbench"})
 """Names of files that pytest reads as something else, or that the test of a port cannot import."""
+
+TIMED_BLOCKS = 40
+"""Blocks of port and callback together, by whose medians they are compared."""
 
 LONGEST_ERROR = 2_000
 """Characters that are shown of what a test says when it fails."""
@@ -49,6 +55,7 @@ class WrittenPort:
             `64 bits` if it multiplies integers of Python's.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
+        ratios: how many times as fast as the current callback it was, by size; empty if that was not timed.
     """
 
     port: Path
@@ -59,6 +66,7 @@ class WrittenPort:
     notes: tuple[str, ...]
     is_formatted: bool
     dataset: str = ""
+    ratios: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,8 +77,14 @@ class Tools:
     test: Callable[[Path, str, float], dict[str, Any]]
 
 
-def write_port(
-    target: Target, variant: str, out: Path, timeout_seconds: float = 600.0, tools: Tools | None = None
+def write_port(  # noqa: PLR0913 - the last two are for a command and for tests
+    target: Target,
+    variant: str,
+    out: Path,
+    timeout_seconds: float = 600.0,
+    *,
+    timed_seconds: float = 0.0,
+    tools: Tools | None = None,
 ) -> WrittenPort:
     """Write a port of an own op, and its test beside it, if that passes.
 
@@ -79,22 +93,28 @@ def write_port(
         variant: of which kind it is; one of `WRITABLE`.
         out: the new file; its test is `test_` and its name.
         timeout_seconds: how long the test may take.
+        timed_seconds: for how long port and current callback are timed at each size of the test; 0 for not at all.
         tools: for tests.
 
     Raises:
         BadInput: a file is there already, the variant cannot be written, or the body cannot, with the user's line.
         WrongResult: the port fails its own test; nothing is written.
     """
-    tools = tools or TOOLS
     test = out.with_name(f"test_{out.name}")
     _check(variant, out, test)
-    answer = tools.ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
-    _require_written(answer, target, variant)
-    files = {out: answer["port"], test: answer["test"]}
-    result = _tested(files, test.stem, timeout_seconds, tools)
-    _require_passed(result, variant, target)
-    for path, text in files.items():
-        write_new(path, text.encode())
+    with ExitStack() as stack:
+        if tools is None:
+            worker = stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=OwnOps((target,))))
+            tools = Tools(worker.ask, run_test)
+        answer = tools.ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
+        _require_written(answer, target, variant)
+        files = {out: answer["port"], test: answer["test"]}
+        result = _tested(files, test.stem, timeout_seconds, tools)
+        _require_passed(result, variant, target)
+        for path, text in files.items():
+            write_new(path, text.encode())
+        is_timed = timed_seconds > 0 and variant in PORTABLE
+        ratios = _ratios(tools.ask, answer, variant, timed_seconds) if is_timed else {}
     return WrittenPort(
         port=out,
         function=answer["function"],
@@ -104,7 +124,33 @@ def write_port(
         notes=tuple(answer["notes"]),
         is_formatted=which_ruff() is not None,
         dataset=answer["dataset"],
+        ratios=ratios,
     )
+
+
+def _ratios(
+    ask: Callable[[dict[str, Any]], dict[str, Any]], answer: Mapping[str, Any], variant: str, seconds: float
+) -> dict[int, float]:
+    """Return how many times as fast as the current callback a port is in a graph, by size.
+
+    A size is left out where one of them is not right, or ends its process: this is a hint and no measurement.
+    """
+    op, dtype, callback = answer["op"], answer["dtype"], answer["callback"]
+    port = {"op": op, "variant": variant, "dtype": dtype, "text": answer["port"], "function": answer["function"]}
+    found: dict[int, float] = {}
+    for size in answer["sizes"]:
+        cases = [Case(op, one, NO_GRADIENT, "forward", "call", dtype, size).id for one in (callback, variant)]
+        timed = {"cases": cases, "seed": 0, "launch": 0, "pass": 0, "first_round": 0}
+        blocks = {"block_seconds": seconds / TIMED_BLOCKS, "group_seconds": seconds, "rounds": UNLIMITED}
+        try:
+            ask({"do": "prepare", **timed, "finite_differences": False, "ports": [port]})
+            samples = ask({"do": "sample", **timed, **blocks})["samples"]
+        except CaseLost:
+            break
+        if len(samples) == len(cases):
+            old, new = (statistics.median(row[3] / row[2] for row in samples[case]) for case in cases)
+            found[size] = old / new
+    return found
 
 
 def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tools: Tools) -> dict[str, Any]:
@@ -240,6 +286,3 @@ def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         return {"passed": [], "failed": module, "error": f"the process ended with {done.returncode}: {last}"}
     return found
-
-
-TOOLS = Tools(ask_once, run_test)

@@ -125,11 +125,11 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         op = load_own(target)
     except BadInput as error:
         return {"error": error.as_plain()}
+    callback = usual_baseline([op.name], OwnOps((target,)))
     try:
         if variant.startswith("njit"):
             check_compiled(op, variant)
         if read_key(variant) is not None:
-            callback = usual_baseline([op.name], OwnOps((target,)))
             made = PORTS.module_of(op, variant, op.dtypes[0], callback)
             test = write_arrangement_test(op, target, variant, module, made)
         else:
@@ -148,6 +148,10 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "not_run": made.not_run,
         "notes": made.notes,
         "dataset": made.dataset,
+        "op": op.name,
+        "dtype": op.dtypes[0],
+        "sizes": op.quick_sizes[: port.CHECKED_SIZES],
+        "callback": callback,
     }
 
 
