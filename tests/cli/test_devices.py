@@ -60,7 +60,7 @@ def test_a_run_on_both_says_where_to_run_each_op(both: list[str], call: Call, tm
     require_answers(tmp_path / "run", both)
 
 
-@pytest.mark.parametrize(("place", "number"), [("cpu", 1), ("gpu", 1), ("gpu", 2)])
+@pytest.mark.parametrize(("place", "number"), [("cpu", 1), ("gpu", 1)])
 def test_a_run_that_was_interrupted_between_the_devices_is_resumed(
     place: str, number: int, both: list[str], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import stored
-from commands import Call, begin, groups, told
-from places import FAKE_WORKER_COMMAND
+from commands import Call, groups, told
 from pyopbench.cli import resume
-from pyopbench.engine import measure, stored_run, worker_process
-from pyopbench.judge import judge
-from pyopbench.store import run_sides
+from pyopbench.engine import measure, stored_run
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -81,40 +76,6 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     again = call(*words)
     assert again.code == 0, again.err
     assert sorted(number for number, _ in groups(folder)) == [0, 1]
-
-
-WITH_FAKE_WORKER = f"""
-import sys
-from pyopbench.cli import app
-from pyopbench.engine import stored_run, worker_process
-worker_process.COMMAND = {FAKE_WORKER_COMMAND!r}
-stored_run.require_resumable = lambda *_: None  # the fake worker's variants are in no folder
-app.main()
-"""
-
-
-def test_a_killed_run_keeps_what_is_finished_and_is_completed_by_resuming(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is killed while its second launch samples, of which one group hangs: that is not held against the case."""
-    sizes = (1, 2, 3)
-    cases = [stored.case("late_hanging" if size == 2 else "well", size=size) for size in sizes]
-    lines = [stored.launch_line(0), *(stored.group_line(0, [case]) for case in cases)]
-    folder = stored.write(tmp_path / "run", stored.run(cases), lines)
-    killed = begin((sys.executable, "-c", WITH_FAKE_WORKER), "resume", folder, until="sweep 1 (1 worker)")
-    killed.kill()
-    killed.communicate(timeout=60)
-    assert killed.returncode == -signal.SIGKILL
-    assert stored.read_lines(folder)[: len(lines)] == lines
-    assert (1, stored.group(size=2)) not in groups(folder)
-
-    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
-    monkeypatch.setenv("FAKE_WORKER_HEALED", "1")
-    measure.measure(run_sides.open_run(folder), judge.Judging("well", 0.03), measure.Listener())
-    # What comes before the group that hangs may have been finished by then; the rest is done by a launch after that.
-    assert sorted(group for _, group in groups(folder)) == sorted(2 * [stored.group(size=size) for size in sizes])
-    assert len(set(groups(folder))) == 6
-    assert not [line for line in stored.read_lines(folder) if line.get("failures")]
 
 
 def test_no_version_is_installed_because_a_file_names_it(

@@ -18,7 +18,7 @@ def cases(*modes: str) -> list[str]:
     return [stored.case(variant, mode=mode) for mode in modes for variant in ("py_function_numpy", "native")]
 
 
-@pytest.mark.parametrize("more", [(), ("--tf", "2.21.0"), ("--shard", "1/1")])
+@pytest.mark.parametrize("more", [(), ("--tf", "2.21.0")])
 def test_calls_from_threads_are_measured_with_all_other_cases_on_any_side(
     more: tuple[str, ...],
     call: Call,

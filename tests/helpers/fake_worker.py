@@ -14,7 +14,7 @@
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
 answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
-`FAKE_WORKER_PLAN` names. Where `FAKE_WORKER_HEALED` is set, `hanging` answers. Asked for a device it has it, or
+`FAKE_WORKER_PLAN` names. Asked for a device it has it, or
 else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. What is required works. The batched forms of ops
 are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it lacks what
 `FAKE_WORKER_LACKS` says.
@@ -93,7 +93,7 @@ def behave(case: str, variant: str) -> None:
     sys.stderr.write(f"{case}\n")
     sys.stderr.flush()
     emit({"event": "at", "case": case})
-    if variant == "hanging" and "FAKE_WORKER_HEALED" not in os.environ:
+    if variant == "hanging":
         hang()
     if variant == "crashing":
         os.kill(os.getpid(), signal.SIGSEGV)

@@ -48,10 +48,10 @@ def remarks(found, kind):
     return [one for one in found.remarks if isinstance(one, kind)]
 
 
-@pytest.fixture
-def slowed(tmp_path):
+@pytest.fixture(scope="module")
+def slowed(tmp_path_factory):
     """Fourteen runs, of which one case takes 1.3 times as long from the ninth on."""
-    return read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), Options())
+    return read_history(write_commits(tmp_path_factory.mktemp("slowed"), stepped(14, 8, 1.3)), Options())
 
 
 def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):

@@ -131,7 +131,7 @@ def test_what_is_planned_is_prepared_checked_and_timed() -> None:
     keys = {Case.from_id(key).arrangement: key for key in answer["cases"]}
     assert {"map", "map parallel=2", "batch_loop batch=8", "port native"} <= {*keys}
     assert {Case.from_id(one["case"]).arrangement for one in answer["skips"]}.isdisjoint(keys)
-    wanted = [keys[key] for key in ("map", "batch_loop batch=8", "port native")]
+    wanted = [keys[key] for key in ("map", "port native")]
     plan = {**asked, **ASKED, "elements": answer["plan"]["elements"]}
     groups, usual = WarmGroups(), {"launch": 0, "seed": 0, "finite_differences": True}
     pipeline = {"plan_request": plan, "known": {}}
