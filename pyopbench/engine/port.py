@@ -51,7 +51,7 @@ class WrittenPort:
         test: the file of its test.
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
-        notes: what holds for it: `fixed shapes` if shapes have to be known where it is traced, `callback` if it is one,
+        notes: what holds for it: `known sizes: NAME` if those have to be where it is traced, `callback` if it is one,
             `64 bits` if it multiplies integers of Python's.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.

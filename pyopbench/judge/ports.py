@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 NOTES = {
-    "fixed shapes": "Shapes must be known when it is traced; in a Dataset, use batches of a fixed size.",
+    "known sizes": "The sizes of {} must be known when it is traced; in a Dataset, use batches of a fixed size.",
     "64 bits": "Its integers have 64 bits: a product that needs more is wrong, without an error.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
 }
@@ -107,7 +107,7 @@ class Written(Protocol):
 
 def notes_text(written: Written) -> tuple[str, ...]:
     """Return a sentence for each thing that a reviewer should know."""
-    found = [NOTES[note] for note in written.notes]
+    found = [NOTES[kind].format(what) for kind, _, what in (note.partition(": ") for note in written.notes)]
     if written.not_run:
         lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in written.not_run])
         found.append(f"No example ran {lines}, so no test covers this code: check it, or add an input that runs it.")

@@ -173,12 +173,13 @@ def test_built_in_ops_have_none() -> None:
 def test_each_thing_to_know_is_a_sentence() -> None:
     known = replace(
         WRITTEN,
-        notes=("fixed shapes", "callback"),
+        notes=("known sizes: `x`", "callback"),
         not_run=(("/a/mine.py", 3),),
         is_formatted=False,
     )
     found = notes_text(known)
     assert len(found) == 4
+    assert "`x`" in found[0]
     assert "mine.py:3" in found[2]
 
 

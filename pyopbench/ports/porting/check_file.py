@@ -134,7 +134,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged:
     if arranged:
         statements.append(_arranged(module, facts))
     else:
-        statements.append(_values(module, facts, given))
+        statements.append(_values(module, facts, given, "" if facts.known else _given(facts, inputs, "specs")))
     if old.is_of_one and not arranged:
         statements.append(_batch_in_dataset(f"{module}.{facts.function}({given})"))
     if facts.differentiable and not arranged:
@@ -237,16 +237,28 @@ def _given(facts: Facts, inputs: Inputs, name: str) -> str:
     return f"*{name}[:{first}]{named}" if inputs.keywords else f"*{name}"
 
 
-def _values(module: str, facts: Facts, given: str) -> str:
+def _values(module: str, facts: Facts, given: str, of_unknown: str) -> str:
+    """Return the test of values.
+
+    Args:
+        module: the name of that of the port.
+        facts: what the port takes and returns.
+        given: the arguments of a call, of a list `tensors`.
+        of_unknown: those of its trace for inputs of unknown sizes, of a list `specs`; empty if it takes none.
+    """
+    specs = """        specs = [tf.TensorSpec([None] * one.ndim, one.dtype) for one in tensors]
+"""
+    said = ", whose sizes may be unknown" if of_unknown else ""
+    also = f", in_graph.get_concrete_function({of_unknown})" if of_unknown else ""
     return f'''
 def test_values():
-    """The port returns what the old body does, called as it is and in a graph."""
+    """The port returns what the old body does, called as it is and in a graph{said}."""
     in_graph = tf.function({module}.{facts.function})
     for arguments in examples():
         arrays = [{"as_array" if _is_of_text(facts) else "np.asarray"}(one) for one in arguments]
         tensors = [tf.constant(one.copy()) for one in arrays]  # of memory of its own
-        expected = old(arguments)
-        for port in ({module}.{facts.function}, in_graph):
+{specs if also else ""}        expected = old(arguments)
+        for port in ({module}.{facts.function}, in_graph{also}):
             found = as_tuple(port({given}))
             assert len(found) == len(expected)
             for one, other in zip(found, expected):

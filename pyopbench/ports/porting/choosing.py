@@ -169,7 +169,6 @@ def length(given: Given) -> str:
         return f"len({code.atom(inner.value)}.shape)"
     if code.is_tensor(given.node):
         return f"tf.shape({text}, tf.int64)[0]"
-    code.fixed_shapes = True
     return f"{code.use('np_known_size')}({text}, 0)"
 
 

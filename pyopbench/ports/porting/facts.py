@@ -42,6 +42,7 @@ class Facts:
         outputs: dtype of each output, and its shape: a number, `input.shape[axis]`, or None for what varies.
         differentiable: positions of the inputs that have a gradient.
         floating: positions of the outputs that a gradient flows back through.
+        known: names of the inputs whose sizes have to be known where it is traced.
     """
 
     function: str
@@ -50,6 +51,7 @@ class Facts:
     outputs: tuple[tuple[str, tuple[str | None, ...]], ...]
     differentiable: tuple[int, ...]
     floating: tuple[int, ...]
+    known: tuple[str, ...] = ()
 
 
 def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, ...]]:
@@ -243,6 +245,11 @@ def _size_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], names: Seq
     return None
 
 
+def filled(paragraph: str) -> str:
+    """Return a paragraph of a docstring in lines."""
+    return textwrap.fill(paragraph, WIDTH - 4)
+
+
 def docstring(summary: str, facts: Facts, how: str, notes: Sequence[str]) -> str:
     """Return what the docstring of a port says, with its quotes, indented by four.
 
@@ -252,7 +259,7 @@ def docstring(summary: str, facts: Facts, how: str, notes: Sequence[str]) -> str
         how: the sentence that says what it is.
         notes: further paragraphs.
     """
-    parts = [one for one in (summary.strip(), *(textwrap.fill(one, WIDTH - 4) for one in (how, *notes))) if one]
+    parts = [one for one in (summary.strip(), *map(filled, (how, *notes))) if one]
     arguments = [f"    {name}: {_described(dtype, rank)}" for name, dtype, rank in facts.inputs]
     returned = [f"    {_described(dtype, len(shape))}" for dtype, shape in facts.outputs]
     parts += ["\n".join(["Args:", *arguments]), "\n".join(["Returns:", *returned])]

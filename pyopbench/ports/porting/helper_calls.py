@@ -33,8 +33,6 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
     calls = code.spelled.setdefault(code.helper(entry.spelling), {})
     calls[code.source.path, number_of(node)] = Spelled(name, node.lineno)
     given = _bound(code, entry, name, node, first)
-    if entry.needs_shapes:
-        code.fixed_shapes = True
     for key, value in given.items():
         if key not in entry.rules and code.holds_tensors(value):
             raise code.refusal(node, f"`{key}` of `{name}` has to be known before the graph runs")

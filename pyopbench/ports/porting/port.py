@@ -29,6 +29,7 @@ from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.unknown_sizes import inputs_of_known_sizes, sizes_text, with_sentence
 from pyopbench.ports.porting.writers import WRITERS, Body, Made
 from pyopbench.ports.rebinding import around, with_body, written
 
@@ -90,11 +91,18 @@ def write_port(op: Op, variant: str) -> PortModule:
                 yours = _with_bodies(op, copied.names, vars(load(copied)))
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
+    text, notes = format_text(made.text), made.notes
+    if "callback" not in notes:  # a callback is given arrays
+        example = examples_of(op, 1, 1)[0]
+        example = batches.stacked([example])[0] if how else example
+        facts = replace(facts, known=inputs_of_known_sizes(text, facts, keywords, example))
+    if facts.known:
+        text, notes = with_sentence(text, facts), (f"known sizes: {sizes_text(facts)}", *notes)
     return PortModule(
-        text=format_text(made.text),
+        text=text,
         function=facts.function,
         not_run=tuple(sorted({*not_run})),
-        notes=made.notes,
+        notes=notes,
         dataset=batches.dataset_call(facts, keywords) if how else "",
         facts=facts if made.has_gradient else replace(facts, differentiable=()),
         frozen=frozen,

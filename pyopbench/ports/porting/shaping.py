@@ -149,7 +149,6 @@ def like(given: Given) -> str:
     """Return zeros or ones in the shape of an array."""
     name = "ones_like" if "ones" in given.name else "zeros_like"
     if not given.code.is_tensor(given.node):  # its shape alone is taken, which is known
-        given.code.fixed_shapes = True
         return f"np.{name.removesuffix('_like')}(tuple({given.code.atom(given['a'])}.shape), np.{given.dtype})"
     own = given.code.dtype(given["a"]) == given.dtype
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
@@ -185,7 +184,6 @@ def ndim(given: Given) -> str:
 @written("np.shape", "a")
 def shape(given: Given) -> str:
     """Return the shape."""
-    given.code.fixed_shapes = True
     return f"tuple({given.code.use('np_known_sizes')}({given.code.atom(given['a'])}))"
 
 
@@ -197,7 +195,6 @@ def size(given: Given) -> str | None:
     text = given.code.atom(given["a"])
     if given.code.is_tensor(given.node):
         return f"tf.size({text}, tf.int64)"
-    given.code.fixed_shapes = True
     return f"int(np.prod({given.code.use('np_known_sizes')}({text})))"
 
 

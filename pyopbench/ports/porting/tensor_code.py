@@ -385,12 +385,10 @@ def write_attribute(code: TypedCode, node: ast.Attribute) -> str:
     if name == "size":
         if code.is_tensor(node):
             return f"tf.size({text}, tf.int64)"
-        code.fixed_shapes = True
         return f"int(np.prod({code.use('np_known_sizes')}({text})))"
     if name == "shape":
         if not _is_static(code, node.value):
             return f"tf.unstack(tf.shape({text}, tf.int64))"
-        code.fixed_shapes = True
         return f"tuple({code.use('np_known_sizes')}({text}))"
     raise code.refusal(node, f"`.{name}` has no counterpart in TensorFlow")
 
@@ -406,9 +404,7 @@ def write_size(code: TypedCode, node: ast.Subscript) -> str | None:
         return None
     text, key = code.atom(shape.value), code.write(node.slice)
     if isinstance(node.slice, ast.Slice):
-        code.fixed_shapes = True
         return f"tuple({code.use('np_known_sizes')}({text}, np.s_[{key}]))"
     if code.is_tensor(node):
         return f"tf.shape({text}, tf.int64)[{key}]"
-    code.fixed_shapes = True
     return f"{code.use('np_known_size')}({text}, {key})"

@@ -62,7 +62,6 @@ class TypedCode(Code):
         super().__init__(units)
         self.observed = observed
         self.snippets: set[str] = set()
-        self.fixed_shapes = False
         self.is_mapped = self.is_compiled = False
         self.spelled: dict[str, dict[Place, Spelled]] = {}
         self.bound: set[str] = set()

@@ -130,8 +130,7 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     code = TensorCode(units, observed)
     code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
     statements = code.write_units(units)
-    notes = ["fixed shapes"] if code.fixed_shapes else []
-    says = ["Shapes have to be known where it is traced, as they are in a `tf.function`."] if notes else []
+    notes, says = [], []
     if multiplies_integers(observed):
         notes.append("64 bits")
         says.append("Its integers have 64 bits, and a product may overflow; Python's have as many bits as they need.")

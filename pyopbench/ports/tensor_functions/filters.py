@@ -200,7 +200,7 @@ def scipy_by_sample(b: Any, a: Any, x: Any, *, axis: int) -> Any:
     return np_moved(tf.ensure_shape(found, moved.shape), 0, axis)
 
 
-@of_numpy("scipy.signal.lfilter", b="number", a="number", x="own", needs_shapes=True)
+@of_numpy("scipy.signal.lfilter", b="number", a="number", x="own")
 def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
     """Return a signal through a digital filter."""
     if scipy_known(b, a):
@@ -215,7 +215,7 @@ def scipy_lfilter(b: Any, a: Any, x: Any, axis: int = -1) -> Any:
     return scipy_by_sample(*(tf.cast(one, kind) for one in (*tensors, x)), axis=axis)
 
 
-@of_numpy("scipy.signal.filtfilt", b="number", a="number", x="own", needs_shapes=True)
+@of_numpy("scipy.signal.filtfilt", b="number", a="number", x="own")
 def scipy_filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None, method: str = "pad"
 ) -> Any:
@@ -236,14 +236,14 @@ def scipy_sections(sos: Any) -> Any:
     return [(row[:3], row[3:]) for row in rows], 3 * taps
 
 
-@of_numpy("scipy.signal.sosfilt", sos="number", x="own", needs_shapes=True)
+@of_numpy("scipy.signal.sosfilt", sos="number", x="own")
 def scipy_sosfilt(sos: Any, x: Any, axis: int = -1) -> Any:
     """Return a signal filtered by cascaded filters of second order."""
     given = tf.cast(np_moved(x, axis, -1), scipy_kind(x, sos))
     return np_moved(scipy_through(given, scipy_sections(sos)[0]), -1, axis)
 
 
-@of_numpy("scipy.signal.sosfiltfilt", sos="number", x="own", needs_shapes=True)
+@of_numpy("scipy.signal.sosfiltfilt", sos="number", x="own")
 def scipy_sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Return a signal filtered forwards and backwards by cascaded filters of second order."""
     sections, edge = scipy_sections(sos)
@@ -270,7 +270,7 @@ def scipy_chebyshev(order: int, ripple: float, cutoff: float) -> Any:
     return rows
 
 
-@of_numpy("scipy.signal.decimate", x="own", needs_shapes=True)
+@of_numpy("scipy.signal.decimate", x="own")
 def scipy_decimate(x: Any, q: int, n: Any = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True) -> Any:
     """Return every q-th sample of a signal, through a filter."""
     if ftype == "iir":

@@ -44,7 +44,7 @@ def scipy_along(tensor: Any, weights: Any, axis: int, mode: str, cval: float, or
     return np_moved(tf.cast(tf.reduce_sum(windows * weights, -1), tensor.dtype), -1, axis)
 
 
-@of_numpy("scipy.ndimage.correlate1d", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.correlate1d", input="own")
 def scipy_correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0,
     origin: int = 0,
@@ -56,7 +56,7 @@ def scipy_correlate1d(
     return scipy_along(input, weights, np_axes(axis, input.shape.rank)[0], mode, cval, origin)
 
 
-@of_numpy("scipy.ndimage.convolve1d", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.convolve1d", input="own")
 def scipy_convolve1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0,
     origin: int = 0,
@@ -73,7 +73,7 @@ def scipy_gaussian(sigma: Any, truncate: float, radius: Any) -> Any:
     return power / power.sum()
 
 
-@of_numpy("scipy.ndimage.gaussian_filter1d", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.gaussian_filter1d", input="own")
 def scipy_gaussian_filter1d(
     input: Any, sigma: float, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect",
     cval: float = 0.0, truncate: float = 4.0, *, radius: Any = None,
@@ -86,7 +86,7 @@ def scipy_gaussian_filter1d(
     return scipy_along(input, scipy_gaussian(sigma, truncate, radius), place, mode, cval)
 
 
-@of_numpy("scipy.ndimage.gaussian_filter", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.gaussian_filter", input="own")
 def scipy_gaussian_filter(
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: str = "reflect", cval: float = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
@@ -105,7 +105,7 @@ def scipy_gaussian_filter(
     return found
 
 
-@of_numpy("scipy.ndimage.uniform_filter1d", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.uniform_filter1d", input="own")
 def scipy_uniform_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0,
     origin: int = 0,
@@ -120,7 +120,7 @@ def scipy_uniform_filter1d(
     return tf.where(left > 0, tf.constant(np.nan, found.dtype), found)
 
 
-@of_numpy("scipy.ndimage.uniform_filter", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.uniform_filter", input="own")
 def scipy_uniform_filter(
     input: Any, size: Any = 3, output: Any = None, mode: str = "reflect", cval: float = 0.0, origin: int = 0
 ) -> Any:
@@ -133,7 +133,7 @@ def scipy_uniform_filter(
     return found
 
 
-@of_numpy("scipy.ndimage.correlate", input="own", weights="float64", needs_shapes=True)
+@of_numpy("scipy.ndimage.correlate", input="own", weights="float64")
 def scipy_correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: float = 0.0, origin: int = 0
 ) -> Any:
@@ -154,7 +154,7 @@ def scipy_correlate(
     return tf.cast(total, input.dtype)
 
 
-@of_numpy("scipy.ndimage.convolve", input="own", weights="float64", needs_shapes=True)
+@of_numpy("scipy.ndimage.convolve", input="own", weights="float64")
 def scipy_convolve(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: float = 0.0, origin: int = 0
 ) -> Any:
@@ -165,7 +165,7 @@ def scipy_convolve(
     return scipy_correlate(input, turned, output, mode, cval, origin)
 
 
-@of_numpy("scipy.ndimage.map_coordinates", input="own", coordinates="float64", needs_shapes=True)
+@of_numpy("scipy.ndimage.map_coordinates", input="own", coordinates="float64")
 def scipy_map_coordinates(
     input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: float = 0.0,
     prefilter: bool = True,
@@ -212,7 +212,7 @@ def scipy_mapped(index: Any, size: int, mode: str) -> Any:
     return tf.minimum(inside, (period - 1 if mode == "reflect" else period) - inside)
 
 
-@of_numpy("scipy.ndimage.shift", input="own", shift="float64", needs_shapes=True)
+@of_numpy("scipy.ndimage.shift", input="own", shift="float64")
 def scipy_shift(
     input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: float = 0.0,
     prefilter: bool = True,
@@ -225,7 +225,7 @@ def scipy_shift(
     return scipy_map_coordinates(input, places, output, order, mode, cval)
 
 
-@of_numpy("scipy.ndimage.zoom", input="own", needs_shapes=True)
+@of_numpy("scipy.ndimage.zoom", input="own")
 def scipy_zoom(
     input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: float = 0.0,
     prefilter: bool = True,
@@ -242,7 +242,7 @@ def scipy_zoom(
     return scipy_map_coordinates(input, places, output, order, mode, cval)
 
 
-@of_numpy("scipy.ndimage.rotate", input="own", angle="float64", needs_shapes=True)
+@of_numpy("scipy.ndimage.rotate", input="own", angle="float64")
 def scipy_rotate(
     input: Any, angle: Any, axes: Any = (1, 0), reshape: bool = True, output: Any = None, order: int = 3,
     mode: str = "constant", cval: float = 0.0, prefilter: bool = True,
@@ -262,7 +262,7 @@ def scipy_rotate(
     return scipy_map_coordinates(input, places, output, order, mode, cval)
 
 
-@of_numpy("scipy.ndimage.affine_transform", input="own", matrix="float64", offset="float64", needs_shapes=True)
+@of_numpy("scipy.ndimage.affine_transform", input="own", matrix="float64", offset="float64")
 def scipy_affine_transform(
     input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None, order: int = 3,
     mode: str = "constant", cval: float = 0.0, prefilter: bool = True,

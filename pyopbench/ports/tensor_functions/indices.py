@@ -26,13 +26,13 @@ def np_diag_indices_from(arr: Any) -> Any:
     return (tf.range(tf.shape(arr, tf.int64)[0]),) * arr.shape.rank
 
 
-@of_numpy("np.tril_indices_from", arr="own", needs_shapes=True)
+@of_numpy("np.tril_indices_from", arr="own")
 def np_tril_indices_from(arr: Any, k: int = 0) -> Any:
     """Return the indices of the lower triangle of a matrix."""
     return tuple(tf.constant(one) for one in np.tril_indices(arr.shape[-2], k, arr.shape[-1]))
 
 
-@of_numpy("np.triu_indices_from", arr="own", needs_shapes=True)
+@of_numpy("np.triu_indices_from", arr="own")
 def np_triu_indices_from(arr: Any, k: int = 0) -> Any:
     """Return the indices of the upper triangle of a matrix."""
     return tuple(tf.constant(one) for one in np.triu_indices(arr.shape[-2], k, arr.shape[-1]))

@@ -306,7 +306,7 @@ def np_matrix_power(a: Any, n: int) -> Any:
     return found
 
 
-@of_numpy("np.linalg.matrix_rank", A="float", needs_shapes=True)
+@of_numpy("np.linalg.matrix_rank", A="float")
 def np_matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
     """Return how many singular values count."""
     if A.shape.rank < 2 or None in A.shape.as_list()[-2:]:
@@ -372,7 +372,7 @@ def np_polyval(p: Any, x: Any) -> Any:
     return found
 
 
-@of_numpy("np.vander", x="own", needs_shapes=True)
+@of_numpy("np.vander", x="own")
 def np_vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Return powers of the elements of a vector, as rows."""
     count = np_known_size(x, 0) if N is None else N
@@ -384,7 +384,7 @@ def np_vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return found if increasing else tf.reverse(found, [1])
 
 
-@of_numpy("np.roots", p="float", needs_shapes=True)
+@of_numpy("np.roots", p="float")
 def np_roots(p: Any) -> Any:
     """Return the complex roots of a polynomial whose first and last coefficients are not 0, as eigenvalues."""
     if p.shape.rank != 1:
@@ -397,7 +397,7 @@ def np_roots(p: Any) -> Any:
     return tf.linalg.eigvals(companion)
 
 
-@of_numpy("np.polyfit", x="common float", y="common float", w="float64", needs_shapes=True)
+@of_numpy("np.polyfit", x="common float", y="common float", w="float64")
 def np_polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
     """Return the coefficients of the polynomial of least squares, that of the highest power first."""
     if full or x.shape[0] is None:

@@ -65,7 +65,7 @@ def np_argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect")
     return np_argsort(a, axis)
 
 
-@of_numpy("np.lexsort", keys="*own", needs_shapes=True)
+@of_numpy("np.lexsort", keys="*own")
 def np_lexsort(keys: Any, axis: int = -1) -> Any:
     """Return the order by several keys, of which the last counts first."""
     several = keys if isinstance(keys, (list, tuple)) else tf.unstack(keys)

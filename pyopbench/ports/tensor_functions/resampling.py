@@ -32,7 +32,7 @@ def scipy_strided(x: Any, taps: Any, down: int, first: int, count: int) -> Any:
     return tf.ensure_shape(tf.reshape(found[:, :count], shape), [*x.shape[:-1], count])
 
 
-@of_numpy("scipy.signal.resample_poly", x="own", window="number", needs_shapes=True)
+@of_numpy("scipy.signal.resample_poly", x="own", window="number")
 def scipy_resample_poly(
     x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0), padtype: str = "constant",
     cval: Any = None,
@@ -79,7 +79,7 @@ def scipy_resample_poly(
     return np_moved(tf.reduce_sum(products, -1), -1, axis)
 
 
-@of_numpy("scipy.interpolate.interp1d", x="own", y="float", needs_shapes=True)
+@of_numpy("scipy.interpolate.interp1d", x="own", y="float")
 def scipy_interp1d(
     x: Any, y: Any, kind: str = "linear", axis: int = -1, copy: bool = True, bounds_error: Any = None,
     fill_value: Any = np.nan, assume_sorted: bool = False,

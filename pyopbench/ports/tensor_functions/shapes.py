@@ -369,7 +369,7 @@ def np_dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return np_split(ary, indices_or_sections, 2)
 
 
-@of_numpy("np.unstack", x="own", needs_shapes=True)
+@of_numpy("np.unstack", x="own")
 def np_unstack(x: Any, *, axis: int = 0) -> Any:
     """Return the parts of an array along an axis, without it."""
     return tuple(tf.unstack(x, axis=axis))

@@ -157,7 +157,7 @@ def np_ifftshift(x: Any, axes: Any = None) -> Any:
     return tf.roll(x, [-(sizes[place] // 2) for place in places], places)
 
 
-@of_numpy("np.convolve", a="common", v="common", needs_shapes=True)
+@of_numpy("np.convolve", a="common", v="common")
 def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Return the convolution of two vectors."""
     if 0 in (*a.shape.as_list(), *v.shape.as_list()):
@@ -166,7 +166,7 @@ def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return np_correlated(long, tf.reverse(short, [0]), mode)
 
 
-@of_numpy("np.correlate", a="common", v="common", needs_shapes=True)
+@of_numpy("np.correlate", a="common", v="common")
 def np_correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Return the cross-correlation of two vectors."""
     v = tf.math.conj(v) if v.dtype.is_complex else v
@@ -248,7 +248,7 @@ def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, per
     return tf.where(np_is_nan(x), x, found)
 
 
-@of_numpy("np.gradient", f="float", varargs="number", needs_shapes=True)
+@of_numpy("np.gradient", f="float", varargs="number")
 def np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return differences over neighbours along axes, one-sided at the edges."""
     if edge_order != 1:
@@ -318,13 +318,13 @@ def np_as_accumulated(a: Any, dtype: Any) -> Any:
     return a
 
 
-@of_numpy("np.maximum.accumulate", array="own", needs_shapes=True)
+@of_numpy("np.maximum.accumulate", array="own")
 def np_maximum_accumulate(array: Any, axis: int = 0) -> Any:
     """Return running maxima along an axis; NaN from the first one on."""
     return np_scanned(array, axis, tf.maximum)
 
 
-@of_numpy("np.minimum.accumulate", array="own", needs_shapes=True)
+@of_numpy("np.minimum.accumulate", array="own")
 def np_minimum_accumulate(array: Any, axis: int = 0) -> Any:
     """Return running minima along an axis; NaN from the first one on."""
     return np_scanned(array, axis, tf.minimum)
@@ -343,7 +343,7 @@ def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
     return np_moved(moved, 0, axis)
 
 
-@of_numpy("scipy.signal.hilbert", x="float", needs_shapes=True)
+@of_numpy("scipy.signal.hilbert", x="float")
 def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
     """Return the analytic signal along an axis."""
     if x.dtype.is_complex:
@@ -360,7 +360,7 @@ def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
     return np_moved(tf.signal.ifft(found), -1, axis)
 
 
-@of_numpy("scipy.signal.resample", x="float", needs_shapes=True)
+@of_numpy("scipy.signal.resample", x="float")
 def scipy_resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Return a signal of real numbers with another number of samples, by its Fourier transform."""
     if t is not None or window is not None or domain != "time" or x.dtype.is_complex:

@@ -339,7 +339,7 @@ def np_edges_of(x: Any, bins: Any, limits: Any) -> Any:
     return np_bin_edges(x, bins, limits)
 
 
-@of_numpy("np.histogramdd", sample="*own", weights="float64", needs_shapes=True)
+@of_numpy("np.histogramdd", sample="*own", weights="float64")
 def np_histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Return how many points are in each box, float64, and the edges along each axis."""
     columns = list(sample) if isinstance(sample, (list, tuple)) else tf.unstack(sample, axis=1)
@@ -461,7 +461,7 @@ def scipy_cdist(XA: Any, XB: Any, metric: str = "euclidean") -> Any:
     raise NotImplementedError(f"is not supported for metric={metric!r}")
 
 
-@of_numpy("scipy.spatial.distance.pdist", X="float64", needs_shapes=True)
+@of_numpy("scipy.spatial.distance.pdist", X="float64")
 def scipy_pdist(X: Any, metric: str = "euclidean") -> Any:
     """Return the distance of each row from each later one, float64."""
     return tf.gather_nd(scipy_cdist(X, X, metric), np.stack(np.triu_indices(np_known_size(X, 0), 1), 1))

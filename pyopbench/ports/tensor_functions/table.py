@@ -46,14 +46,12 @@ class TensorFunction:
             known before the graph runs.
         signature: its parameters.
         spelling: what a port calls: its name, or what TensorFlow has under a name of its own, such as `tf.linalg.inv`.
-        needs_shapes: has it to know the shapes of its arrays before the graph runs?
     """
 
     function: Callable[..., Any]
     rules: Mapping[str, str]
     signature: inspect.Signature
     spelling: str
-    needs_shapes: bool = False
 
     @property
     def is_of_tensorflow(self) -> bool:
@@ -65,13 +63,13 @@ TABLE: dict[str, TensorFunction] = {}
 """By NumPy's name, such as `np.median` or `scipy.special.softmax`."""
 
 
-def of_numpy(names: str, *, needs_shapes: bool = False, **rules: str) -> Callable[[Function], Function]:
+def of_numpy(names: str, **rules: str) -> Callable[[Function], Function]:
     """Enter a function under one name or several, with a rule for each parameter that is an array."""
 
     def enter(function: Function) -> Function:
         for name in names.split():
             signature = inspect.signature(function)
-            TABLE[name] = TensorFunction(function, rules, signature, function.__name__, needs_shapes)
+            TABLE[name] = TensorFunction(function, rules, signature, function.__name__)
         return function
 
     return enter
