@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 import types
 from collections.abc import Callable
 from typing import Any
 
-from pyopbench.ports.for_numba.calls import as_array
-from pyopbench.ports.for_numba.instead import Instead, Names
+import numpy as np
 
-CAST = re.compile(r"\.astype\(np\.(\w+)\)$")
+from pyopbench.ports.for_numba.instead import Instead
+
+TENSORS = {"convert_to_tensor": "value", "constant": "value", "cast": "x"}
+"""Functions of TensorFlow's that make a tensor of an array, and the name of what they are given."""
 
 
 def conversion_of(node: ast.AST, value_of: Callable[[ast.AST], Any]) -> tuple[ast.expr, str] | None:
@@ -21,11 +22,39 @@ def conversion_of(node: ast.AST, value_of: Callable[[ast.AST], Any]) -> tuple[as
         node: a call.
         value_of: says what a name, or an attribute of one, is; None for what is local.
     """
-    found = as_array(node, Names(value_of, frozenset(), frozenset())) if isinstance(node, ast.Call) else None
-    if found is None:
+    if not isinstance(node, ast.Call):
         return None
-    cast = CAST.search(found.text)
-    return found.parts[0], cast[1].removesuffix("_") if cast else ""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and _is_value(node.func.value, value_of):
+        return None if node.args or node.keywords else (node.func.value, "")
+    function = value_of(node.func)
+    name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
+    if not str(getattr(function, "__module__", "")).startswith("tensorflow.") or name not in TENSORS:
+        return None
+    options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
+    value = node.args[0] if node.args else options.pop(TENSORS[name], None)
+    dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
+    wanted = _dtype_of_tensor(dtype, value_of)
+    if value is None or len(node.args) > 2 or options or (dtype is not None and wanted is None):
+        return None
+    return value, wanted or ""
+
+
+def _is_value(node: ast.expr, value_of: Callable[[ast.AST], Any]) -> bool:
+    home = value_of(node)
+    return home is None or isinstance(home, np.ndarray)
+
+
+def _dtype_of_tensor(node: ast.expr | None, value_of: Callable[[ast.AST], Any]) -> str | None:
+    """Return NumPy's name of a dtype, of TensorFlow's or of NumPy's; None for one that is not known."""
+    if node is None:
+        return None
+    value: Any = node.value if isinstance(node, ast.Constant) else value_of(node)
+    if value is None:  # which NumPy takes for float64
+        return None
+    try:
+        return str(np.dtype(getattr(value, "as_numpy_dtype", value)).name)
+    except TypeError:
+        return None
 
 
 def on_arrays(node: ast.AST, value_of: Callable[[ast.AST], Any], numpy: str = "np") -> Instead | None:

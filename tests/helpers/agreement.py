@@ -14,20 +14,29 @@ from pyopbench.model.extract import extract
 from pyopbench.model.modules import load_file
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
+from pyopbench.ports.for_numba.types import types_of
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.numba_code import CACHED, CallbackCode, body_name
 from pyopbench.ports.porting.numba_loop import DECORATOR
 from pyopbench.ports.porting.units import Units
 
 
-def compiled(body: Any) -> Any:
-    """Return the compiled body of the port to Numba that is written of a function."""
+def compiled(body: Any, *inputs: Any) -> Any:
+    """Return the compiled body of the port to Numba that is written of a function, from one call of it.
+
+    Args:
+        body: takes arrays and numbers.
+        inputs: the arguments of the call; of the first call of what is returned, if there are none.
+    """
     pytest.importorskip("numba")
-    extracted, _, _ = extract(lambda extraction: extraction.add(body))
+    if not inputs:
+        return lambda *given: compiled(body, *given)(*given)
+    extracted, loaded, _ = extract(lambda extraction: extraction.add(body))
     units, name = Units(), extracted.names[-1]
     units.add(read_source(extracted.path), name)
     functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
-    code = CallbackCode(units, name, functions, DECORATOR)
+    types = types_of(vars(loaded)[name], [inputs])
+    code = CallbackCode(units, name, functions, DECORATOR, types)
     statements = code.write_units(units).values()
     parts = [f"{CACHED} = False", *helper_source(needed_helpers(code.helpers)), *statements]
     text = module_text("A body for Numba.", parts, units)

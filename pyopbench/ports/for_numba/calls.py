@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import Instead, Names, is_python_number
+from pyopbench.ports.for_numba.instead import Instead, filled
+from pyopbench.ports.for_numba.names import Names
 from pyopbench.ports.for_numba.reducing import is_method
+from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
 
-Arguments = dict[str, ast.expr]
+Arguments: TypeAlias = dict[str, ast.expr]
+Rule: TypeAlias = Callable[[Arguments, Names], Instead | None]
 
 
 def called(node: ast.Call, names: Names) -> Instead | None:
@@ -21,7 +24,7 @@ def called(node: ast.Call, names: Names) -> Instead | None:
     for one, (parameters, rule) in RULES.items():
         if one is function:
             bound = _bound(node, parameters)
-            return rule(bound) if bound is not None else None
+            return rule(bound, names) if bound is not None else None
     return None
 
 
@@ -37,7 +40,7 @@ def _bound(node: ast.Call, parameters: tuple[str, ...]) -> Arguments | None:
     return found
 
 
-def _padded(given: Arguments) -> Instead | None:
+def _padded(given: Arguments, names: Names) -> Instead | None:
     mode = given.get("mode", ast.Constant(value="constant"))
     pairs = given.get("pad_width")
     if not isinstance(mode, ast.Constant) or mode.value not in ("constant", "edge") or "array" not in given:
@@ -60,7 +63,7 @@ def _padded(given: Arguments) -> Instead | None:
     return made
 
 
-def _evenly_spaced(given: Arguments) -> Instead | None:
+def _evenly_spaced(given: Arguments, names: Names) -> Instead | None:
     if not given.keys() & {"endpoint", "dtype"} or not {"start", "stop"} <= given.keys():
         return None
     made = Instead()
@@ -72,80 +75,76 @@ def _evenly_spaced(given: Arguments) -> Instead | None:
     return made
 
 
-def _histogram(given: Arguments) -> Instead | None:
-    made = Instead()
-    within = given.get("range")
-    if isinstance(within, ast.Tuple | ast.List) and len(within.elts) == 2:
-        edges = ", ".join(map(made.part, within.elts))
-    elif within is None or ast.unparse(within) == "None":
-        edges = "None, None"
-    else:
+def _histogram(given: Arguments, names: Names) -> Instead | None:
+    """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
+    made, within = Instead(), given.get("range")
+    if "weights" in given or (within is not None and not isinstance(within, ast.Tuple | ast.List)):
         return None
-    bins, weights = (
-        made.part(given[one]) if one in given else text for one, text in (("bins", "10"), ("weights", "None"))
-    )
-    made.text = f"_histogram({made.part(given['a'])}, {bins}, {edges}, {weights})"
+    array = made.part(given["a"])
+    bins = made.part(given["bins"]) if "bins" in given else "10"
+    if "bins" in given and not names.are(given["bins"], PYTHON):
+        edges = f"np.asarray({bins})"
+    elif isinstance(within, ast.Tuple | ast.List):
+        begin, end = map(made.part, within.elts)
+        edges = f"_evenly_spaced({begin}, {end}, {bins} + 1, True)"
+    else:
+        edges = f"_edges_of({array}, {bins})"
+    is_short = names.dtype(given["a"]) == "float32" and not edges.startswith("np.")
+    made.text = f"_histogram({array}, {edges}{'.astype(np.float32)' if is_short else ''})"
     return made
 
 
-def _new(given: Arguments) -> Instead | None:
-    if "shape" not in given or any(isinstance(one, ast.Constant) for one in [given.get("dtype")]):
+def _percentile(name: str, given: Arguments, names: Names) -> Instead | None:
+    axis = given.get("axis")
+    if len(given) != 3 or axis is None or not _is_one(axis):
         return None
-    return _filled("np.empty({shape}, {dtype})" if "dtype" in given else "np.empty({shape})", given)
+    made, q = Instead(), given["q"]
+    is_one = names.are(q, PYTHON, SCALAR)
+    several = made.part(q) if names.are(q, ARRAY) else f"np.array({f'[{made.part(q)}]' if is_one else made.part(q)})"
+    made.text = f"_percentile_along(np.{name}, {made.part(given['a'])}, {several}, {made.part(axis)})"
+    made.text += "[0]" if is_one else ""
+    return made
 
 
-def _clipped(given: Arguments) -> Instead | None:
-    return _filled("_clipped({a}, {a_min}, {a_max})", given) if len(given) == 3 else None
-
-
-def _percentile(name: str) -> Callable[[Arguments], Instead | None]:
-    def along(given: Arguments) -> Instead | None:
-        axis = given.get("axis")
-        if len(given) != 3 or axis is None or not _is_one(axis):
-            return None
-        made, q = Instead(), given["q"]
-        several = f"np.array({made.part(q)})" if isinstance(q, ast.List | ast.Tuple) else made.part(q)
-        made.text = f"_percentile_along(np.{name}, {made.part(given['a'])}, {several}, {made.part(axis)})"
-        return made
-
-    return along
-
-
-def _repeated(given: Arguments) -> Instead | None:
+def _repeated(given: Arguments, names: Names) -> Instead | None:
     if len(given) != 3 or not _is_one(given["axis"]):
         return None
-    return _filled("_repeated({a}, {repeats}, {axis})", given)
+    return filled("_repeated({a}, {repeats}, {axis})", given)
 
 
-def _squeezed(given: Arguments) -> Instead | None:
-    return _filled("_squeezed({a}, {axis})", given) if len(given) == 2 and _is_one(given["axis"]) else None
+def _squeezed(given: Arguments, names: Names) -> Instead | None:
+    return filled("_squeezed({a}, {axis})", given) if len(given) == 2 and _is_one(given["axis"]) else None
 
 
-def _moved(given: Arguments) -> Instead | None:
+def _moved(given: Arguments, names: Names) -> Instead | None:
     if len(given) != 3 or not all(_is_one(given[one]) for one in ("source", "destination")):
         return None
-    return _filled("_moved({a}, {source}, {destination})", given)
+    return filled("_moved({a}, {source}, {destination})", given)
 
 
-def _sorted_stably(given: Arguments) -> Instead | None:
+def _sorted_stably(given: Arguments, names: Names) -> Instead | None:
     kind = given.get("kind")
     is_stable = isinstance(kind, ast.Constant) and kind.value in ("stable", "mergesort")
-    return _filled("np.argsort({a}, kind='mergesort')", given) if is_stable and len(given) == 2 else None
+    return filled("np.argsort({a}, kind='mergesort')", given) if is_stable and len(given) == 2 else None
 
 
-def _rolled(given: Arguments) -> Instead | None:
-    return _filled("_rolled({a}, {shift}, {axis})", given) if len(given) == 3 and _is_one(given["axis"]) else None
+def _rolled(given: Arguments, names: Names) -> Instead | None:
+    return filled("_rolled({a}, {shift}, {axis})", given) if len(given) == 3 and _is_one(given["axis"]) else None
 
 
-def _norm(given: Arguments) -> Instead | None:
+def _norm(given: Arguments, names: Names) -> Instead | None:
     keeps = given.pop("keepdims", ast.Constant(value=False))
     if given.keys() != {"x", "axis"} or not isinstance(keeps, ast.Constant) or not _is_one(given["axis"]):
         return None
     kept = "np.expand_dims(np.asarray(_norm({x}, {axis})), {axis})"
-    return _filled(kept if keeps.value else "_norm({x}, {axis})", given)
+    return filled(kept if keeps.value else "_norm({x}, {axis})", given)
 
 
-def _unique(given: Arguments) -> Instead | None:
+def _meshgrid(given: Arguments, names: Names) -> Instead | None:
+    return filled("_meshgrid({x}, {y})", given) if len(given) == 2 else None
+
+
+def _unique(given: Arguments, names: Names) -> Instead | None:
     array, *options = given
     of_rows = isinstance(given.get("axis"), ast.Constant) and given["axis"].value == 0  # type: ignore[attr-defined]
     named = [one for one in options if one != "axis"]
@@ -155,35 +154,24 @@ def _unique(given: Arguments) -> Instead | None:
     made = Instead()
     found = f"{'_unique_rows' if of_rows else '_unique'}({made.part(given[array])})"
     places = [0, *(place for place, name in enumerate(RETURNED, start=1) if name in wanted)]
-    if len(places) == 1:
-        made.text = f"{found}[0]"
-    elif len(places) == 4:
-        made.text = found
-    else:
-        first, second, *third = places
-        step = second - first
-        end = (third or [second])[-1] + 1
-        even = not third or third[0] - second == step
-        made.text = (
-            f"{found}[:{end}:{step}]" if even else f"_without_{'inverse' if 2 not in places else 'index'}({found})"
-        )
+    made.text = {
+        (0,): f"{found}[0]",
+        (0, 1, 3): f"_without_inverse({found})",
+        (0, 2, 3): f"_without_index({found})",
+    }.get(tuple(places), f"{found}[: {places[-1] + 1} : {places[-1] // (len(places) - 1) if len(places) > 1 else 1}]")
     return made
 
 
-def _tiled(given: Arguments) -> Instead | None:
+def _tiled(given: Arguments, names: Names) -> Instead | None:
     reps = given.get("reps")
-    if len(given) == 2 and not isinstance(reps, ast.Tuple | ast.List):
-        return _filled("_tiled_once({A}, {reps})", given)
+    if reps is not None and not isinstance(reps, ast.Tuple | ast.List):
+        return filled("_tiled_once({A}, {reps})", given)
     if not isinstance(reps, ast.Tuple) or len(reps.elts) != 2:
         return None
-    return _filled("_tiled({A}, {rows}, {columns})", {"A": given["A"], "rows": reps.elts[0], "columns": reps.elts[1]})
+    return filled("_tiled({A}, {rows}, {columns})", {"A": given["A"], "rows": reps.elts[0], "columns": reps.elts[1]})
 
 
-def _meshgrid(given: Arguments) -> Instead | None:
-    return _filled("_meshgrid({x}, {y})", given) if len(given) == 2 else None
-
-
-def _selected(given: Arguments) -> Instead | None:
+def _selected(given: Arguments, names: Names) -> Instead | None:
     conditions, choices = (given.get(one) for one in ("condlist", "choicelist"))
     if not isinstance(conditions, ast.List) or not isinstance(choices, ast.List):
         return None
@@ -196,19 +184,38 @@ def _selected(given: Arguments) -> Instead | None:
     return made
 
 
-def _product(given: Arguments) -> Instead | None:
-    if len(given) != 2:
+def _product(given: Arguments, names: Names) -> Instead | None:
+    return product(given["a"], given["b"], names) if len(given) == 2 else None
+
+
+def product(a: ast.expr, b: ast.expr, names: Names) -> Instead | None:
+    """Return what stands for a product of arrays, whose dtypes may differ and of which the first may have many axes."""
+    for one in (a, b):
+        names.require(one)
+    made = Instead()
+    texts = [f"np.array({made.part(one)})" if names.are(one, LIST) else made.receiver(one) for one in (a, b)]
+    ranks = [1 if names.are(one, LIST) else names.rank(one) for one in (a, b)]
+    dtypes = [_dtype_as_array(one, names) for one in (a, b)]
+    if None in ranks or "" in dtypes or max(ranks) == 0 or ranks[1] > 2:  # type: ignore[type-var, operator]
         return None
-    made = Instead()
-    parts = (f"np.array({made.part(one)})" if isinstance(one, ast.List) else made.part(one) for one in given.values())
-    made.text = f"_product({', '.join(parts)})"
+    dtype = np.result_type(*dtypes)
+    if dtype.kind not in "fc":
+        wide = "uint64" if dtype.kind == "u" else "int64"
+        product = f"_whole_product({texts[0]}.astype(np.{wide}), {texts[1]}.astype(np.{wide}))"
+        to = "bool_" if dtype.kind == "b" else dtype.name
+        made.text = f"{product}.astype(np.{to})" + ("[()]" if ranks == [1, 1] else "")
+        return made
+    texts = [
+        text if of == dtype.name else f"{text}.astype(np.{dtype.name})" for text, of in zip(texts, dtypes, strict=True)
+    ]
+    made.text = f"{'_product' if ranks[0] > 2 else 'np.dot'}({', '.join(texts)})"  # type: ignore[operator]
     return made
 
 
-def _filled(text: str, given: Arguments) -> Instead:
-    made = Instead()
-    made.text = text.format(**{name: made.part(node) for name, node in given.items()})
-    return made
+def _dtype_as_array(node: ast.expr, names: Names) -> str:
+    """Return the dtype of an array, or of that of the items of a list."""
+    items = {item.dtype for one in names.of(node) if one.kind == LIST for item in one.items}
+    return names.dtype(node) if not items else str(np.result_type(*items)) if "" not in items else ""
 
 
 def _is_one(axis: ast.expr) -> bool:
@@ -219,15 +226,13 @@ def _is_one(axis: ast.expr) -> bool:
 RETURNED = ("return_index", "return_inverse", "return_counts")
 """What `np.unique` returns after the elements, in this order."""
 
-RULES: dict[object, tuple[tuple[str, ...], Callable[[Arguments], Instead | None]]] = {
-    np.ndarray: (("shape", "dtype"), _new),
+RULES: dict[object, tuple[tuple[str, ...], Rule]] = {
     np.linspace: (("start", "stop", "num", "endpoint", "dtype"), _evenly_spaced),
     np.histogram: (("a", "bins", "range", "weights"), _histogram),
-    np.clip: (("a", "a_min", "a_max"), _clipped),
-    np.percentile: (("a", "q", "axis"), _percentile("percentile")),
-    np.quantile: (("a", "q", "axis"), _percentile("quantile")),
-    np.nanpercentile: (("a", "q", "axis"), _percentile("nanpercentile")),
-    np.nanquantile: (("a", "q", "axis"), _percentile("nanquantile")),
+    np.percentile: (("a", "q", "axis"), partial(_percentile, "percentile")),
+    np.quantile: (("a", "q", "axis"), partial(_percentile, "quantile")),
+    np.nanpercentile: (("a", "q", "axis"), partial(_percentile, "nanpercentile")),
+    np.nanquantile: (("a", "q", "axis"), partial(_percentile, "nanquantile")),
     np.repeat: (("a", "repeats", "axis"), _repeated),
     np.squeeze: (("a", "axis"), _squeezed),
     np.moveaxis: (("a", "source", "destination"), _moved),
@@ -258,41 +263,28 @@ def clipped(node: ast.Call, names: Names) -> Instead | None:
     return made
 
 
-def added_at(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `np.add.at`."""
-    is_at = isinstance(node.func, ast.Attribute) and node.func.attr == "at"
-    if not is_at or names.value_of(node.func.value) is not np.add or len(node.args) != 3 or node.keywords:  # type: ignore[attr-defined]
+def of_ufunc(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for `np.add.at`, `np.add.outer` and `np.add.reduce`, and what is like that."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("at", "outer", "reduce"):
         return None
-    if isinstance(node.args[1], ast.Tuple):
-        return None
-    return _filled("_add_at({a}, {b}, {c})", dict(zip("abc", node.args, strict=True)))
-
-
-def outer(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `np.add.outer` and the like, of what has elements."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "outer" or len(node.args) != 2 or node.keywords:
-        return None
-    function = names.value_of(node.func.value)
-    name = str(getattr(function, "__name__", ""))
-    if not isinstance(function, np.ufunc) or getattr(np, name, None) is not function:
-        return None
-    made = Instead()
-    a, b = map(made.part, node.args)
-    made.text = f"np.{name}(_before_axes({a}, {b}), {b})"
-    return made
-
-
-def reduced_by(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `np.maximum.reduce` and the like, of one axis, which is the first if none is named."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "reduce" or not 1 <= len(node.args) <= 2:
-        return None
-    function = names.value_of(node.func.value)
-    name = next((REDUCING[one] for one in REDUCING if one is function), None)
+    function, args = names.value_of(node.func.value), node.args
     options = {one.arg: one.value for one in node.keywords}
-    axis = node.args[1] if len(node.args) == 2 else options.pop("axis", ast.Constant(value=0))
-    if name is None or options or not _is_one(axis) or isinstance(node.args[0], ast.List | ast.Tuple):
+    if not isinstance(function, np.ufunc) or not args:
         return None
-    return _filled(f"_along(np.{name}, {{x}}, {{axis}})", {"x": node.args[0], "axis": axis})
+    if node.func.attr == "at" and function is np.add and len(args) == 3 and not isinstance(args[1], ast.Tuple):
+        return filled("_add_at({a}, {b}, {c})", dict(zip("abc", args, strict=True)))
+    ranks = [names.rank(one) for one in args]
+    if node.func.attr == "outer" and len(args) == 2 and not options and None not in ranks:
+        ones = ", ".join(["...", *["None"] * (ranks[1] or 0)])
+        made = Instead()
+        made.text = f"np.{function.__name__}({made.receiver(args[0])}[{ones}], {made.part(args[1])})"
+        return made
+    reduce = next((REDUCING[one] for one in REDUCING if one is function), None)
+    axis = args[1] if len(args) == 2 else options.pop("axis", ast.Constant(value=0))
+    if node.func.attr != "reduce" or reduce is None or options or len(args) > 2 or not _is_one(axis) or not ranks[0]:
+        return None
+    text = f"_along(np.{reduce}, {{x}}, {{axis}})" if ranks[0] > 1 else f"np.{reduce}({{x}})"
+    return filled(text, {"x": args[0], "axis": axis})
 
 
 REDUCING = {np.maximum: "max", np.minimum: "min", np.add: "sum", np.multiply: "prod"}
@@ -305,108 +297,66 @@ def summed_products(node: ast.Call, names: Names) -> Instead | None:
         return None
     if any(one.arg != "optimize" for one in node.keywords) or not isinstance(node.args[0], ast.Constant):
         return None
-    text = str(node.args[0].value).replace(" ", "")
-    given, arrow, out = text.partition("->")
+    given, arrow, out = str(node.args[0].value).replace(" ", "").partition("->")
     letters = given.replace(",", "")
     if not arrow:
         out = "".join(sorted(one for one in set(letters) if letters.count(one) == 1))
     operands = given.split(",")
-    if not (letters + out).isalpha() or len(operands) != len(node.args) - 1 or not set(out) <= set(letters):
+    if not (letters + out).isalpha() or any(len(set(one)) < len(one) for one in operands):
         return None
-    arrays = {f"x{place}": one for place, one in enumerate(node.args[1:])}
-    return _filled(f"_einsum('{given}->{out}', {', '.join(f'{{{name}}}' for name in arrays)})", arrays)
-
-
-def magnitude(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for Python's `abs` of what may be an array."""
-    if names.value_of(node.func) is not abs or len(node.args) != 1 or is_python_number(node.args[0], names):
+    order = out + "".join(sorted(set(letters) - set(out)))
+    made, dtype = Instead(), names.dtype(node)
+    if not dtype:
         return None
-    return _filled("np.abs({x})", {"x": node.args[0]})
-
-
-def reshaped_in_place(node: ast.Assign, names: Names) -> Instead | None:
-    """Return what stands for `x.shape = (2, 3)`, of arrays that no other name may mean too."""
-    made, arrays = Instead(), []
-    for one in node.targets:
-        if not isinstance(one, ast.Attribute) or one.attr != "shape" or not isinstance(one.value, ast.Name):
-            return None
-        values = names.bindings.get(one.value.id, [None])
-        if any(value is None or isinstance(value, ast.Name) for value in values) or _is_bound_to(one.value.id, names):
-            return None
-        arrays.append(made.part(one.value))
-    shape = made.part(node.value)
-    made.text = f"{', '.join(arrays)} = {', '.join(f'{one}.reshape({shape})' for one in arrays)}"
+    texts = []
+    for axes, array in zip(operands, node.args[1:], strict=True):
+        turned = [axes.index(one) for one in order if one in axes]
+        text = made.receiver(array)
+        text += "" if turned == sorted(turned) else f".transpose({', '.join(map(str, turned))})"
+        index = ", ".join(":" if one in axes else "None" for one in order)
+        texts.append(text + (f"[{index}]" if "None" in index else ""))
+    made.text = " * ".join(texts)
+    for rank in range(len(order), len(out), -1):
+        made.text = f"_along(np.sum, {made.text}, -1)" if rank > 1 else f"np.sum({made.text})"
+    made.text = f"({made.text})" if len(order) == len(out) else made.text
     return made
 
 
+def magnitude(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for Python's `abs` of an array."""
+    is_abs = names.value_of(node.func) is abs and len(node.args) == 1
+    return filled("np.abs({x})", {"x": node.args[0]}) if is_abs and names.are(node.args[0], ARRAY) else None
+
+
 def reshaped(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `reshape` of what may not lie in order, which NumPy copies there.
+    """Return what stands for `reshape` of what Numba may take for out of order, which NumPy copies if it is.
 
     Where the result is written to, NumPy may write to the array itself, and then nothing stands for it.
     """
     is_function = names.value_of(node.func) is np.reshape
     is_of_array = isinstance(node.func, ast.Attribute) and node.func.attr == "reshape" and is_method(node, names)
-    if node.keywords or not node.args or not (is_function or is_of_array):
+    if node.keywords or not node.args or not (is_function or is_of_array) or id(node) in names.written_to:
         return None
     array, shape = (node.args[0], node.args[1:]) if is_function else (node.func.value, node.args)  # type: ignore[attr-defined]
-    is_written = any(
-        name in names.written and any(value is not None and node in ast.walk(value) for value in values)
-        for name, values in names.bindings.items()
-    )
-    if is_written or not shape or not _may_be_out_of_order(array, names):
+    if not shape or not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
     made = Instead()
     made.text = f"_in_order({made.part(array)}).reshape({', '.join(map(made.part, shape))})"
     return made
 
 
-def _may_be_out_of_order(node: ast.expr, names: Names) -> bool:
-    """Is it made by what leaves elements where they are, or puts them elsewhere?"""
-    if isinstance(node, ast.Attribute):
-        return node.attr == "T"
-    if isinstance(node, ast.Subscript):
-        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return any(isinstance(one, ast.Slice) for one in items)
-    if isinstance(node, ast.Name):
-        known = replace(names, bindings={name: one for name, one in names.bindings.items() if name != node.id})
-        return any(one is not None and _may_be_out_of_order(one, known) for one in names.bindings.get(node.id, []))
-    if not isinstance(node, ast.Call):
-        return False
-    is_of_array = isinstance(node.func, ast.Attribute) and is_method(node, names)
-    if is_of_array and node.func.attr in ("transpose", "swapaxes"):  # type: ignore[attr-defined]
-        return True
-    function = names.value_of(node.func)
-    return any(function is one for one in OUT_OF_ORDER)
-
-
-OUT_OF_ORDER = (
-    *(np.transpose, np.swapaxes, np.moveaxis, np.flip, np.flipud, np.fliplr, np.sort, np.argsort, np.cumsum),
-    *(np.cumprod, np.roll, np.pad, np.repeat, np.broadcast_to),
-)
-"""Functions whose result, or that of what stands for them, may not lie in order."""
-
-
-def _is_bound_to(name: str, names: Names) -> bool:
-    """Is another local name bound to that of an array as it is?"""
-    values = [value for several in names.bindings.values() for value in several]
-    return any(isinstance(value, ast.Name) and value.id == name for value in values)
-
-
-def as_list(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for the method `tolist` of a vector."""
-    if not is_method(node, names) or not isinstance(node.func, ast.Attribute) or node.func.attr != "tolist":
+def of_array(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for the methods `tolist` of a vector, and `squeeze` of one axis."""
+    if not is_method(node, names) or not isinstance(node.func, ast.Attribute):
         return None
-    return _filled("_as_list({x})", {"x": node.func.value}) if not node.args and not node.keywords else None
-
-
-def squeezed(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for the method `squeeze` of one axis."""
-    if not is_method(node, names) or not isinstance(node.func, ast.Attribute) or node.func.attr != "squeeze":
-        return None
-    given = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")]
-    if len(given) != 1 or len(node.args) + len(node.keywords) != 1 or not _is_one(given[0]):
-        return None
-    return _filled("_squeezed({x}, {axis})", {"x": node.func.value, "axis": given[0]})
+    array, given = node.func.value, [*node.args, *(one.value for one in node.keywords if one.arg == "axis")]
+    if node.func.attr == "tolist" and names.rank(array) == 1 and not given:
+        return filled(
+            f"_as_list({{x}}{'.astype(np.float64)' if names.dtype(array) == 'float32' else ''})", {"x": array}
+        )
+    if node.func.attr == "squeeze" and len(given) == len(node.args) + len(node.keywords) == 1 and _is_one(given[0]):
+        return filled("_squeezed({x}, {axis})", {"x": array, "axis": given[0]})
+    return None
 
 
 def grid(node: ast.Subscript, names: Names) -> Instead | None:
@@ -454,57 +404,60 @@ def backwards(node: ast.Call, names: Names) -> Instead | None:
     return made
 
 
-def number_of_array(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `int`, `float` or `bool` of a parameter, which may be an array without axes."""
-    name = next((name for name in NUMBERS if names.value_of(node.func) is NUMBERS[name]), None)
-    if name is None or len(node.args) != 1 or node.keywords:
-        return None
-    (given,) = node.args
-    if not isinstance(given, ast.Name) or given.id not in names.parameters:
-        return None
-    return _filled(f"{name}(np.asarray({{x}}).item())", {"x": given})
+# Dtypes as they are written: Numba takes NumPy's types, and neither Python's nor names of them.
+
+PLACES = {"zeros": 1, "ones": 1, "empty": 1, "array": 1, "asarray": 1, "full": 2, "empty_like": 1, "zeros_like": 1}
+"""Functions that take a dtype by position, and at which."""
+
+TYPES = {bool: "np.bool_", int: "np.int64", float: "np.float64"}
 
 
-def as_array(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for what a body of `tf.py_function` makes of tensors and arrays: an array.
-
-    These are `x.numpy()`, `tf.convert_to_tensor`, `tf.constant` and `tf.cast`.
-    """
-    made = Instead()
-    if is_method(node, names) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy":
-        made.text = made.receiver(node.func.value)
-        return made if not node.args and not node.keywords else None
+def made_with_dtype(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for a call of NumPy's whose dtype is a type of Python's, or the name of one."""
     function = names.value_of(node.func)
-    name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
-    if not str(getattr(function, "__module__", "")).startswith("tensorflow.") or name not in TENSORS:
+    if getattr(function, "__module__", None) != "numpy":
         return None
-    options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
-    value = node.args[0] if node.args else options.pop(TENSORS[name], None)
-    dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
-    wanted = _dtype_of_tensor(dtype, names)
-    if value is None or len(node.args) > 2 or options or (dtype is not None and wanted is None):
+    place = PLACES.get(getattr(function, "__name__", ""))
+    at = [one.value for one in node.keywords if one.arg == "dtype"]
+    at += [one for number, one in enumerate(node.args) if number == place]
+    dtype = _named(at[0], names) if at else None
+    if dtype is None:
         return None
-    is_list = isinstance(value, ast.Name) and value.id in names.lists
-    made.text = f"_array_of({made.part(value)})" if is_list else f"np.asarray({made.part(value)})"
-    made.text += f".astype(np.{wanted})" if wanted else ""
+    made = Instead()
+    args = [dtype if one is at[0] else made.part(one) for one in node.args]
+    named = [f"{one.arg}={dtype if one.value is at[0] else made.part(one.value)}" for one in node.keywords]
+    made.text = f"{made.part(node.func)}({', '.join([*args, *named])})"
     return made
 
 
-def _dtype_of_tensor(node: ast.expr | None, names: Names) -> str | None:
-    """Return NumPy's name of a dtype, of TensorFlow's or of NumPy's; None for one that is not known."""
-    if node is None:
+def cast(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for `astype`, of an array or of a number, which has none for Numba."""
+    if not is_method(node, names) or not isinstance(node.func, ast.Attribute) or node.func.attr != "astype":
         return None
-    value: Any = node.value if isinstance(node, ast.Constant) else names.value_of(node)
-    if value is None:  # which NumPy takes for float64
+    options = {one.arg: one.value for one in node.keywords}
+    given = node.args[0] if len(node.args) == 1 else options.get("dtype")
+    if given is None or len(node.args) > 1 or not options.keys() <= {"dtype", "copy"}:
+        return None
+    dtype, is_number = _named(given, names), not names.are(node.func.value, ARRAY)
+    if dtype is None and not is_number and "copy" not in options:
+        return None
+    made = Instead()
+    if is_number:
+        made.text = f"{dtype or made.part(given)}({made.part(node.func.value)})"
+    else:
+        made.text = f"{made.receiver(node.func.value)}.astype({dtype or made.part(given)})"
+    return made
+
+
+def _named(node: ast.expr, names: Names) -> str | None:
+    """Return how Numba takes a dtype; None for one that is written so already, or that is not known."""
+    if isinstance(node, ast.Name):
+        value: object = names.value_of(node)
+        return TYPES.get(value) if isinstance(value, type) else None
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return None
     try:
-        dtype = np.dtype(getattr(value, "as_numpy_dtype", value))
+        dtype = np.dtype(node.value)
     except TypeError:
         return None
-    return {"bool": "bool_"}.get(str(dtype.name), str(dtype.name))
-
-
-TENSORS = {"convert_to_tensor": "value", "constant": "value", "cast": "x"}
-"""Functions of TensorFlow's that make a tensor of an array, and the name of what they are given."""
-
-NUMBERS = {"int": int, "float": float, "bool": bool}
+    return {"bool": "np.bool_"}.get(dtype.name, f"np.{dtype.name}") if dtype.kind in "biufc" else None

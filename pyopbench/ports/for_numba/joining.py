@@ -6,7 +6,9 @@ import ast
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import Instead, Names
+from pyopbench.ports.for_numba.instead import Instead
+from pyopbench.ports.for_numba.names import Names
+from pyopbench.ports.for_numba.types import ARRAY, LIST
 
 JOINING = {getattr(np, name): name for name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack")}
 SHAPED = {getattr(np, name): name for name in ("zeros", "ones", "empty", "full")}
@@ -18,32 +20,38 @@ def joined(node: ast.Call, names: Names) -> Instead | None:
     if name is None or not node.args:
         return None
     given, made = node.args[0], Instead()
-    if _is_list(given, names):
-        return _of_list(name, node, made)
-    if not isinstance(given, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in given.elts):
+    if not isinstance(given, ast.List | ast.Tuple):
+        return _of_list(name, node, made, names) if names.are(given, LIST) else None
+    if any(isinstance(one, ast.Starred) for one in given.elts):
         return None
-    has_lists = any(isinstance(one, ast.List) for one in given.elts)
-    if isinstance(given, ast.Tuple) and not has_lists:
+    lists = [names.are(one, LIST) for one in given.elts]
+    if isinstance(given, ast.Tuple) and not any(lists):
         return None
-    items = [f"np.array({made.part(one)})" if isinstance(one, ast.List) else made.part(one) for one in given.elts]
+    items = [
+        f"np.array({made.part(one)})" if is_list else made.part(one)
+        for one, is_list in zip(given.elts, lists, strict=True)
+    ]
     more = made.arguments(node.args[1:], node.keywords)
     made.text = f"np.{name}(({', '.join(items)}{',' if len(items) == 1 else ''}){more})"
     return made
 
 
-def _of_list(name: str, node: ast.Call, made: Instead) -> Instead | None:
+def _of_list(name: str, node: ast.Call, made: Instead, names: Names) -> Instead | None:
+    """Return what stands for a list that was filled, whose arrays have all the same number of axes."""
     given, axis = node.args[0], _axis(node)
-    if axis is None or name == "dstack" or (name == "concatenate" and axis != "0"):
+    ranks = {item.rank for one in names.of(given) for item in one.items}
+    if axis is None or name == "dstack" or len(ranks) != 1:
         return None
-    helper = {"stack": "_array_of", "concatenate": "_joined"}.get(name, f"_{name}")
-    moved = f"{helper}({made.part(given)})"
-    made.text = moved if axis == "0" else f"_moved({moved}, 0, {axis})"
+    are_vectors, of_list = ranks == {1}, made.part(given)
+    beside = f"_joined({of_list}, {0 if are_vectors else 1})"
+    made.text = {
+        "concatenate": f"_joined({of_list}, {axis})",
+        "stack": f"_array_of({of_list})" if axis == "0" else f"_moved(_array_of({of_list}), 0, {axis})",
+        "hstack": beside,
+        "vstack": f"_array_of({of_list})" if are_vectors else f"_joined({of_list}, 0)",
+        "column_stack": f"_array_of({of_list}).T" if are_vectors else beside,
+    }[name]
     return made
-
-
-def _is_list(node: ast.expr, names: Names) -> bool:
-    """Is it a list that is filled where it is written, or one that has been filled?"""
-    return isinstance(node, ast.ListComp) or (isinstance(node, ast.Name) and node.id in names.lists)
 
 
 def _axis(node: ast.Call) -> str | None:
@@ -55,14 +63,14 @@ def _axis(node: ast.Call) -> str | None:
 
 
 def array_of_list(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `np.array` of a list that has been filled, whose items may be arrays."""
+    """Return what stands for `np.array` of a list that was filled."""
     if names.value_of(node.func) not in (np.array, np.asarray) or len(node.args) != 1:
         return None
     given, options = node.args[0], {one.arg: one.value for one in node.keywords}
-    if not _is_list(given, names) or not options.keys() <= {"dtype"}:
+    if not names.are(given, LIST) or isinstance(given, ast.List) or not options.keys() <= {"dtype"}:
         return None
-    made = Instead()
-    made.text = f"_array_of({made.part(given)})"
+    made, items = Instead(), {item.kind for one in names.of(given) for item in one.items}
+    made.text = f"{'_array_of' if items == {ARRAY} else '_numbers_of'}({made.part(given)})"
     if options:
         made.text += f".astype({made.part(options['dtype'])})"
     return made
@@ -82,11 +90,15 @@ def shape_of_list(node: ast.Call, names: Names) -> Instead | None:
 def index_of_list(node: ast.Subscript, names: Names) -> Instead | None:
     """Return what stands for a subscript in which a list of numbers is an index."""
     several = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if not any(isinstance(one, ast.List) for one in several):
+    lists = [isinstance(one, ast.List) or names.are(one, LIST) for one in several]
+    if not any(lists):
         return None
     made = Instead()
     base = made.receiver(node.value)
-    items = [f"np.array({made.part(one)})" if isinstance(one, ast.List) else _index(one, made) for one in several]
+    items = [
+        f"np.array({made.part(one)})" if is_list else _index(one, made)
+        for one, is_list in zip(several, lists, strict=True)
+    ]
     made.text = f"{base}[{', '.join(items)}]"
     return made
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import Instead, Names
+from pyopbench.ports.for_numba.instead import Instead
+from pyopbench.ports.for_numba.names import Names
+from pyopbench.ports.for_numba.types import ARRAY, LIST, SCALAR
 
 REDUCTIONS = {
     getattr(np, name): name
@@ -19,9 +21,6 @@ REDUCTIONS = {
     )
 }
 METHODS = {"max", "min", "sum", "prod", "any", "all", "mean", "std", "var", "argmax", "argmin"}
-AVERAGES = {"std", "var", "median", "ptp", "nanmean", "nanmedian", "nanstd", "nanvar"}
-"""Those of which Numba returns float64 for float32."""
-
 ALONG = {"sum", "argmax", "argmin"}
 """Those that Numba takes with an axis."""
 
@@ -44,45 +43,49 @@ def reduction(node: ast.Call, names: Names) -> Instead | None:
     call = _reduction(node, names)
     if call is None:
         return None
-    if call.axis is None:
+    if call.axis is None or (names.rank(call.array) == 1 and not call.keeps):
         return None if call.keeps else _over_all(call, names)
     axes = constants(call.axis)
     if axes is None:
-        return _over_axes(call, [call.axis])
+        return _over_axes(call, [call.axis], names)
     ordered = _ordered(axes) if len(axes) > 1 else list(axes)
     if not ordered or (len(ordered) > 1 and call.name not in STEPWISE):
         return None
-    return _over_axes(call, ordered)
+    return _over_axes(call, ordered, names)
 
 
 def _over_all(call: _Call, names: Names) -> Instead | None:
     made = Instead()
-    is_list = isinstance(call.array, ast.Name) and call.array.id in names.lists
-    given = f"_array_of({made.part(call.array)})" if is_list else made.part(call.array)
+    is_list = names.are(call.array, LIST)
+    given = f"_numbers_of({made.part(call.array)})" if is_list else made.part(call.array)
     if call.name == "mean":
         made.text = f"_mean({given})"
-    elif is_list:
+    elif call.name == "sum" and names.dtype(call.array) == "float32" and names.rank(call.array):
+        made.text = f"np.sum({given}, dtype=np.float64)"
+    elif is_list or call.axis is not None:
         made.text = f"np.{call.name}({given})"
     return made if made.text else None
 
 
-def _over_axes(call: _Call, axes: Sequence[int | ast.expr]) -> Instead | None:
+def _over_axes(call: _Call, axes: Sequence[int | ast.expr], names: Names) -> Instead | None:
     if call.name in ALONG and len(axes) == 1 and not call.keeps:
         return None
-    made = Instead()
+    made, rank = Instead(), names.rank(call.array)
     made.text = made.part(call.array)
-    for one in axes:
+    for done, one in enumerate(axes):
         axis = str(one) if isinstance(one, int) else made.part(one)
-        made.text = _along(call.name, made.text, axis)
+        is_last = not call.keeps and rank is not None and rank - done == 1
+        made.text = _along(call.name, made.text, "" if is_last or rank == 1 else axis)
         if call.keeps:
             made.text = f"np.expand_dims(np.asarray({made.text}), {axis})"
     return made
 
 
 def _along(name: str, array: str, axis: str) -> str:
-    if name in ALONG:
-        return f"np.{name}({array}, {axis})"
-    return f"{'_average_along' if name in AVERAGES else '_along'}(np.{name}, {array}, {axis})"
+    function = "_mean" if name == "mean" else f"np.{name}"
+    if name in ALONG or not axis:
+        return f"{function}({array}{', ' if axis else ''}{axis})"
+    return f"_along({function}, {array}, {axis})"
 
 
 def _reduction(node: ast.Call, names: Names) -> _Call | None:
@@ -119,11 +122,8 @@ def each_along(node: ast.Call, names: Names) -> Instead | None:
 
 
 def is_method(node: ast.Call, names: Names) -> bool:
-    """Is it a method of what may be an array, and no function of a module?"""
-    if not isinstance(node.func, ast.Attribute):
-        return False
-    home = names.value_of(node.func.value)
-    return home is None or isinstance(home, np.ndarray)
+    """Is it a method of an array, or of a number of NumPy's?"""
+    return isinstance(node.func, ast.Attribute) and names.are(node.func.value, ARRAY, SCALAR)
 
 
 def constants(axis: ast.expr) -> tuple[int, ...] | None:

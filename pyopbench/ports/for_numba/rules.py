@@ -12,26 +12,25 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.function_source import every_name
-from pyopbench.ports.for_numba import calls, dtypes, joining, masks, reducing
-from pyopbench.ports.for_numba.instead import BODY, Instead, Names
+from pyopbench.ports.for_numba import calls, joining, masks, numbers, reducing
+from pyopbench.ports.for_numba.instead import BODY, Instead
+from pyopbench.ports.for_numba.names import Names
+from pyopbench.ports.for_numba.types import ARRAY, LIST
 
 
 def instead_of(node: ast.AST, names: Names) -> Instead | None:
-    """Return what stands for an expression or a statement that Numba does not take; None for one that stays."""
-    for rule in RULES.get(type(node), ()):
-        found = rule(node, names)
-        if found is not None:
-            return found
-    return None
+    """Return what stands for an expression or a statement that Numba does not take, or takes otherwise than NumPy.
+
+    None for one that stays.
+    """
+    rules = (rule(node, names) for rule in RULES.get(type(node), ()))
+    found = next((one for one in rules if one is not None), None)
+    return numbers.in_dtype_of_numpy(node, found, names) if isinstance(node, ast.Call) else found
 
 
 def product(node: ast.BinOp, names: Names) -> Instead | None:
-    """Return what stands for `@`, whose sides may differ in dtype."""
-    if not isinstance(node.op, ast.MatMult):
-        return None
-    made = Instead()
-    made.text = f"_product({made.part(node.left)}, {made.part(node.right)})"
-    return made
+    """Return what stands for `@`."""
+    return calls.product(node.left, node.right, names) if isinstance(node.op, ast.MatMult) else None
 
 
 def without_errstate(node: ast.With, names: Names) -> Instead | None:
@@ -44,25 +43,19 @@ def without_errstate(node: ast.With, names: Names) -> Instead | None:
 
 
 def unpacked(node: ast.Assign, names: Names) -> Instead | None:
-    """Return what stands for an assignment to several names of what may be an array, which Numba does not unpack."""
+    """Return what stands for an assignment of an array to several names, which Numba does not unpack."""
     target = node.targets[0]
-    if len(node.targets) > 1 or not isinstance(target, ast.Tuple) or not _is_plain(node.value):
+    if len(node.targets) > 1 or not isinstance(target, ast.Tuple) or not names.are(node.value, ARRAY, LIST):
         return None
     if any(isinstance(one, ast.Starred) for one in target.elts) or every_name(target) & every_name(node.value):
+        return None
+    if not isinstance(node.value, ast.Name | ast.Subscript):
         return None
     made = Instead()
     targets = ", ".join(made.part(one) for one in target.elts)
     items = ", ".join(f"{made.part(node.value)}[{place}]" for place in range(len(target.elts)))
     made.text = f"{targets}{' =' if len(target.elts) > 1 else ', ='} {items}{'' if len(target.elts) > 1 else ','}"
     return made
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Is it a name or an item of one, and no shape, which is a tuple?"""
-    if isinstance(node, ast.Subscript):
-        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        return _is_plain(node.value) and all(isinstance(one, ast.Name | ast.Constant) for one in items)
-    return isinstance(node, ast.Name)
 
 
 def item_of_dict(node: ast.Subscript, names: Names) -> Instead | None:
@@ -115,29 +108,27 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         joining.joined,
         joining.array_of_list,
         joining.shape_of_list,
-        dtypes.cast,
-        dtypes.made_with_dtype,
-        dtypes.number_in_call,  # before what stands for `np.clip` of any numbers
+        calls.cast,
+        calls.made_with_dtype,
+        numbers.power,
+        numbers.of_numbers,
+        numbers.of_python,
         calls.called,
-        calls.outer,
-        calls.reduced_by,
-        calls.as_list,
+        calls.of_ufunc,
+        calls.of_array,
         calls.reshaped,
         calls.magnitude,
         calls.summed_products,
-        calls.squeezed,
         calls.clipped,
-        calls.added_at,
         calls.backwards,
-        calls.number_of_array,
-        calls.as_array,
     ),
     ast.Subscript: (item_of_dict, calls.grid, masks.picked, joining.index_of_list),
     ast.Attribute: (attribute_of_settings,),
-    ast.BinOp: (product, dtypes.number_in_operation),
-    ast.AugAssign: (masks.put_in_place, dtypes.number_in_place),
-    ast.Compare: (dtypes.number_compared,),
+    ast.BinOp: (product, numbers.operation),
+    ast.UnaryOp: (numbers.sign,),
+    ast.AugAssign: (masks.put_in_place, numbers.in_place),
+    ast.Compare: (numbers.comparison,),
     ast.With: (without_errstate,),
-    ast.Assign: (masks.put, calls.grid_unpacked, calls.reshaped_in_place, unpacked),
+    ast.Assign: (masks.put, calls.grid_unpacked, unpacked),
 }
 """The rules of each kind of node, in the order in which they are asked."""

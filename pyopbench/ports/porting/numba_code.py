@@ -10,8 +10,10 @@ import numpy as np
 
 from pyopbench.model.source_text import parts_of
 from pyopbench.ports.conversions import on_arrays
-from pyopbench.ports.for_numba.instead import BODY, Instead, Names, helper_names, names_in
+from pyopbench.ports.for_numba.instead import BODY, Instead, helper_names
+from pyopbench.ports.for_numba.names import Names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
+from pyopbench.ports.for_numba.types import Types
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.render import Code, with_head
 from pyopbench.ports.porting.units import Unit, Units
@@ -31,25 +33,25 @@ class CallbackCode(Code):
         root: the name of the body.
         compiled: names of the functions that are compiled.
         decorator: what compiles them; empty where nothing does.
-        is_wide: is nothing of a dtype that a number of Python's could widen?
+        types: of the expressions of what is compiled.
 
     Attributes:
         helpers: the functions of `for_numba.helpers` that were written calls of.
     """
 
-    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, *, is_wide: bool = False) -> None:
+    def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, types: Types) -> None:
         super().__init__(units)
         self.root = root
         self.compiled = compiled
         self.decorator = decorator
-        self.is_wide = is_wide
+        self.types = types
         self.helpers: set[str] = set()
         self.names: Names | None = None
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement, functions with their decorator and all as Numba takes it."""
         is_compiled = self.decorator and unit.name in self.compiled
-        self.names = names_in(unit.node, self.value_of, is_wide=self.is_wide) if is_compiled else None
+        self.names = names_in(unit.node, self.value_of, self.types, unit.source.path) if is_compiled else None
         text = super().write_unit(unit)
         if unit.name not in self.compiled:
             return text
@@ -90,7 +92,9 @@ class CallbackCode(Code):
             items = ", ".join(self.write(one) for one in node.value.elts)
             names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
             return f"{names} = ({items}{',' if len(node.value.elts) == 1 else ''})"
-        instead = self.names and instead_of(node, self.names)
+        if isinstance(node, ast.Raise):
+            return self.source.text(*self.source.span(node))
+        instead = on_arrays(node, self.value_of) or (self.names and instead_of(node, self.names))
         return self._filled(instead, node) if instead else super().rewrite(node)
 
     def _filled(self, instead: Instead, node: ast.AST) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.numba_code import CACHED, adapter_name, body_name, copies
 
-DECORATOR = f"@numba.njit(cache={CACHED})"
+DECORATOR = f"@numba.njit(cache={CACHED}, error_model='numpy')"
 
 LOOP = """
 {decorator}

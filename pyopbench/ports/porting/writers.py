@@ -21,6 +21,7 @@ from pyopbench.model.portable import BRIDGE
 from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
+from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.porting import numba_code, numba_loop
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.facts import (
@@ -48,12 +49,6 @@ PORT = "<port>"
 
 OPTIONS_SECONDS = 5.0
 """How long such a port may take to show that its functions on tensors support their options."""
-
-WIDE = {"float64", "int64", "bool", "complex128"}
-"""Dtypes in which Numba computes with numbers of Python's as NumPy does."""
-
-NARROW = re.compile(r"float16|float32|int8|int16|int32|complex64|half|single|intc|short|[\"'][<>=|]?[fiuc][1248][\"']")
-"""What names another dtype in a source."""
 
 
 @dataclass(frozen=True)
@@ -331,7 +326,7 @@ class _Callback:
 def _njit(op: Op, body: Body, examples: Examples) -> Made:
     facts = body.facts
     how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
-    decorator = f"@numba.njit(cache={numba_code.CACHED})"
+    decorator = f"@numba.njit(cache={numba_code.CACHED}, error_model='numpy')"
     return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
 
 
@@ -365,10 +360,8 @@ def _callback(op: Op, body: Body, callback: _Callback) -> Made:
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
         gradient_writes = _gradient_writes(op, facts)
-    is_wide = {dtype for dtype, _, _ in facts.inputs} <= WIDE and not any(
-        NARROW.search(unit.source.text(*unit.source.span(unit.node))) for unit in units.in_order()
-    )
-    code = numba_code.CallbackCode(units, name, compiled, callback.decorator, is_wide=is_wide)
+    types = types_of(op.numpy, examples_of(op, 2, 1)) if callback.decorator else Types()
+    code = numba_code.CallbackCode(units, name, compiled, callback.decorator, types)
     statements = code.write_units(units)
     if gradient and callback.is_of_batch:
         adapters.append(numba_loop.gradient(gradient, is_array=picked is None))

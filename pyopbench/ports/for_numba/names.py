@@ -1,0 +1,118 @@
+"""What is known of the names and expressions of a function that Numba compiles."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
+from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.watching import names_bound, names_written
+
+
+@dataclass(frozen=True)
+class Names:
+    """What is known of the names and expressions of a function.
+
+    Attributes:
+        value_of: what a name, or an attribute of one, is in the file; None for what is local.
+        types: of the expressions that examples evaluated.
+        path: the file.
+        function: its name.
+        variables: all types that a local name had.
+        written_to: nodes, by their ids, of what is bound to a name of which an element is assigned to.
+    """
+
+    value_of: Callable[[ast.AST], Any]
+    types: Types
+    path: str
+    function: str
+    written_to: frozenset[int]
+    variables: dict[str, set[Type]]
+
+    def of(self, node: ast.AST) -> set[Type]:
+        """Return the types that an expression had; none if no example evaluated it."""
+        return self.types.of(self.path, node)
+
+    def in_numba(self, node: ast.AST) -> set[Type]:
+        """Return the types that Numba has to find one for: also those of a name elsewhere, or of the other way."""
+        if isinstance(node, ast.Name):
+            return self.of(node) | self.variables.get(node.id, set())
+        if isinstance(node, ast.IfExp):
+            return self.in_numba(node.body) | self.in_numba(node.orelse)
+        items = (
+            {item for one in self.of(node.value) for item in one.items} if isinstance(node, ast.Subscript) else set()
+        )
+        return self.of(node) | items
+
+    def are(self, node: ast.AST, *kinds: str) -> bool:
+        """Was an expression evaluated, and always one of these kinds?"""
+        found = self.of(node)
+        return bool(found) and all(one.kind in kinds for one in found)
+
+    def may_be(self, node: ast.AST, *kinds: str) -> bool:
+        """Was an expression ever one of these kinds?"""
+        return any(one.kind in kinds for one in self.of(node))
+
+    def rank(self, node: ast.AST) -> int | None:
+        """Return how many axes an array has; None for what is no array, or has several numbers of axes."""
+        ranks = {one.rank if one.kind == ARRAY else None for one in self.of(node)}
+        return ranks.pop() if len(ranks) == 1 else None
+
+    def dtype(self, node: ast.AST) -> str:
+        """Return the dtype of NumPy's arrays and numbers that an expression was; empty for what is no such thing.
+
+        Raises:
+            CannotPort: it had several, of which Numba may choose another one.
+        """
+        found = {one.dtype for one in self.of(node) if one.kind in (ARRAY, SCALAR)}
+        if "float16" in found:
+            raise self.refusal(node, f"`{ast.unparse(node)}` is float16, which Numba has not", fix="use float32")
+        if len(found) > 1 and found & STRICT:
+            refusal = self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(found))}")
+            refusal.function = self.function
+            raise refusal
+        return found.pop() if len(found) == 1 else ""
+
+    def require(self, node: ast.AST) -> None:
+        """Check that an expression was evaluated, if dtypes are in use that Numba would not keep.
+
+        Raises:
+            CannotPort: it was not.
+        """
+        if not self.of(node) and self.types.is_strict:
+            why = f"no example evaluates `{ast.unparse(node)}`, so its dtype is not known"
+            raise self.refusal(node, why, fix="add an example that does")
+
+    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
+        """Return the refusal of an expression."""
+        return CannotPort(why, fix=fix, place=(self.path, node.lineno))  # type: ignore[attr-defined]
+
+
+def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types, path: str) -> Names:
+    """Return what is known in a function, of which `value_of` knows the names that are global."""
+    written = names_written(function.body) if isinstance(function, ast.FunctionDef) else set()
+    bound = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and names_bound([one]) & written)
+    written_to = frozenset(id(node) for one in bound for node in ast.walk(one.value))
+    variables: dict[str, set[Type]] = {}
+    for name, value in _bindings(function):
+        variables.setdefault(name, set()).update(types.of(path, value))
+    return Names(value_of, types, path, getattr(function, "name", ""), written_to, variables)
+
+
+def _bindings(function: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yield local names and what they are read as, or are bound to."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            yield node.id, node
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            value = node.value  # type: ignore[attr-defined]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=False))
+            else:
+                pairs = [(target, value)]
+            yield from ((name.id, one) for name, one in pairs if isinstance(name, ast.Name))

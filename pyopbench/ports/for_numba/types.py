@@ -1,0 +1,314 @@
+"""The types of a body's expressions, as an instrumented copy of it shows them while it runs on examples.
+
+Numba chooses dtypes as the compiler sees the code, NumPy as the values are. Where the two differ, a rule asks here what
+NumPy had. Unlike `porting.observe`, this only notes types: the values stay what they are, and loops run to their end.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyopbench.model.definitions import CannotExtract, definition_of
+from pyopbench.model.source_text import number_of
+from pyopbench.ports.conversions import conversion_of
+from pyopbench.ports.rebinding import arrange, copy_functions
+
+ARRAY, SCALAR, PYTHON, LIST, TUPLE, OTHER = "array", "scalar", "python", "list", "tuple", "other"
+
+STRICT = {
+    *("float16", "float32", "complex64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"),
+}
+"""Dtypes that NumPy keeps next to numbers of Python's; Numba computes with those in 64 bits, signed or floating."""
+
+SEE = "pyopbench_type"
+"""The name that a copy of a body calls with each value."""
+
+MOST_ITEMS = 50
+"""Items of a list that are looked at."""
+
+MOST_FORCED = 20
+"""Runs in which a condition is turned around that was always true, or always false."""
+
+FEWEST_STEPS = 10_000
+"""Expressions of such a run, which may never end by itself, beside ten times those of the run before."""
+
+
+@dataclass(frozen=True)
+class Type:
+    """What an expression was.
+
+    Attributes:
+        kind: `array` and `scalar` are NumPy's, `python` is a number of Python's; else `list`, `tuple` or `other`.
+        dtype: NumPy's name of it; of a number of Python's, that of an array of such numbers.
+        rank: how many axes it has.
+        is_in_order: do the elements of an array lie one after another?
+        items: of a list or a tuple.
+    """
+
+    kind: str
+    dtype: str = ""
+    rank: int = 0
+    is_in_order: bool = True
+    items: frozenset[Type] = frozenset()
+
+
+def type_of(value: Any) -> Type:
+    """Return the type of a value."""
+    if isinstance(value, np.ndarray):
+        return Type(ARRAY, value.dtype.name, value.ndim, value.flags.c_contiguous)
+    if isinstance(value, np.generic):
+        return Type(SCALAR, value.dtype.name)
+    if isinstance(value, bool | int | float | complex):
+        return Type(PYTHON, np.dtype(type(value)).name)
+    if isinstance(value, list | tuple):
+        kind = LIST if isinstance(value, list) else TUPLE
+        return Type(kind, items=frozenset(map(type_of, value[:MOST_ITEMS])))
+    return Type(OTHER)
+
+
+Place = tuple[str, int]
+"""File of a node, and its number there."""
+
+
+@dataclass
+class Types:
+    """The types that were seen, by file and number of the node.
+
+    Attributes:
+        seen: of each expression that was evaluated.
+        too_large: expressions of Python integers that do not fit in 64 bits.
+    """
+
+    seen: dict[Place, set[Type]] = field(default_factory=dict)
+    too_large: set[Place] = field(default_factory=set)
+
+    def of(self, path: str, node: ast.AST) -> set[Type]:
+        """Return the types of an expression; none if no example evaluates it."""
+        if isinstance(node, ast.Constant):
+            return {type_of(node.value)}
+        return self.seen.get((path, number_of(node)), set())
+
+    @cached_property
+    def is_strict(self) -> bool:
+        """Is any array or number of NumPy's of a dtype that Numba may not keep?"""
+        several = (one for types in self.seen.values() for one in types)
+        return any(one.kind in (ARRAY, SCALAR) and one.dtype in STRICT for one in several)
+
+
+def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]]) -> Types:
+    """Run a body on examples, also with conditions turned around, and return the types of its expressions.
+
+    Args:
+        body: the user's function, or what stands around it and gives it its arguments.
+        examples: arrays for its arguments.
+
+    Raises:
+        Exception: whatever the body raises on an example.
+    """
+    types = Types()
+    runs = _Runs(types)
+    copied = arrange(body, copy_functions(body, runs.instrumented))
+    given = list(examples)
+    for example in given:
+        runs.run(copied, example)
+    for _ in range(MOST_FORCED):
+        if not runs.turn_one():
+            break
+        try:
+            runs.run(copied, given[0])
+        except (Exception, _TooLong):  # noqa: BLE001 - off its course, a body may raise anything
+            continue
+    return types
+
+
+class _TooLong(BaseException):
+    """A run with a condition turned around does not end. Not an `Exception`: the body might catch it."""
+
+
+class _Runs:
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self.answers: dict[Place, set[bool]] = {}
+        self.forced: Place | None = None
+        self.is_turned = False
+        self.turned: set[Place] = set()
+        self.on_course: set[Place] = set()
+        self.steps = 0
+        self.most_steps = 0
+
+    def run(self, body: Callable[..., Any], example: Sequence[Any]) -> None:
+        self.most_steps = FEWEST_STEPS + 10 * self.steps if self.is_turned else 0
+        self.steps = 0
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body(*(np.array(one)[()] for one in example))
+
+    def note(self, place: Place, value: Any) -> None:
+        """Note a type; with a condition turned around, only that of an expression that was not evaluated before."""
+        if not self.is_turned:
+            self.on_course.add(place)
+        if not self.is_turned or place not in self.on_course:
+            self.types.seen.setdefault(place, set()).add(type_of(value))
+
+    def turn_one(self) -> bool:
+        """Have the next run turn around a condition that had one answer, where it is first asked; False if none had."""
+        left = [place for place, answers in self.answers.items() if len(answers) == 1 and place not in self.turned]
+        self.forced, self.is_turned = (left[0] if left else None), True
+        self.turned.update(left[:1])
+        return bool(left)
+
+    def instrumented(self, function: Any) -> Any:
+        """Return a copy of a function, with the same globals, that shows its values."""
+        try:
+            source, node = definition_of(function)
+        except CannotExtract:
+            return function
+        if node not in source.tree.body:  # a decorator has replaced a function
+            return function
+        tree = ast.fix_missing_locations(ast.Module([_Showing(function).visit(copy.deepcopy(node))], []))
+        scope, before = function.__globals__, function.__globals__.get(node.name)
+        scope[SEE] = _Seen(self, source.path)
+        exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
+        found = scope[node.name]
+        scope[node.name] = before
+        found.__defaults__, found.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        found.__module__ = function.__module__
+        return found
+
+
+class _Seen:
+    """What the copies of the functions of a file call."""
+
+    def __init__(self, runs: _Runs, path: str) -> None:
+        self.runs = runs
+        self.path = path
+        self.known: dict[tuple[Any, ...], None] = {}
+
+    def __call__(self, number: int, value: Any) -> Any:
+        """Note the type of an expression."""
+        self.runs.steps += 1
+        if 0 < self.runs.most_steps < self.runs.steps:
+            raise _TooLong
+        kind = type(value)
+        if kind is np.ndarray:
+            key: tuple[Any, ...] = (number, value.dtype, value.ndim, value.flags.c_contiguous)
+        elif kind is list or kind is tuple:
+            key = (number, kind, type_of(value))
+        else:
+            key = (number, kind)
+            if kind is int and not -(2**63) <= value < 2**63 and not self.runs.is_turned:
+                self.runs.types.too_large.add((self.path, number))
+        if key not in self.known:
+            self.known[key] = None
+            self.runs.note((self.path, number), value)
+        return value
+
+    @staticmethod
+    def as_array(value: Any, dtype: str) -> Any:
+        """Return an array where a body makes a tensor of one, or the other way round."""
+        return np.asarray(value, dtype or None)[()]
+
+    def decided(self, number: int, value: Any) -> Any:
+        """Return the answer of a condition, or the other one."""
+        runs, place = self.runs, (self.path, number)
+        answer = bool(value)
+        if not runs.is_turned or runs.forced != place:
+            runs.answers.setdefault(place, set()).add(answer)
+            return answer
+        runs.forced = None
+        return not answer
+
+
+def _seeing(number: int, value: ast.expr) -> ast.Call:
+    return ast.copy_location(ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), value], []), value)
+
+
+class _Showing(ast.NodeTransformer):
+    """Has each expression that is read shown, and each condition asked for."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def value_of(self, node: ast.AST) -> Any:
+        """Return what a name, or an attribute of one, is outside of the function."""
+        if isinstance(node, ast.Name):
+            is_local = node.id in self.function.__code__.co_varnames
+            return None if is_local else self.function.__globals__.get(node.id)
+        return getattr(self.value_of(node.value), node.attr, None) if isinstance(node, ast.Attribute) else None
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return what stands for a node."""
+        if isinstance(node, ast.JoinedStr | ast.Constant | ast.Lambda):
+            return node
+        found = super().visit(node)
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            node.test = ast.copy_location(
+                ast.Call(
+                    ast.Attribute(ast.Name(SEE, ast.Load()), "decided", ast.Load()),
+                    [ast.Constant(number_of(node)), node.test],
+                    [],
+                ),
+                node.test,
+            )
+        is_read = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        return _seeing(number_of(node), found) if is_read and not isinstance(node, ast.Slice | ast.Starred) else found
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        """Return a definition without what says something of types."""
+        node.decorator_list, node.returns = [], None
+        for one in ast.walk(node.args):
+            if isinstance(one, ast.arg):
+                one.annotation = None
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Return a call that shows its arguments, and the object of a method; arrays in place of tensors."""
+        found = conversion_of(node, self.value_of)
+        if found is not None:
+            value, dtype = found
+            path = ast.Attribute(ast.Name(SEE, ast.Load()), "as_array", ast.Load())
+            return ast.copy_location(ast.Call(path, [self.visit(value), ast.Constant(dtype)], []), node)
+        if isinstance(node.func, ast.Attribute):
+            node.func.value = self.visit(node.func.value)
+        node.args = [self.visit(one) for one in node.args]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Return an item; a tuple with slices is nothing outside of brackets."""
+        node.value = self.visit(node.value)
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = [self.visit(one) for one in node.slice.elts]
+        else:
+            node.slice = self.visit(node.slice)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Return an assignment without its annotation."""
+        if node.value is None:
+            return node
+        return ast.copy_location(ast.Assign([self.visit(node.target)], self.visit(node.value)), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """Return `x += y` between two looks at `x`: the target is what it was, and the statement what it becomes."""
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        looks = [
+            ast.copy_location(ast.Expr(_seeing(number_of(one), ast.copy_location(_read(node.target), node))), node)
+            for one in (node.target, node)
+        ]
+        return [looks[0], node, looks[1]]
+
+
+def _read(name: ast.Name) -> ast.Name:
+    return ast.Name(name.id, ast.Load())
