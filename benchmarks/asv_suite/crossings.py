@@ -78,10 +78,6 @@ def addresses(arrays: Sequence[Any]) -> list[int]:
 
 def _watch(op: Op, body: str) -> tuple[_Watched, Op]:
     """Return what remembers, and the op with it in place of the body of that name."""
-    if body == "numba":
-        compiled, gradient = op.numba()
-        watched = _Watched(compiled)
-        return watched, replace(op, numba=lambda: (watched, gradient))
     watched = _Watched(getattr(op, body))
     return watched, replace(op, **{body: watched})
 

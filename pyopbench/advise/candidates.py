@@ -23,12 +23,9 @@ from pyopbench.model.portable import BRIDGE
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
 
-PORTS = ("traced", "njit", "autograph")
-"""What can replace a callback: TensorFlow ops; a callback whose body Numba compiles; or, for a py_function that already
+PORTS = ("traced", "numba_op", "autograph")
+"""What can replace a callback: TensorFlow ops; the body compiled by Numba; or, for a py_function that already
 computes with TensorFlow, its unchanged body, converted by AutoGraph."""
-
-IN_GRAPH = ("traced", "autograph")
-"""Those of `PORTS` that are not callbacks."""
 
 MOST_ARRANGEMENTS = 3
 """At most so many arrangements with batches, and as many without, are tried in the program: a `batch` cannot always be
@@ -90,8 +87,7 @@ def variant_text(variant: str) -> str:
 
 
 def _change_to(variant: str) -> str:
-    """Return the change to a variant: a port, or for `njit` a switch, because it is still a callback."""
-    return f"{'switch' if variant.startswith('njit') else 'port'} to {variant}"
+    return f"port to {variant}"
 
 
 def ports_of(callback: Callback) -> tuple[str, ...]:
@@ -142,7 +138,7 @@ def ports_that_may_save(
 
     In the program a callback may take longer than alone, because it waits for a thread and for the GIL.
     """
-    names = {*IN_GRAPH} - {one.variant for one in known}
+    names = {*PORTS} - {one.variant for one in known}
     return tuple(one for name, one in _measured_gains(judgement, decision.use).items() if name in names)
 
 
@@ -248,7 +244,7 @@ def _worth_of(callback: Callback, step: Step, candidate: Candidate, today: float
     alone = None if today is None else today * callback.calls / whole
     usual = most if alone is None else min(max(alone, least), most)
     found = usual * candidate.saved
-    if alone is not None and candidate.variant in IN_GRAPH and callback.mode == "graph" and not callback.in_input:
+    if alone is not None and candidate.variant in PORTS and callback.mode == "graph" and not callback.in_input:
         overlapped = 0.5 if len(usable_cores()) > 1 else 1.0
         seen = max(least, (callback.flight_seconds or 0.0) / whole)
         found = seen - min(alone, most) * (1 - candidate.saved) * (1 + overlapped) / 2
@@ -266,7 +262,7 @@ def throughput_text(callback: Callback, candidate: Candidate) -> str:
 def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:
     """Return candidates, with `numpy_function` first if no other one saves noticeably more of a step.
 
-    It changes the program least, and does not make it start more slowly. A port to `njit` does, because it imports
+    It changes the program least, and does not make it start more slowly. A port to `numba_op` does, because it imports
     Numba, and measuring the op alone does not show that.
     """
     worth = {one.variant: one.worth for one in candidates if one.worth is not None}

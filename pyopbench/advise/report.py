@@ -175,8 +175,8 @@ def reasons(advice: Advice) -> list[str]:
     found += [f"{formatting.listing(titles)}: not measured: {one}" for one, titles in failures.items()]
     found += [text for row in advice.rows if (text := draws_text(row))]
     found += [text for row in advice.rows if (text := constants_text(advice, row))]
-    if any(row.answer.is_change and row.answer.variant.endswith("njit") for row in advice.rows):
-        found.append("njit needs Numba wherever the program runs")
+    if any(row.answer.is_change and row.answer.variant.endswith("numba_op") for row in advice.rows):
+        found.append("numba_op needs Numba wherever the program runs")
     for title, saved, most in savings_beyond_bound(advice):
         found.append(
             f"{title}: {formatting.points(saved)} was saved, more than the {formatting.percent(most)} that the "

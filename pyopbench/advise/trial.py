@@ -206,7 +206,7 @@ class Trial:
         self.run_seconds = longest
 
     def _are_compiled(self, numbers: Sequence[int]) -> bool:
-        return any("njit" in self.advice.rows[number].answer.variant for number in numbers)
+        return any("numba_op" in self.advice.rows[number].answer.variant for number in numbers)
 
     def _withdraw(
         self,
@@ -437,7 +437,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         is_list=kept.call.is_list,
         dtypes=tuple(kept.call.dtypes),
         port_dtypes=tuple(output_dtypes(callback)),
-        stops_gradient=without_gradient and answer.variant not in ("njit", BRIDGE),
+        stops_gradient=without_gradient and answer.variant not in ("numba_op", BRIDGE),
         takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
         # In eager code, each call would compare the values.
         copied_constants={} if callback.mode == "eager" else select_compared(port, source.text, source.name, constants),

@@ -263,7 +263,7 @@ def _variants(of_worker: _OfWorker, machine: Machine) -> list[Check]:
         ("C++ kernels", "custom_op, placement", found("kernels"), reason("kernels")),
         ("CUDA kernels", "custom_op on a GPU", found("cuda"), reason("cuda")),
         ("GPU", "device=gpu", *_gpu(of_worker, machine)),
-        ("Numba", "numba, njit", found("numba"), reason("numba")),
+        ("Numba", "numba_op", found("numba"), reason("numba")),
     )
     first = _check("TensorFlow", "measuring, verifying", "" if why else starts, why)
     if why:

@@ -37,8 +37,8 @@ class BodyShare:
         baseline: label of the current callback.
         body: which body, for example `numpy`.
         share: of the current time; above 1 only by noise.
-        around: labels of the other callbacks around the same body that were compared, which is all that the share
-            bounds: a callback that compiles the body, as `njit` does, runs another one.
+        around: labels of the other callbacks around the same body that were compared, which is all that the
+            share bounds.
         saved_around: the largest share of the current time that one of them saves; nan if there is none.
     """
 

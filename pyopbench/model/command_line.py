@@ -512,7 +512,7 @@ PIPELINE = (
 )
 PORT = (
     replace(ONE_OP, help="my_op.py, my_module.py:function or package.module:function."),
-    Option("to", "Variant to write, e.g. traced or njit; docs/port.md lists them all.", "VARIANT", is_required=True),
+    Option("to", "Variant to write: traced or numba_op; docs/port.md lists all.", "VARIANT", is_required=True),
     out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.", is_required=True),
     INPUTS,
     SEED_WITH,

@@ -102,8 +102,6 @@ class Op:
         tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
         python: a body with Python control flow on tensors, for AutoGraph; None where there is no control flow.
         kernel: C++ source of a custom op, in the form that `pyopbench.ops.kernels.register` describes.
-        numba: `() -> (body, gradient)`, compiled by Numba, in the form of `numpy` and `numpy_gradient`; called only
-            if Numba is installed.
         largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
         tolerance: for each dtype the largest allowed error, relative to the largest magnitude of the reference.
         own: what only a user's own op has, for which ports are tried automatically; None for an op of the catalogue.
@@ -125,7 +123,6 @@ class Op:
     tensor_gradient: GradientBody | None = None
     python: Body | None = None
     kernel: Path | None = None
-    numba: Callable[[], tuple[Body, GradientBody | None]] | None = None
     largest: Mapping[str, int] = field(default_factory=dict)
     tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
 

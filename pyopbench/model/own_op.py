@@ -28,7 +28,6 @@ class OwnOp:
             each floating output, of its shape and dtype, and one gradient for each differentiable input, likewise; the
             only one may be returned by itself.
         tensor_gradient: the same in TensorFlow ops.
-        numba: the body compiled by Numba, or a plain function for Numba to compile.
         kernel: path of a C++ file, relative to the file of the op.
         differentiable: positions of the inputs that have a gradient, from 0; empty if the op has none. Default: the
             floating inputs, if an output is floating and does not jump when the inputs change slightly.
@@ -59,7 +58,6 @@ class OwnOp:
     python: Body | None = None
     numpy_gradient: GradientBody | None = None
     tensor_gradient: GradientBody | None = None
-    numba: Body | None = None
     kernel: str | Path | None = None
     differentiable: tuple[int, ...] | None = None
     sizes: tuple[int, ...] = ()

@@ -9,16 +9,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-PORTABLE = ("traced", "traced_xla", "njit")
+PORTABLE = ("traced", "traced_xla", "numba_op")
 """Variants that are made of a NumPy body as it stands, and that can be written as source."""
 
 BRIDGE = "numpy_function"
 """The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
 
-BATCHED = {"traced_map": "map", "numpy_whole": "whole", "njit_loop": "loop"}
+BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
 """Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them: `map`, the port
 of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or `loop`, over the examples in
-one callback."""
+one op."""
 
 WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
 """All that `--to` takes."""

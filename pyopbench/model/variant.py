@@ -37,7 +37,7 @@ class Variant:
     Attributes:
         name: the name of the file that holds the variant, and the key everywhere.
         summary: one line for people.
-        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`, `kernel`, `numba`).
+        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`, `kernel`).
         kind: `callback` if Python runs inside the graph, `port` if it no longer does; of a part, the kind of what it is
             a part of.
         role: what it is measured for, one of `ROLES`.
@@ -133,11 +133,6 @@ class Variant:
     def has_parts(self) -> bool:
         """Is it a callback whose body and bridge can be measured alone? What an attempt compiles is no such body."""
         return self.is_callback and not self.is_attempt
-
-    @property
-    def runs_python(self) -> bool:
-        """Does the interpreter run its body? A callback over a body that Numba compiled only begins in Python."""
-        return self.has_parts and self.body != "numba"
 
 
 def _require(variant: Variant, name: str, holds: bool, legal: str) -> None:  # noqa: FBT001

@@ -78,7 +78,6 @@ OPS = {
         summary="many elements in, one out",
         make_inputs=elementwise.uniform(-1.0, 1.0),
         numpy=consume,
-        numba=lambda: (consume, None),
         tensor=consume_tensor,
     ),
     # And here on their way out. The usual case, because NumPy's arrays seldom begin at a multiple of 64 bytes.
@@ -87,7 +86,6 @@ OPS = {
         summary="one element in, many out, not aligned",
         make_inputs=size_as_input,
         numpy=produce,
-        numba=lambda: (produce, None),
         tensor=produce_tensor,
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import tensorflow as tf
 
 from pyopbench.model.op import Op
 from pyopbench.model.portable import BATCHED
-from pyopbench.ops.numba_bodies import why_no_numba
 from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_array
@@ -40,6 +40,11 @@ def check_compiled(op: Op, variant: str) -> None:
         call(*map(tf.constant, given))
     except Exception as error:
         raise CannotPort(explain(error, op), place=place_of(error, op)) from error
+
+
+def why_no_numba() -> str | None:
+    """Return how to get Numba where it is not installed, or None."""
+    return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
 
 
 def why_no_function(op: Op) -> str | None:

@@ -27,11 +27,6 @@ def _build_numpy(op: Op, case: Case) -> Body:
     return op.numpy
 
 
-def _build_numba(op: Op, case: Case) -> Body:
-    assert op.numba is not None
-    return op.numba()[0]
-
-
 def _build_nothing(op: Op, case: Case) -> Body:
     def nothing(*arguments: Any) -> None:
         """Take the inputs, and the output gradients where there are any, and do nothing with them."""
@@ -56,12 +51,6 @@ VARIANTS = {
         modes=("node",),
         placements=("cpu",),
         function_options={"autograph": False},
-    ),
-    "numba_alone": _body_alone(
-        name="numba_alone",
-        summary="Numba body called on arrays, without TensorFlow",
-        body="numba",
-        build=_build_numba,
     ),
     "numpy_alone": _body_alone(
         name="numpy_alone",

@@ -25,7 +25,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.load import load_variant
 
-GRADIENT_BODIES = {"numpy": "numpy_gradient", "numba": "numba"}
+GRADIENT_BODIES = {"numpy": "numpy_gradient"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
 
 
@@ -37,7 +37,7 @@ class Plan:
     skips: tuple[Failure, ...] = field(default=())
 
 
-BODIES = ("numpy", "tensor", "python", "numba", "kernel")
+BODIES = ("numpy", "tensor", "python", "kernel")
 """The bodies that an op may bring, by the names of its fields."""
 
 CASES_PER_TWIN = 20

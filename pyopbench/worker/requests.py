@@ -51,7 +51,7 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import OwnOps, Target, usual_baseline
 from pyopbench.model.variant import Variant
 from pyopbench.ops.batched.forms import LOOP, forms_of
-from pyopbench.ops.compiled import check_compiled
+from pyopbench.ops.compiled import check_compiled, why_no_numba
 from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
@@ -63,7 +63,6 @@ from pyopbench.ops.load import (
     load_variants,
     why_unloadable,
 )
-from pyopbench.ops.numba_bodies import why_no_numba
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
@@ -127,7 +126,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         return {"error": error.as_plain()}
     callback = usual_baseline([op.name], OwnOps((target,)))
     try:
-        if variant.startswith("njit"):
+        if variant.startswith("numba_op"):
             check_compiled(op, variant)
         if read_key(variant) is not None:
             made = PORTS.module_of(op, variant, op.dtypes[0], callback)

@@ -12,17 +12,17 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Own
 from pyopbench.model.variant import ROLES, Role
 
-QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts", "runs_python")
+QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts")
 
 
 @pytest.mark.parametrize(
     ("role", "answers"),
     [
-        ("candidate", {"is_callback", "is_usual", "has_parts", "runs_python"}),
+        ("candidate", {"is_callback", "is_usual", "has_parts"}),
         ("attempt", {"is_callback", "is_usual", "is_attempt"}),
         ("own_attempt", {"is_callback", "is_attempt"}),
-        ("by_name", {"is_callback", "has_parts", "runs_python"}),
-        ("control", {"is_callback", "has_parts", "runs_python"}),
+        ("by_name", {"is_callback", "has_parts"}),
+        ("control", {"is_callback", "has_parts"}),
         ("body_alone", {"is_part"}),
         ("empty", {"is_part"}),
         ("twin", {"is_part"}),
@@ -34,7 +34,7 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
     assert not variant.is_port
     port = replace(variant, kind="port")
     assert port.is_port is not port.is_part
-    assert not any((port.is_callback, port.has_parts, port.runs_python))
+    assert not any((port.is_callback, port.has_parts))
 
 
 def test_there_is_a_role_for_each_line_above() -> None:
@@ -64,11 +64,6 @@ def test_a_body_that_nobody_wrote_makes_an_attempt_of_whatever_needs_it() -> Non
     assert not made_variant(body="numpy").is_attempt_for(op)
     assert not made_variant(body="tensor").is_attempt_for(made_op())
     assert made_variant(body="numpy", role="attempt").is_attempt_for(made_op())
-
-
-def test_a_body_that_numba_compiled_runs_without_the_interpreter() -> None:
-    variant = made_variant(body="numba")
-    assert (variant.has_parts, variant.runs_python) == (True, False)
 
 
 @pytest.mark.parametrize(

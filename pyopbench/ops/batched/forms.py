@@ -28,8 +28,8 @@ class Form:
     """One batched form of an op, not checked yet: `prepare.batched_forms` does that.
 
     Attributes:
-        name: the key: `numpy_loop`, `numpy_whole`, `njit_loop` or `traced_map`.
-        variant: what takes one example: `traced`, `njit`, or `numpy_function` for the body as it is.
+        name: the key: `numpy_loop`, `numpy_whole`, `numba_op_loop` or `traced_map`.
+        variant: what takes one example: `traced`, `numba_op`, or `numpy_function` for the body as it is.
         how: `loop` over examples in one callback, `whole` batch at once, or `map` by `tf.vectorized_map`.
         kind: `callback` if Python runs inside the graph, `port` if it does not.
         build: returns the form as a callable over tensors with a leading axis, whose length is that of the batch; it
@@ -113,8 +113,8 @@ def _forms(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:
     yield form("numpy_whole", "numpy_function", "whole", lambda: op.numpy, random)
     if op.is_on_tensors:
         return
-    loop, mapped = (partial(port_call, op, name, dtype) for name in ("njit_loop", "traced_map"))
-    yield Form("njit_loop", "njit", "loop", "callback", loop, has_gradient, random or why_no_function(op) or "")
+    loop, mapped = (partial(port_call, op, name, dtype) for name in ("numba_op_loop", "traced_map"))
+    yield Form("numba_op_loop", "numba_op", "loop", "port", loop, has_gradient, random or why_no_function(op) or "")
     yield Form("traced_map", "traced", "map", "port", mapped, gradients and bool(op.differentiable), random)
 
 

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.op import Op
-from pyopbench.ops import numba_bodies
 
 ORDER = 4
 """Rows of a matrix: a homogeneous transform, small enough that the overhead per matrix shows."""
@@ -68,6 +67,5 @@ OP = Op(
     tensor=tensor_body,
     tensor_gradient=tensor_gradient,
     kernel=KERNELS / "determinant.cc",
-    numba=numba_bodies.bodies("determinant"),
     tolerance=TOLERANCE,
 )

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.op import GradientBody, Op
-from pyopbench.ops import numba_bodies
 
 SIZES = tuple(10**exponent for exponent in range(7))
 """Elements: from one, where a call is all overhead, to 1e6, which no longer fits a core's cache (4 MB, 8 MB)."""
@@ -119,7 +118,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * 3 * np.square(x)),
         tensor=lambda x: tf.pow(x, 3),
         tensor_gradient=gradient_of(lambda x, dy: dy * 3 * tf.square(x)),
-        numba=numba_bodies.elementwise_bodies("cube"),
     ),
     "double": elementwise_op(
         name="double",
@@ -129,7 +127,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * 2),
         tensor=lambda x: tf.multiply(x, 2),
         tensor_gradient=gradient_of(lambda x, dy: dy * 2),
-        numba=numba_bodies.elementwise_bodies("double"),
     ),
     "identity": elementwise_op(
         name="identity",
@@ -140,7 +137,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy),
         tensor=tf.identity,
         tensor_gradient=gradient_of(lambda x, dy: tf.identity(dy)),
-        numba=numba_bodies.elementwise_bodies("identity"),
     ),
     "log": elementwise_op(
         name="log",
@@ -151,7 +147,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy / x),
         tensor=tf.math.log,
         tensor_gradient=gradient_of(lambda x, dy: dy / x),
-        numba=numba_bodies.elementwise_bodies("log"),
     ),
     "relu": elementwise_op(
         name="relu",
@@ -162,7 +157,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * (x > 0)),
         tensor=tf.nn.relu,
         tensor_gradient=gradient_of(lambda x, dy: tf.where(x > 0, dy, tf.zeros_like(dy))),
-        numba=numba_bodies.elementwise_bodies("relu"),
     ),
     "sin_double": elementwise_op(
         name="sin_double",
@@ -173,7 +167,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * np.cos(x) * 2),
         tensor=lambda x: tf.sin(x) * 2,
         tensor_gradient=gradient_of(lambda x, dy: dy * tf.cos(x) * 2),
-        numba=numba_bodies.elementwise_bodies("sin_double"),
     ),
     "sinh": elementwise_op(
         name="sinh",
@@ -184,7 +177,6 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * np.cosh(x)),
         tensor=tf.sinh,
         tensor_gradient=gradient_of(lambda x, dy: dy * tf.cosh(x)),
-        numba=numba_bodies.elementwise_bodies("sinh"),
     ),
     "square": elementwise_op(
         name="square",
@@ -194,6 +186,5 @@ OPS = {
         numpy_gradient=gradient_of(lambda x, dy: dy * 2 * x),
         tensor=tf.square,
         tensor_gradient=gradient_of(lambda x, dy: dy * 2 * x),
-        numba=numba_bodies.elementwise_bodies("square"),
     ),
 }

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.op import Op
-from pyopbench.ops import numba_bodies
 from pyopbench.ops.builtin import elementwise
 
 KERNEL = KERNELS / "log_huber.cc"
@@ -166,7 +165,6 @@ OPS = {
         tensor_gradient=tensor_gradient,
         python=loss,
         kernel=KERNEL,
-        numba=numba_bodies.bodies("log_huber"),
     ),
     "log_huber_elementwise": Op(
         name="log_huber_elementwise",
@@ -183,7 +181,6 @@ OPS = {
         tensor_gradient=elementwise_tensor_gradient,
         python=elementwise_python_body,
         kernel=KERNEL,
-        numba=numba_bodies.bodies("log_huber"),
         largest={"python": LARGEST_LOOP},
         tolerance=ELEMENTWISE_TOLERANCE,
     ),

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.op import CASE_DTYPE, Op
-from pyopbench.ops import numba_bodies
 
 FILTER = 2
 """Rows and columns of a window, in pixels: the smallest that overlaps its neighbours, as in the source's example."""
@@ -222,7 +221,6 @@ OP = Op(
     tensor_gradient=tensor_gradient,
     python=python_body,
     kernel=KERNELS / "sparse_conv_q.cc",
-    numba=numba_bodies.bodies("sparse_conv_q"),
     largest={"python": LARGEST_LOOP},
     tolerance=TOLERANCE,
 )

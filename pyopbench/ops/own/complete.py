@@ -126,7 +126,6 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         tensor_gradient=_gradient_of(own.tensor_gradient, differentiable, len(example)),
         python=own.python or on_tensors,
         kernel=_kernel_of(own, folder),
-        numba=_numba_of(own, gradient),
         tolerance={dtype: _tolerance(own, body, example, outputs)},
         own=Own(
             py_function=callback,
@@ -159,7 +158,7 @@ def _tried_on_arrays(
 
 
 def _check(own: OwnOp) -> None:
-    bodies = ("numpy", "py_function", "tensor", "python", "numpy_gradient", "tensor_gradient", "numba")
+    bodies = ("numpy", "py_function", "tensor", "python", "numpy_gradient", "tensor_gradient")
     for field_name in bodies:
         value = getattr(own, field_name)
         if value is not None and not callable(value):
@@ -351,19 +350,6 @@ def _kernel_of(own: OwnOp, folder: Path) -> Path | None:
     if not path.is_file():
         raise wrong("there is no such kernel", path, "a C++ file next to the file of the op")
     return path
-
-
-def _numba_of(own: OwnOp, gradient: GradientBody | None) -> Callable[[], tuple[Body, GradientBody | None]] | None:
-    body = own.numba
-    if body is None:
-        return None
-
-    def compiled() -> tuple[Body, GradientBody | None]:
-        import numba
-
-        return body if hasattr(body, "py_func") else numba.njit(body), gradient
-
-    return compiled
 
 
 def _first_line(body: Any) -> str:

@@ -1,4 +1,4 @@
-"""The op behind TensorFlow's callbacks: its NumPy body, plain or compiled by Numba, or TensorFlow ops run eagerly."""
+"""The op behind TensorFlow's callbacks: its NumPy body, or TensorFlow ops run eagerly."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from pyopbench.ops.build_callback import (
     why_no_eager_text,
     why_no_tape,
 )
-from pyopbench.ops.compiled import why_no_function
-from pyopbench.ops.numba_bodies import why_no_numba
-from pyopbench.ops.port_file import build_port
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 
@@ -79,18 +76,6 @@ def _why_not_py_function(op: Op, case: Case) -> str | None:
     return why_no_tape(op, case)
 
 
-def _build_numba(op: Op, case: Case) -> Body:
-    assert op.numba is not None
-    body, gradient = op.numba()
-    return build_callback(op, case, tf.numpy_function, body, gradient)
-
-
-def _why_not_numba(op: Op, case: Case) -> str | None:
-    if case.direction != "forward" and op.numpy_gradient is None:
-        return "the op has no numpy_gradient, which a Numba body needs"
-    return why_no_numba()
-
-
 _callback = partial(
     Variant,
     body="numpy",
@@ -101,23 +86,6 @@ _callback = partial(
 )
 
 VARIANTS = {
-    # The callback stays, its Python goes.
-    "njit": _callback(
-        name="njit",
-        summary="the NumPy body compiled by Numba's njit, behind tf.numpy_function",
-        build=build_port,
-        gradients=("custom_gradient",),
-        modes=("call", "node"),
-        unsupported=lambda op, case: why_no_function(op),
-        role="own_attempt",
-    ),
-    "numba": _callback(
-        name="numba",
-        summary="Numba body behind tf.numpy_function",
-        body="numba",
-        build=_build_numba,
-        unsupported=_why_not_numba,
-    ),
     "numpy_function": _callback(
         name="numpy_function",
         summary="NumPy body behind tf.numpy_function",

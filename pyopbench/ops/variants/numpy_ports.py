@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pyopbench.model.variant import Variant
+from pyopbench.ops.compiled import why_no_function
 from pyopbench.ops.port_file import build_port
 
 _port = partial(
@@ -18,6 +19,14 @@ _port = partial(
 )
 
 VARIANTS = {
+    "numba_op": _port(
+        name="numba_op",
+        summary="the NumPy body compiled by Numba and registered as a TensorFlow op",
+        effort=2,
+        gradients=("custom_gradient",),
+        function_options={"autograph": False},
+        unsupported=lambda op, case: why_no_function(op),
+    ),
     "traced": _port(
         name="traced",
         summary="the NumPy body written in TensorFlow ops",

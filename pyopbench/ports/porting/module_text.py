@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import builtins
+import hashlib
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +14,10 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from pyopbench.model.cache_folder import make_folder
+from pyopbench.model.errors import BadInput
 from pyopbench.model.modules import load_file
+from pyopbench.model.write_file import write_atomically
 from pyopbench.ports.porting.units import Units
 
 USUAL = {
@@ -68,15 +74,24 @@ def _is_standard(statement: str) -> bool:
 
 
 def import_text(name: str, text: str) -> ModuleType:
-    """Return the module of a text. It is a file, because AutoGraph and Numba read the source of what they compile."""
-    number = len(list(Path(_folder().name).iterdir()))
-    folder = Path(_folder().name) / str(number)
-    folder.mkdir()
-    path = folder / f"{name}.py"
-    path.write_text(text, encoding="utf-8")
-    return load_file(path, f"port_{number}_{name}")
+    """Return the module of a text.
+
+    It is a file, because AutoGraph and Numba read the source of what they compile, and the same one in each process,
+    so that Numba compiles it once.
+    """
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = _folder() / key / f"{name}.py"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, text.encode())
+    return load_file(path, f"port_{key}_{name}")
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="pyopbench_ports_")
+def _folder() -> Path:
+    try:
+        return make_folder("ports", "ports that are measured")
+    except BadInput:  # it only saves time
+        folder = tempfile.mkdtemp(prefix="pyopbench_ports_")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)

@@ -7,7 +7,7 @@ import itertools
 import re
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import Types, types_of
-from pyopbench.ports.porting import numba_code, numba_loop
+from pyopbench.ports.porting import numba_code, numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.facts import (
     Facts,
@@ -43,6 +43,9 @@ from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, written
 from pyopbench.ports.tensor_functions.sources import source_of
+
+DECORATOR = "@numba.njit(error_model='numpy')"
+"""What compiles a function. Divisions by zero are as NumPy has them."""
 
 PORT = "<port>"
 """The name of the file of a port that is run as soon as it is written."""
@@ -304,80 +307,118 @@ def compiled(text: str, name: str, decorator: str = "tf.function(jit_compile=Tru
     return with_head(text, name, f"@{decorator}\ndef {name}(")
 
 
-@dataclass(frozen=True)
-class _Callback:
-    """How a body becomes a callback.
+def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
+    """Return the body and all that it needs compiled by Numba, the module that makes ops of it, and the function.
 
-    Attributes:
-        how: in words.
-        adapters: returns what calls it on arrays, of the positions of the inputs that it may write to.
-        decorator: what compiles it; empty where nothing does.
-        is_of_batch: is it called with a batch?
-        is_of_rows: is it so by a loop, which calls the body for each example?
+    Args:
+        op: whose body it is.
+        body: what is ported; of what takes a batch.
+        examples: of it.
+        is_of_batch: is it called with a batch, and calls the body for each example?
     """
+    units, facts, name = Units(), body.facts, body.definition.name
+    one = _of_one(facts) if is_of_batch else facts
+    units.add(body.source, name)
+    written_to = written_inputs(op.numpy, examples_of(op, 2, 1), units, units.by_name[name])
+    gradient = ""
+    if op.numpy_gradient is not None:
+        home, of_gradient = definition_of(written(op.numpy_gradient))
+        gradient = units.add(home, of_gradient.name).name
+    compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
+    types = types_of(op.numpy, examples_of(op, 2, 1))
+    code = numba_code.CallbackCode(units, name, compiled, DECORATOR, types)
+    statements = code.write_units(units)
+    helpers = needed_helpers(code.helpers) if code.helpers else []
+    imports, module, bound = numba_text.copied_module()
+    _require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports)
+    called, text = numba_text.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
+    texts = [*_with_snippets(units, statements, helpers, helper_source), module, text]
+    if is_of_batch:
+        returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
+        outputs = [(dtype, len(shape)) for dtype, shape in one.outputs]
+        names = [name for name, _, _ in facts.inputs]
+        called, text = numba_text.loop_over(called, names, outputs, is_tuple=isinstance(returned, tuple))
+        texts.append(text)
+    of_gradient = ""
+    if gradient:
+        of_gradient, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
+        texts += made
+    inputs, outputs = [(dtype, rank) for _, dtype, rank in facts.inputs], numba_text.sizes_of(facts)
+    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, outputs, of_gradient))
+    loop = " and the loop over a batch" if is_of_batch else ""
+    how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
+    notes = [f"{LEADING}."] if is_of_batch else []
+    notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
+    texts.append(numba_text.wrapper(facts, docstring(body.doc, facts, how, notes), f"{facts.function}_op"))
+    text = module_text(how, [one for one in texts if one], units, also=imports)
+    return Made(text, has_gradient=bool(gradient))
 
-    how: str
-    adapters: Callable[[list[int]], list[str]]
-    decorator: str = ""
-    is_of_batch: bool = False
-    is_of_rows: bool = False
+
+def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch: bool) -> tuple[str, list[str]]:
+    """Return what `NumbaOp` takes of the gradient, as source, and the statements that it needs."""
+    picked, is_writing = _picked(op, one), _gradient_writes(op, one)
+    called, text, names = numba_text.call_of_gradient(one, gradient, picked, is_writing=is_writing)
+    texts = [text]
+    by = [facts.inputs[place][1:] for place in facts.differentiable]
+    if is_of_batch:
+        outputs = [(dtype, rank - 1) for dtype, rank in by]
+        called, text = numba_text.loop_over(called, names, outputs, is_tuple=picked is not None)
+        texts.append(text)
+    inputs = [(dtype, rank) for _, dtype, rank in facts.inputs] + [
+        (dtype, len(shape)) for dtype, shape in facts.outputs
+    ]
+    inputs += [inputs[len(facts.inputs) + place] for place in facts.floating]
+    sizes = [
+        (facts.inputs[place][1], [(place, axis) for axis in range(facts.inputs[place][2])])
+        for place in facts.differentiable
+    ]
+    texts.append(numba_text.op_text(f"{facts.function}_gradient_op", called, inputs, sizes))
+    return f"({facts.function}_gradient_op, {facts.differentiable}, {facts.floating})", texts
 
 
-def _njit(op: Op, body: Body, examples: Examples) -> Made:
-    facts = body.facts
-    how = f"`{facts.function}` of {facts.file}, compiled by Numba, behind `tf.numpy_function`."
-    decorator = f"@numba.njit(cache={numba_code.CACHED}, error_model='numpy')"
-    return _callback(op, body, _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], decorator))
+def _of_one(facts: Facts) -> Facts:
+    """Return what the body of one example takes and returns, of what is known of a batch."""
+    inputs = tuple((name, dtype, rank - 1) for name, dtype, rank in facts.inputs)
+    return replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
+
+
+def _require_free(units: Units, taken: Set[str], imports: Sequence[str]) -> None:
+    """Check that the user's code has none of these names, unless for what is imported alike.
+
+    Raises:
+        CannotPort: it has one.
+    """
+    imported = {name for name, one in units.imports.items() if one.statement in imports}
+    bound = {name for unit in units.in_order() for name in _bound_in(unit.node)} | set(units.imports) - imported
+    if bound & taken - {"np", "tf", "numba"}:
+        raise CannotPort(f"`{min(bound & taken)}` is a name that the port needs", fix="give yours another name")
 
 
 def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
-    facts, called = body.facts, "called once with a batch" if is_of_batch else "on arrays"
-    how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
-    callback = _Callback(how, lambda copied: [numba_code.adapter(facts, copied)], is_of_batch=is_of_batch)
-    return _callback(op, body, callback)
-
-
-def _njit_loop(op: Op, body: Body, examples: Examples) -> Made:
-    facts = body.facts
-    returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
-    loop = partial(numba_loop.texts, facts, is_tuple=isinstance(returned, tuple))
-    how = f"`{facts.function}` of {facts.file} and the loop over a batch, compiled by Numba."
-    return _callback(op, body, _Callback(how, loop, numba_loop.DECORATOR, is_of_batch=True, is_of_rows=True))
-
-
-def _callback(op: Op, body: Body, callback: _Callback) -> Made:
-    """Return the body and what it needs, what calls it, and the function of tensors around that."""
+    """Return the body and what it needs, what calls it with arrays, and the function of tensors around that."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
-    compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
-    # An input of no axes comes as a number.
-    least_axes = 1 if callback.is_of_rows else 0
+    functions = {unit.name for unit in units.in_order() if _is_function(unit)}
     written_to = written_inputs(op.numpy, examples_of(op, 2, 1), units, units.by_name[name])
-    adapters = callback.adapters([place for place in written_to if facts.inputs[place][2] > least_axes])
+    adapters = [numba_code.adapter(facts, [place for place in written_to if facts.inputs[place][2]])]
     gradient, picked, gradient_writes = "", None, False
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
         gradient_writes = _gradient_writes(op, facts)
-    types = types_of(op.numpy, examples_of(op, 2, 1)) if callback.decorator else Types()
-    code = numba_code.CallbackCode(units, name, compiled, callback.decorator, types)
-    statements = code.write_units(units)
-    if gradient and callback.is_of_batch:
-        adapters.append(numba_loop.gradient(gradient, is_array=picked is None))
-        gradient, picked = numba_loop.gradient_name(gradient), picked or [0]
-    notes = [f"{LEADING}."] if callback.is_of_batch else []
+    statements = numba_code.CallbackCode(units, name, functions, "", Types()).write_units(units)
+    if gradient and is_of_batch:
+        adapters.append(numba_code.gradient_of_batch(gradient, is_array=picked is None))
+        gradient, picked = numba_code.batch_name(gradient), picked or [0]
+    called = "called once with a batch" if is_of_batch else "on arrays"
+    how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
+    notes = [f"{LEADING}."] if is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
-    doc = docstring(body.doc, facts, callback.how, notes)
-    helpers = needed_helpers(code.helpers) if code.helpers else []
-    texts = [*_with_snippets(units, statements, helpers, helper_source), *adapters]
-    if callback.decorator:
-        taken = {name for unit in units.in_order() for name in _bound_in(unit.node)} & {"os", numba_code.CACHED}
-        if taken:
-            raise CannotPort(f"`{taken.pop()}` is a name that the port needs", fix="give yours another name")
-        texts.insert(0, numba_code.CACHING)
+    doc = docstring(body.doc, facts, how, notes)
+    texts = [*_with_snippets(units, statements, [], helper_source), *adapters]
     texts.append(numba_code.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
-    return Made(module_text(callback.how, texts, units), has_gradient=bool(gradient), notes=("callback",))
+    return Made(module_text(how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
 
 def _picked(op: Op, facts: Facts) -> list[int] | None:
@@ -413,9 +454,9 @@ def _given_to_gradient(op: Op, facts: Facts) -> tuple[tuple[Any, ...], list[Any]
 WRITERS: dict[str, Writer] = {
     "traced": _traced,
     "traced_xla": partial(_traced, is_compiled=True),
-    "njit": _njit,
+    "numba_op": _numba_op,
     BRIDGE: _numpy_function,
     "numpy_whole": partial(_numpy_function, is_of_batch=True),
-    "njit_loop": _njit_loop,
+    "numba_op_loop": partial(_numba_op, is_of_batch=True),
 }
 """What writes a variant, by its name."""

@@ -49,8 +49,8 @@ class BatchedForm:
     """A batched form of an op, and whether it agrees with a loop over examples.
 
     Attributes:
-        name: the key, such as `numpy_loop`, `numpy_whole`, `njit_loop` or `traced_map`.
-        variant: what takes one example and is made batched: a port, `njit`, or `numpy_function` for the body as it is.
+        name: the key, such as `numpy_loop`, `numpy_whole`, `numba_op_loop` or `traced_map`.
+        variant: what takes one example and is made batched: a port, or `numpy_function` for the body as it is.
         how: `loop` over examples inside one callback, `whole` batch at once, or `map` by `tf.vectorized_map`.
         kind: `callback` if Python runs inside the graph, else `port`.
         outcome: `right`; `wrong`, where values or gradients are not those of the loop; or `cannot`, where it does not
