@@ -15,7 +15,7 @@ from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.worker.prepare.batched_forms import batched_form
 from pyopbench.worker.prepare.segments import constants
 
-TRIED = ("numpy_whole", "njit_loop", "traced_map")
+TRIED = ("numpy_whole", "numba_op_loop", "traced_map")
 """All batched forms but the loop that they are compared with."""
 
 

@@ -9,7 +9,7 @@ it stands, and inputs that fit it. A table `sources.tsv` there, with the columns
 what, says where each is from; no code of it is kept in the result.
 
 Of each callback it is said which of its forms are right at all sizes, on three draws of each, with gradients where the
-op has them; whether `pyopbench port` writes a file to `traced` and to `njit` that passes its own test where pyopbench
+op has them; whether `pyopbench port` writes a file to `traced` and to `numba_op` that passes its own test where pyopbench
 cannot be imported; and whether that file gives what NumPy gives on five further draws of the two smallest sizes. What
 is right on the first inputs and wrong on later ones comes first. Exit codes: 0 done, 1 a callback could not be
 examined, 2 bad usage.
@@ -33,7 +33,7 @@ HERE = Path(__file__).resolve().parent
 STORED = tallies.RESULTS / "callbacks.json"
 VERSION = 1
 FORM_SECONDS = 150.0
-FIRST_TRIED = ("traced_file", "traced", "autograph", "native", "njit")
+FIRST_TRIED = ("traced_file", "traced", "autograph", "native", "numba_op")
 """Whose obstacle is the one that a table shows, the first that there is."""
 
 
@@ -72,9 +72,9 @@ def counts(examined: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "a right form that is no callback": (len([one for one in examined if _ports(one)]), len(examined)),
         "the same, of bodies that compute with NumPy": (len([one for one in of_numpy if _ports(one)]), len(of_numpy)),
         "a file to traced that passes its own test and further draws": (len(files), len(of_numpy)),
-        "right in Numba": (_count(of_numpy, "njit"), len(of_numpy)),
+        "right in Numba": (_count(of_numpy, "numba_op"), len(of_numpy)),
         "a right form of any kind": (
-            len([one for one in examined if _ports(one) or _is_right(one, "njit")]),
+            len([one for one in examined if _ports(one) or _is_right(one, "numba_op")]),
             len(examined),
         ),
     }
@@ -142,20 +142,20 @@ def totals(document: Mapping[str, Any]) -> str:
 def callbacks(document: Mapping[str, Any]) -> str:
     """Return a row for each callback: where it is from, what is right, and the first obstacle, as Markdown."""
     rows = [_row(one, document["sources"].get(one["body"], {})) for one in document["examined"]]
-    head = ("callback", "what it does", "from", "ports that are right", "file to `traced`", "`njit`", "first obstacle")
+    head = ("callback", "what it does", "from", "ports that are right", "file to `traced`", "`numba_op`", "first obstacle")
     return table(head, rows)
 
 
 def _row(one: Mapping[str, Any], source: Mapping[str, str]) -> tuple[str, ...]:
     by_name = {form["form"]: form for form in one["forms"]}
-    became = {name: by_name[name]["became"] if name in by_name else "" for name in ("traced_file", "njit")}
+    became = {name: by_name[name]["became"] if name in by_name else "" for name in ("traced_file", "numba_op")}
     return (
         cell(one["body"]),
         cell(source.get("what", "")),
         cell(source.get("source", one.get("found_in", ""))),
         ", ".join(f"`{name}`" for name in _ports(one)),
         became["traced_file"],
-        became["njit"],
+        became["numba_op"],
         cell(obstacle(one)),
     )
 

@@ -26,7 +26,7 @@ from outside.judging import judge_file, load
 from pyopbench.model.failures import LONGEST_REASON, describe_error
 from pyopbench.model.portable import PORTABLE
 
-FILES = ("traced", "njit")
+FILES = ("traced", "numba_op")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -196,7 +196,7 @@ def pipeline(world: World) -> World:
     """A program of two callbacks in an input pipeline, of which only the first is costly."""
     world.share = {"first": 0.4, "second": 0.005}
     world.in_input = True
-    world.variants["first"] = ("traced", "njit")
+    world.variants["first"] = ("traced", "numba_op")
     return world
 
 
@@ -321,31 +321,31 @@ def of_variant(fast: frozenset[str]) -> Callable[[frozenset[str]], float]:
 
 def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> None:
     world.share = {"first": 0.4, "second": 0.005}
-    world.variants["first"] = ("traced", "njit", "autograph")
-    world.seconds = of_variant(frozenset({"first njit"}))
+    world.variants["first"] = ("traced", "numba_op", "autograph")
+    world.seconds = of_variant(frozenset({"first numba_op"}))
     advice = world.advise()
-    assert [row.answer.variant for row in advice.rows] == ["njit", ""]
+    assert [row.answer.variant for row in advice.rows] == ["numba_op", ""]
     assert [(one.name, one.variant, one.realised.is_slower) for one in advice.withdrawn if one.realised] == [
         ("first", "traced", True)
     ]
     assert world.decided == ["first", "first again"]
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
-    assert [row[3] for row in rows(advice)] == ["switch to njit", "port to traced", "leave it"]
+    assert [row[3] for row in rows(advice)] == ["switch to numba_op", "port to traced", "leave it"]
     taken = world.ran[world.recordings :]
     changed = [ports for ports in taken if ports]
-    assert {*changed} == {frozenset({"first"}), frozenset({"first njit"})}
+    assert {*changed} == {frozenset({"first"}), frozenset({"first numba_op"})}
     compiling = 1
     assert taken.count(frozenset()) == len(changed) - compiling, "each change has its own runs before it"
     assert advice.withdrawn_variants == {"first": "traced"}
     stored = as_data(advice)["callbacks"][0]
-    assert (stored["variant"], [one["variant"] for one in stored["withdrawn"]]) == ("njit", ["traced"])
+    assert (stored["variant"], [one["variant"] for one in stored["withdrawn"]]) == ("numba_op", ["traced"])
 
 
 def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(pipeline: World) -> None:
-    pipeline.variants["first"] = ("traced", "njit", "autograph")
+    pipeline.variants["first"] = ("traced", "numba_op", "autograph")
     pipeline.seconds = lambda ports: (
-        STEP_SECONDS * {"first njit": 0.6, "first autograph": 0.5}.get(min(ports, default=""), 1)
+        STEP_SECONDS * {"first numba_op": 0.6, "first autograph": 0.5}.get(min(ports, default=""), 1)
     )
     advice = pipeline.advise()
     assert [row.answer.variant for row in advice.rows] == ["autograph", ""]
@@ -355,7 +355,7 @@ def test_the_fastest_change_in_the_program_is_chosen_in_an_input_pipeline(pipeli
 
 
 @pytest.mark.parametrize(
-    ("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "njit")]
+    ("seconds", "budget", "variant"), [(0.97, 480.0, "traced"), (0.5, 75.0, "traced"), (0.5, 480.0, "numba_op")]
 )
 def test_a_later_change_is_chosen_only_if_it_is_clearly_faster_and_there_is_time(
     pipeline: World, seconds: float, budget: float, variant: str
@@ -368,48 +368,48 @@ def test_a_later_change_is_chosen_only_if_it_is_clearly_faster_and_there_is_time
 def test_a_change_that_fails_in_the_program_is_not_taken(pipeline: World) -> None:
     pipeline.code = lambda ports: int(ports == {"first"})
     advice = pipeline.advise()
-    assert [row.answer.variant for row in advice.rows] == ["njit", ""]
+    assert [row.answer.variant for row in advice.rows] == ["numba_op", ""]
     assert [(one.variant, one.realised) for one in advice.withdrawn] == [("traced", None)]
     assert pipeline.ran.count(frozenset({"first"})) == 1
 
 
 def test_if_the_fastest_change_alters_a_loss_the_next_fastest_is_tried(pipeline: World) -> None:
-    pipeline.variants["first"] = ("traced", "njit", "autograph")
-    times = {"first": 1.0, "first njit": 0.6, "first autograph": 0.5}
+    pipeline.variants["first"] = ("traced", "numba_op", "autograph")
+    times = {"first": 1.0, "first numba_op": 0.6, "first autograph": 0.5}
     pipeline.seconds = lambda ports: STEP_SECONDS * times.get(min(ports, default=""), 1)
     pipeline.loss = lambda ports: 0.6 if ports == {"first autograph"} else 0.5
     advice = pipeline.advise()
-    assert [row.answer.variant for row in advice.rows] == ["njit", ""]
+    assert [row.answer.variant for row in advice.rows] == ["numba_op", ""]
     assert [one.variant for one in advice.withdrawn] == ["autograph"]
 
 
 def test_if_the_fastest_change_is_not_faster_than_the_program_no_other_is_tried(pipeline: World) -> None:
-    pipeline.seconds = lambda ports: STEP_SECONDS * {"first": 1.2, "first njit": 1.1}.get(min(ports, default=""), 1)
+    pipeline.seconds = lambda ports: STEP_SECONDS * {"first": 1.2, "first numba_op": 1.1}.get(min(ports, default=""), 1)
     advice = pipeline.advise()
     assert advice.patch is None
-    assert [one.variant for one in advice.withdrawn] == ["njit"]
+    assert [one.variant for one in advice.withdrawn] == ["numba_op"]
 
 
 def test_if_no_change_runs_in_the_program_the_callback_is_left_alone(pipeline: World) -> None:
     pipeline.code = lambda ports: int(bool(ports))
     advice = pipeline.advise()
     assert answers(advice) == {"first": "leave", "second": "leave"}
-    assert [one.variant for one in advice.withdrawn] == ["traced", "njit"]
+    assert [one.variant for one in advice.withdrawn] == ["traced", "numba_op"]
 
 
 def test_after_a_port_that_changes_a_loss_the_next_one_is_tried_with_the_others(world: World) -> None:
-    world.variants["second"] = ("traced", "njit")
+    world.variants["second"] = ("traced", "numba_op")
     world.loss = lambda ports: 0.6 if "second" in ports else 0.5
     advice = world.advise()
-    assert [row.answer.variant for row in advice.rows] == ["traced", "njit"]
+    assert [row.answer.variant for row in advice.rows] == ["traced", "numba_op"]
     assert [(one.name, one.variant) for one in advice.withdrawn] == [("second", "traced")]
     assert world.ran.count(frozenset()) == world.recordings + 2 + 3, "a pair is two runs next to each other"
 
 
 def test_no_next_port_is_tried_without_time_for_it(world: World) -> None:
     world.share = {"first": 0.4, "second": 0.005}
-    world.variants["first"] = ("traced", "njit")
-    world.seconds = of_variant(frozenset({"first njit"}))
+    world.variants["first"] = ("traced", "numba_op")
+    world.seconds = of_variant(frozenset({"first numba_op"}))
     advice = world.advise(budget_seconds=100.0)
     assert (advice.patch, world.decided) == (None, ["first"])
     assert [(one.variant, one.name) for one in advice.withdrawn] == [("traced", "first")]
@@ -638,14 +638,14 @@ def test_a_change_that_could_not_be_measured_is_reported_once_for_all_callbacks(
     advice = world.advise()
     before = reasons(advice)
     first, second = advice.rows
-    advice.rows[0] = replace(first, answer=replace(first.answer, failures=("port to njit: A", "port to autograph: B")))
-    advice.rows[1] = replace(second, answer=replace(second.answer, failures=("port to njit: A",)))
+    advice.rows[0] = replace(first, answer=replace(first.answer, failures=("port to numba_op: A", "port to autograph: B")))
+    advice.rows[1] = replace(second, answer=replace(second.answer, failures=("port to numba_op: A",)))
     new = [one for one in reasons(advice) if one not in before]
     titles = [row.callback.title for row in advice.rows]
     assert [[title in one for title in titles] for one in new] == [[True, True], [True, False]]
     write(advice)
     stored = json.loads((world.root / "out" / "report.json").read_text())["callbacks"]
-    assert [one["failures"] for one in stored] == [["port to njit: A", "port to autograph: B"], ["port to njit: A"]]
+    assert [one["failures"] for one in stored] == [["port to numba_op: A", "port to autograph: B"], ["port to numba_op: A"]]
 
 
 def test_a_gain_beyond_what_the_callbacks_take_is_questioned(world: World) -> None:
@@ -756,7 +756,7 @@ def test_what_is_at_stake_is_told_if_nothing_can_replace_a_callback(world: World
     assert "%" not in headline(small)
 
 
-@pytest.mark.parametrize(("variant", "uncounted"), [("njit", 1), ("traced", 0)])
+@pytest.mark.parametrize(("variant", "uncounted"), [("numba_op", 1), ("traced", 0)])
 def test_what_numba_compiles_is_kept_for_the_runs_that_count(
     world: World, variant: str, uncounted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

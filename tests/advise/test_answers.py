@@ -43,7 +43,7 @@ from pyopbench.model.portable import BRIDGE
 
 EFFECT = 0.03
 PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
-NJIT = Arrangement("switch", "switch", "ds.map(with_njit)", AUTOTUNE, 0, "njit", 1.0)
+NJIT = Arrangement("switch", "switch", "ds.map(with_njit)", AUTOTUNE, 0, "numba_op", 1.0)
 TWO = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=2)", 2, extra_effort=0.1)
 ALL = (CURRENT, PARALLEL, TWO, BATCH, POOL, NJIT, PORT)
 STAGE = Stage("train.py", 5, 1, "parse", 3)
@@ -131,7 +131,7 @@ def test_a_body_that_calls_numpy_is_not_called_in_the_graph(tmp_path: Path) -> N
     assert "autograph" in candidates.ports_of(callback)
     source = KeptSource("def scale(x):\n    return 2 * x.numpy()\n", "scale")
     arrays = replace(callback, kept=kept_of(tmp_path, np.ones(3), source=source))
-    assert candidates.ports_of(arrays) == ("traced", "njit")
+    assert candidates.ports_of(arrays) == ("traced", "numba_op")
 
 
 def test_maps_that_a_patch_cannot_change_are_no_candidates(measured: Any) -> None:
@@ -145,7 +145,7 @@ def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_c
     measured: Any, tmp_path: Path
 ) -> None:
     answer = measured({PORT.key: 0.1, NJIT.key: 0.3, POOL.key: 0.5}, refuse=(PORT.key,))
-    assert (answer.variant, answer.folder) == (NJIT.key, "port-switch-njit")
+    assert (answer.variant, answer.folder) == (NJIT.key, "port-switch-numba_op")
     assert [one.variant for one in answer.rest] == [POOL.key]
     again = decide_again(CALLBACK, tmp_path, answer, EFFECT)
     assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-processes", ())
@@ -160,15 +160,15 @@ def test_a_change_that_is_predicted_to_save_too_little_is_not_tried(measured: An
 
 
 def test_a_candidate_says_what_it_is() -> None:
-    actions = {one: Candidate(one, 0.5).action for one in ("njit", BRIDGE, PORT.key, NJIT.key, POOL.key, TWO.key)}
+    actions = {one: Candidate(one, 0.5).action for one in ("numba_op", BRIDGE, PORT.key, NJIT.key, POOL.key, TWO.key)}
     assert list(actions.values()) == ["port", "arrange", "port", "port", "arrange", "arrange"]
-    assert len({variant_text(one) for one in actions}) == 5, "njit by either name"
+    assert len({variant_text(one) for one in actions}) == 5, "numba_op by either name"
 
 
 def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
-        ("njit", "forward", 1, 0.2, 0.1, 0.3),
-        ("njit", "forward", 9, 0.4, 0.3, 0.5),
+        ("numba_op", "forward", 1, 0.2, 0.1, 0.3),
+        ("numba_op", "forward", 9, 0.4, 0.3, 0.5),
         ("traced", "forward", 1, 0.1, 0.1, 0.1),
         ("traced", "forward", 9, 0.3, 0.2, 0.4),
         ("traced", "forward_backward", 1, 9.0, 8.0, 10.0),
@@ -180,7 +180,7 @@ def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(mon
     shares = {"saved": 0.9, "saved_low": 0.8, "saved_high": 0.95}
     decision = SimpleNamespace(reason=None, action="port", choice="autograph", use="inference", **shares)
     found = ports_that_save(decision, SimpleNamespace())  # type: ignore[arg-type]
-    assert [one.variant for one in found] == ["autograph", "traced", "njit"]
+    assert [one.variant for one in found] == ["autograph", "traced", "numba_op"]
     assert found[2].saved == pytest.approx(0.7)
 
 
@@ -197,10 +197,10 @@ def test_a_port_in_the_graph_saves_the_time_of_the_callback_minus_its_own(
 ) -> None:
     """With a second core, its ops may overlap with others, and then add only half of their time to the step."""
     monkeypatch.setattr(candidates, "usable_cores", lambda: frozenset(range(cores)))
-    found = {name: worth_of(IN_GRAPH, WHOLE, Candidate(name, saved), ALONE) for name in ("traced", "njit")}
+    found = {name: worth_of(IN_GRAPH, WHOLE, Candidate(name, saved), ALONE) for name in ("traced", "numba_op")}
     left = 0.1 * (1 - saved)  # the callback takes longer in the program, also as seen from Python, than alone
     assert found["traced"] == pytest.approx(0.2 - left * (1 + 1 / cores) / 2)
-    assert found["njit"] == pytest.approx(0.12 * saved)
+    assert found["numba_op"] == pytest.approx(0.12 * saved)
 
 
 def test_an_eager_port_takes_the_time_that_it_takes_alone() -> None:
@@ -211,7 +211,7 @@ def test_an_eager_port_takes_the_time_that_it_takes_alone() -> None:
 
 def test_recordings_give_the_mean_over_all_of_them() -> None:
     """In the second recording the callback is not called, and in the third a step takes half of the time."""
-    candidate = Candidate("njit", 0.5)
+    candidate = Candidate("numba_op", 0.5)
     none = replace(IN_GRAPH, calls=0, seconds=0.0, flight_seconds=0.0)
     slow = replace(WHOLE, seconds=WHOLE.seconds / 2)
     found = worth_of(IN_GRAPH.add_recording(none, WHOLE).add_recording(IN_GRAPH, slow), WHOLE, candidate, ALONE)
@@ -232,10 +232,10 @@ def _of_rows(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float]) -> De
 @pytest.mark.parametrize(
     ("ratios", "flight", "tried"),
     [
-        ({"traced": 1.2, "njit": 1.1}, 0.2, ["traced"]),
+        ({"traced": 1.2, "numba_op": 1.1}, 0.2, ["traced"]),
         ({"traced": 1.2}, 0.12, []),  # in the program it takes no longer than is seen from Python
         ({"traced": 3.0}, 0.2, []),
-        ({"njit": 1.0}, 0.2, []),
+        ({"numba_op": 1.0}, 0.2, []),
         ({"traced": 0.9}, 0.2, ["traced"]),
     ],
 )
@@ -271,20 +271,20 @@ def test_the_candidate_that_is_worth_enough_is_tried_also_if_another_one_was_dec
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(answers, "write_op_file", lambda callback, folder, **_: folder / "f.py")
-    decision = _of_rows(monkeypatch, {"traced": 1.0, "njit": 0.8})
+    decision = _of_rows(monkeypatch, {"traced": 1.0, "numba_op": 0.8})
     shares = {"saved": 0.2, "saved_low": 0.1, "saved_high": 0.3}
-    decision = SimpleNamespace(**{**vars(decision), "action": "port", "choice": "njit", **shares})  # type: ignore[assignment]
+    decision = SimpleNamespace(**{**vars(decision), "action": "port", "choice": "numba_op", **shares})  # type: ignore[assignment]
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     monkeypatch.setattr(answers, "_write", lambda *_: ("f_port.py", "test_f_port.py", "f"))
     found = decide(IN_GRAPH, WHOLE, tmp_path, 1.0, EFFECT)
-    assert [one.variant for one in found.candidates] == ["njit", "traced"]
+    assert [one.variant for one in found.candidates] == ["numba_op", "traced"]
     assert found.candidates[0].worth < EFFECT
     assert (found.variant, found.rest) == ("traced", ())
 
 
-@pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "njit")])
+@pytest.mark.parametrize(("bridge", "first"), [(0.29, BRIDGE), (0.35, BRIDGE), (0.2, "numba_op")])
 def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bridge: float, first: str) -> None:
-    worth = {"njit": 0.3, "traced": 0.1, BRIDGE: bridge}
+    worth = {"numba_op": 0.3, "traced": 0.1, BRIDGE: bridge}
     given = tuple(Candidate(one, 0.5, value) for one, value in worth.items())
     found = least_work_first(given, EFFECT)
     assert found[0].variant == first

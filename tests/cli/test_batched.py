@@ -60,7 +60,7 @@ def test_a_right_form_of_an_own_op_comes_with_the_command_that_writes_it(
 ) -> None:
     (tmp_path / "mine.py").write_text("def triple(x):\n    return 3 * x\n", encoding="utf-8")
     monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps([["triple", "numpy_loop"], ["triple", "wrong"]]))
-    monkeypatch.setattr(verify, "BATCHED", {"numpy_loop": BATCHED["njit_loop"], "wrong": BATCHED["njit_loop"]})
+    monkeypatch.setattr(verify, "BATCHED", {"numpy_loop": BATCHED["numba_op_loop"], "wrong": BATCHED["numba_op_loop"]})
     named = [f"{tmp_path / 'mine.py'}:triple", "--input", "np.ones(3)"]
     words = shlex.split(call("verify", *named, "--batch", 8).out)
     said = words[words.index("pyopbench") + 1 :]

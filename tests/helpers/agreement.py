@@ -16,9 +16,9 @@ from pyopbench.model.source_text import read_source
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import types_of
 from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.numba_code import CACHED, CallbackCode, body_name
-from pyopbench.ports.porting.numba_loop import DECORATOR
+from pyopbench.ports.porting.numba_code import CallbackCode, body_name
 from pyopbench.ports.porting.units import Units
+from pyopbench.ports.porting.writers import DECORATOR
 
 
 def compiled(body: Any, *inputs: Any) -> Any:
@@ -38,7 +38,7 @@ def compiled(body: Any, *inputs: Any) -> Any:
     types = types_of(vars(loaded)[name], [inputs])
     code = CallbackCode(units, name, functions, DECORATOR, types)
     statements = code.write_units(units).values()
-    parts = [f"{CACHED} = False", *helper_source(needed_helpers(code.helpers)), *statements]
+    parts = [*helper_source(needed_helpers(code.helpers)), *statements]
     text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "compiled_body.py"

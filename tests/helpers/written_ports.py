@@ -51,7 +51,7 @@ def write(text: str, *inputs: str, to: str = "traced", module: str = "ported") -
     own_load.load_own.cache_clear()
     target = read_target(text, inputs, [])
     op = own_load.load_own(target)
-    if to.startswith("njit"):
+    if to.startswith("numba_op"):
         check_compiled(op, to)
     made = write_port(op, to)
     return Ported(made, write_test(op, target, to, module, made))

@@ -25,7 +25,7 @@ from pyopbench.store.run_json import Catalogue
 TODAY = "py_function_numpy"
 OPS = Catalogue(
     ops={},
-    variants={**VARIANTS, "njit": structs.replace(VARIANTS["numpy_function"], automatic=True)},
+    variants={**VARIANTS, "numba_op": structs.replace(VARIANTS["numpy_function"], automatic=True)},
     gradients={},
     parts={
         "numpy_alone": variant("part", role="body_alone"),
@@ -85,8 +85,8 @@ def test_a_share_above_one_is_noise_and_leaves_nothing_to_gain() -> None:
 
 
 def test_the_body_bounds_callbacks_around_the_same_body_alone() -> None:
-    """`njit` compiles the body and `py_function` has another one, so both may save more than the bridge costs."""
-    found = share(numpy_function=0.2, py_func=0.4, njit=0.67, py_function=0.5, native=0.9)
+    """`numba_op` compiles the body and `py_function` has another one, so both may save more than the bridge costs."""
+    found = share(numpy_function=0.2, py_func=0.4, numba_op=0.67, py_function=0.5, native=0.9)
     assert found is not None
     assert (found.around, found.saved_around) == (("numpy_function", "py_func"), 0.4)
     assert found.is_bound

@@ -191,12 +191,12 @@ def test_why_is_the_reason_and_then_what_goes_with_it() -> None:
 @pytest.mark.parametrize(
     ("gain", "shown", "hidden"),
     [
-        (MeasuredGain("njit", -50.0, -400.0, 1.0, 2), [formatting.TOO_NOISY], "%"),
-        (MeasuredGain("njit", 0.4, -11.0, 1.0, 2), [formatting.TOO_NOISY], "%"),
-        (MeasuredGain("njit", -5.0, -6.0, -4.0, 3), ["6.00×", "5.00×", "7.00×"], "%"),
-        (MeasuredGain("njit", -50.0, None, None, 1), ["51.0×"], "%"),
-        (MeasuredGain("njit", -0.5, -0.7, -0.3, 3), ["−50%", "−70%", "−30%"], "×"),
-        (MeasuredGain("njit", 0.2, -1.5, 0.9, 2), ["20%", "−150%", "90%"], "×"),
+        (MeasuredGain("numba_op", -50.0, -400.0, 1.0, 2), [formatting.TOO_NOISY], "%"),
+        (MeasuredGain("numba_op", 0.4, -11.0, 1.0, 2), [formatting.TOO_NOISY], "%"),
+        (MeasuredGain("numba_op", -5.0, -6.0, -4.0, 3), ["6.00×", "5.00×", "7.00×"], "%"),
+        (MeasuredGain("numba_op", -50.0, None, None, 1), ["51.0×"], "%"),
+        (MeasuredGain("numba_op", -0.5, -0.7, -0.3, 3), ["−50%", "−70%", "−30%"], "×"),
+        (MeasuredGain("numba_op", 0.2, -1.5, 0.9, 2), ["20%", "−150%", "90%"], "×"),
     ],
 )
 def test_a_gain_that_is_far_below_nothing_is_a_multiple_of_the_time_or_noise(

@@ -41,11 +41,11 @@ WRITTEN = WrittenPort(Path("a.py"), "a", Path("test_a.py"), ("test_values",), ()
 
 
 def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str = "mine") -> Judgement:
-    case = Case(name, "njit", "none", "forward", "call", "float32", 1_000).id
+    case = Case(name, "numba_op", "none", "forward", "call", "float32", 1_000).id
     bench = Bench(CURVES, op=name, within=0.0, between=0.01, launches=6)
     run = run_of(bench, failures=[Failure(case, "unsupported", WHY, 0)])
     op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
-    variants = {**VARIANTS, "traced": structs.replace(VARIANTS["traced"], automatic=True), "njit": NJIT}
+    variants = {**VARIANTS, "traced": structs.replace(VARIANTS["traced"], automatic=True), "numba_op": NJIT}
     run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
     run.ports = ()
     return judge_run(run)
@@ -53,11 +53,11 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
 
 def test_each_attempt_is_there_with_what_it_saves_or_its_reason() -> None:
     found = {attempt.variant: attempt for attempt in attempts_of(judged())}
-    assert set(found) == {"traced", "njit"}
+    assert set(found) == {"traced", "numba_op"}
     assert found["traced"].works
     assert found["traced"].saved == pytest.approx(0.9, abs=0.01)
     assert found["traced"].saved_low == pytest.approx(0.9, abs=0.05)
-    assert found["njit"] == Attempt("mine", "njit", False, None, None, WHY)
+    assert found["numba_op"] == Attempt("mine", "numba_op", False, None, None, WHY)
 
 
 def test_a_body_that_the_user_wrote_is_no_attempt_and_one_that_was_tried_is() -> None:
@@ -78,7 +78,7 @@ def port(variant: str) -> PortLine:
 def test_ports_that_work_are_shown_and_written_next_to_the_results(tmp_path: Path) -> None:
     """Of the others there is no file that somebody could merge."""
     judgement = judged()
-    judgement.run.ports = (port("traced"), port("njit"), port("traced_map"))
+    judgement.run.ports = (port("traced"), port("numba_op"), port("traced_map"))
     assert [one.text for one in section.build(judgement) if isinstance(one, Code)] == ["# traced"]
     write.write(judgement, tmp_path)
     files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "ports").iterdir()}
@@ -113,7 +113,7 @@ def test_reasons_are_in_every_output() -> None:
     judgement = judged()
     assert WHY in write.render(judgement)["report.html"]
     rows = rows_of(judgement)
-    assert rows["njit"] == ("mine", "njit", WHY)
+    assert rows["numba_op"] == ("mine", "numba_op", WHY)
     (traced,) = (one for one in attempts_of(judgement) if one.variant == "traced")
     assert rows["traced"] == ("mine", "traced", formatting.saved_at_least(traced.saved, traced.saved_low))
 
@@ -159,7 +159,7 @@ def test_a_port_of_an_own_op_has_one_command_that_names_it_with_its_inputs() -> 
 
 
 def test_a_gradient_mechanism_is_no_part_of_the_variant() -> None:
-    assert [port.variant for port in writable_ports(judgement("njit+defun"))] == ["njit"]
+    assert [port.variant for port in writable_ports(judgement("numba_op+defun"))] == ["numba_op"]
 
 
 def test_what_the_user_wrote_and_what_stays_has_none() -> None:
@@ -207,6 +207,6 @@ def test_nothing_to_know_is_nothing() -> None:
 
 
 def test_the_command_is_in_the_sentence() -> None:
-    port = WritablePort("mine", "njit", ("pyopbench", "port", "a b.py"))
+    port = WritablePort("mine", "numba_op", ("pyopbench", "port", "a b.py"))
     assert port.command == "pyopbench port 'a b.py'"
     assert port.command in port.how_to_write()

@@ -176,7 +176,7 @@ def test_built_in_ops_and_ops_that_disagree_are_compared_with_one_callback(tmp_p
     first, second = own
     for ops in ([], ["sinh"], [first, "sinh"], [first, second]):
         assert usual_baseline(ops, own) == "py_function_numpy"
-    assert usual_baseline([first], own, ["py_function_numpy", "njit"]) == "py_function_numpy"
+    assert usual_baseline([first], own, ["py_function_numpy", "numba_op"]) == "py_function_numpy"
     assert usual_baseline([first], own, ["py_function_numpy", "numpy_function"]) == "numpy_function"
     function = OwnOps((read_target(f"{module}:body", ["1"], []),))
     assert usual_baseline(["body"], function) == "numpy_function"

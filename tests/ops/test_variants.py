@@ -208,7 +208,7 @@ def test_what_was_written_for_an_op_is_right(case: Case) -> None:
 
 ATTEMPTED = ("sinh", "log_huber", "log_huber_elementwise", "determinant")
 """Ops of an array, of numbers, of both, and of matrices."""
-ATTEMPTED_OF_DICTS = ("traced", "xla", "xla_autograph", "njit")
+ATTEMPTED_OF_DICTS = ("traced", "xla", "xla_autograph", "numba_op")
 """Variants of `sparse_conv_q`, whose body has Python dicts: for each of these there is another reason."""
 
 
@@ -225,7 +225,7 @@ def test_what_nobody_wrote_for_an_op_is_right_or_says_why_it_cannot_be() -> None
         except Unsupported as unsupported:
             refused[case.op, case.variant] = unsupported
     assert refused.keys() >= {("determinant", "traced_xla"), *(("sparse_conv_q", one) for one in ATTEMPTED_OF_DICTS)}
-    assert right >= {("sinh", one) for one in ("xla", "traced", "traced_xla", "njit")}
+    assert right >= {("sinh", one) for one in ("xla", "traced", "traced_xla", "numba_op")}
     for (op, _), unsupported in refused.items():
         assert unsupported.__cause__ is not None
         assert unsupported.message == explain(unsupported.__cause__, load_op(op))

@@ -24,7 +24,7 @@ from written_ports import run_its_test, write
 
 X = np.linspace(0.5, 2, 12, dtype=np.float32)
 TABLE = tf.constant(np.eye(12, dtype=np.float32))
-ON_ARRAYS = {"numpy_function", "py_func", "njit", "traced", "traced_xla"}
+ON_ARRAYS = {"numpy_function", "py_func", "numba_op", "traced", "traced_xla"}
 ON_TENSORS = {"native", "autograph", "xla", "xla_autograph"}
 
 

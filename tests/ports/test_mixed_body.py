@@ -290,7 +290,7 @@ def test_each_recorded_call_counts() -> None:
         rewrite_for_arrays(body, [(ROW,), (SQUARE,)])
 
 
-@pytest.mark.parametrize("to", ["traced", "njit", "numpy_function"])
+@pytest.mark.parametrize("to", ["traced", "numba_op", "numpy_function"])
 def test_a_port_of_it_is_written_with_a_test_against_the_body_on_tensors(
     to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

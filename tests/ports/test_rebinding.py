@@ -96,7 +96,7 @@ def test_helpers_of_other_files_are_rebound_too(across_files: Any) -> None:
 
 def test_numba_compiles_helpers_of_other_files_and_lists_as_constants(across_files: Any) -> None:
     pytest.importorskip("numba")
-    found = port_of(across_files, "njit")(tf.constant([0.5]))
+    found = port_of(across_files, "numba_op")(tf.constant([0.5]))
     np.testing.assert_allclose(found, 4 * np.tanh([0.5]) + 2)
 
 
@@ -121,7 +121,7 @@ def over_elements(x: Any) -> Any:
 
 def test_what_is_vectorized_has_a_counterpart_in_numba() -> None:
     x = np.array([0.25, 0.75])
-    np.testing.assert_array_equal(port_of(over_elements, "njit")(x), over_elements(x))
+    np.testing.assert_array_equal(port_of(over_elements, "numba_op")(x), over_elements(x))
 
 
 def scaled_by_name(x: Any, *, factor: float = 2.0) -> Any:
@@ -134,5 +134,5 @@ def calls_by_name(x: Any, *, offset: float = 1.0) -> Any:
 
 def test_numba_finds_the_defaults_of_parameters_that_are_given_by_name_alone() -> None:
     """Compiled as it stands, Numba says: not enough arguments: expected 2, got 1."""
-    found = port_of(calls_by_name, "njit", np.ones(3))(np.ones(3))
+    found = port_of(calls_by_name, "numba_op", np.ones(3))(np.ones(3))
     np.testing.assert_array_equal(found, calls_by_name(np.ones(3)))

@@ -18,7 +18,7 @@ from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, size
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
-AUTOMATIC = {"njit", "xla_autograph"}
+AUTOMATIC = {"xla_autograph"}
 """Variants that are tried automatically for own ops, and for no other op."""
 
 
@@ -189,10 +189,10 @@ def test_an_own_op_has_one_reason_for_all_variants_of_bodies_that_it_does_not_br
     variants: dict[str, Variant],
 ) -> None:
     bare = {"own": Own(), "tensor": None, "tensor_gradient": None}
-    _, reasons = plan_of(variants, replace(ONE, variants=("autograph", "native", "custom_op", "xla", "numba")), **bare)
+    _, reasons = plan_of(variants, replace(ONE, variants=("autograph", "native", "custom_op", "xla")), **bare)
     assert len({*reasons.values()}) == 1
     of_py_function = {**bare, "own": Own(py_function=tf.square, tried=frozenset({"tensor"})), "tensor": tf.square}
-    names = ("numpy_function", "traced", "autograph", "numba")
+    names = ("numpy_function", "traced", "autograph", "numba_op")
     _, reasons = plan_of(variants, replace(ONE, variants=names), **of_py_function)
     assert len({*reasons.values()}) == 1
 
@@ -379,7 +379,7 @@ def test_a_gate_plans_the_current_callback_and_the_easiest_port(variants: dict[s
 
 
 def test_a_gate_on_an_op_without_a_written_port_plans_the_callback_alone(variants: dict[str, Variant]) -> None:
-    op = replace(load_ops()["sinh"], tensor=None, python=None, kernel=None, numba=None, tensor_gradient=None)
+    op = replace(load_ops()["sinh"], tensor=None, python=None, kernel=None, tensor_gradient=None)
     assert in_use(op, variants, "numpy_function") == {"numpy_function"}
 
 

@@ -339,12 +339,12 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
         names = [name for name, _, _ in facts.inputs]
         called, text = numba_text.loop_over(called, names, outputs, is_tuple=isinstance(returned, tuple))
         texts.append(text)
-    of_gradient = ""
+    given = ""
     if gradient:
-        of_gradient, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
+        given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
         texts += made
-    inputs, outputs = [(dtype, rank) for _, dtype, rank in facts.inputs], numba_text.sizes_of(facts)
-    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, outputs, of_gradient))
+    inputs, sizes = [(dtype, rank) for _, dtype, rank in facts.inputs], numba_text.sizes_of(facts)
+    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, sizes, given))
     loop = " and the loop over a batch" if is_of_batch else ""
     how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
     notes = [f"{LEADING}."] if is_of_batch else []

@@ -30,22 +30,22 @@ def own(body: Any) -> Op:
     return complete(OwnOp(inputs=(BATCH[0][0], BATCH[1][0]), numpy=body), "made", Path())
 
 
-@pytest.mark.parametrize(("how", "body"), [("python", shifted), ("python", of_one), ("njit", shifted)])
+@pytest.mark.parametrize(("how", "body"), [("python", shifted), ("python", of_one), ("numba_op", shifted)])
 def test_a_loop_gives_what_each_example_gives(how: str, body: Any) -> None:
     op = own(body)
     dtypes = op.output_dtypes("float64")
-    loop = python_loop(op.numpy, dtypes) if how == "python" else PORTS.call_of(op, "njit_loop", "float64")
+    loop = python_loop(op.numpy, dtypes) if how == "python" else PORTS.call_of(op, "numba_op_loop", "float64")
     found = loop(*BATCH)
     each = [body(x, n) for x, n in zip(*BATCH, strict=True)]
     for place, got in enumerate(found if isinstance(found, tuple) else (found,)):
         np.testing.assert_array_equal(got, np.stack([one[place] for one in each]))
 
 
-@pytest.mark.parametrize("how", ["python", "njit"])
+@pytest.mark.parametrize("how", ["python", "numba_op"])
 def test_outputs_of_other_shapes_are_no_batch(how: str) -> None:
     """One element is not spread over the place of more."""
     op = complete(OwnOp(inputs=(np.array([0.1, 0.6, 0.9]),), numpy=lambda x: x[x > 0.5]), "made", Path())
-    loop = python_loop(op.numpy, ["float64"]) if how == "python" else PORTS.call_of(op, "njit_loop", "float64")
+    loop = python_loop(op.numpy, ["float64"]) if how == "python" else PORTS.call_of(op, "numba_op_loop", "float64")
     batch = np.array([[0.6, 0.7, 0.1], [0.1, 0.2, 0.9]])
     with pytest.raises(ValueError, match="shape"):
         loop(batch)

@@ -172,7 +172,7 @@ def test_numba_may_return_a_list_of_numbers(monkeypatch: pytest.MonkeyPatch) -> 
             found.append(2 * found[-1] + 1)
         return found[:-1]
 
-    assert dict(outcomes(op_of(numpy=places, differentiable=()), monkeypatch))["njit"] == "right"
+    assert dict(outcomes(op_of(numpy=places, differentiable=()), monkeypatch))["numba_op"] == "right"
 
 
 def outcomes(op: Op, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
@@ -193,7 +193,7 @@ def _outcome(case: Case) -> str:
 
 def test_ports_are_tried_from_a_numpy_body(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dict(outcomes(op_of(), monkeypatch))
-    tried = {"traced", "traced_xla", "njit"}
+    tried = {"traced", "traced_xla", "numba_op"}
     assert found == dict.fromkeys(tried | {BASELINE, "numpy_function", "py_func"}, "right")
 
 

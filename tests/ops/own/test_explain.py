@@ -62,7 +62,7 @@ def test_a_port_that_cannot_be_written_names_all_lines(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("body", "variant", "says", "line"),
     [
-        (determinant, "njit", "slogdet() only supported on 2-D arrays", "    return np.linalg.slogdet(x)[1]"),
+        (determinant, "numba_op", "slogdet() only supported on 2-D arrays", "    return np.linalg.slogdet(x)[1]"),
         (masked, "traced", "masked_less", "    return np.ma.masked_less(x, 0.5)"),
     ],
 )

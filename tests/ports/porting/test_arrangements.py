@@ -36,7 +36,7 @@ KEYS = (
     "map parallel=AUTOTUNE",
     "map parallel=3",
     "switch py_function_numpy",
-    "switch njit",
+    "switch numba_op",
     "batch_loop batch=4",
     "port traced",
     "port_batch traced batch=4",

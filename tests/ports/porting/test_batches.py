@@ -58,7 +58,7 @@ def gradient(inputs, outputs, output_gradients):
     assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_in_a_dataset", "test_gradient"]
 
 
-@pytest.mark.parametrize(("to", "returned"), [("njit", "{}"), ("traced", "{}"), ("traced", "[{}]")])
+@pytest.mark.parametrize(("to", "returned"), [("numba_op", "{}"), ("traced", "{}"), ("traced", "[{}]")])
 def test_a_port_has_the_gradient_that_is_returned_bare_in_a_list_or_in_a_tuple(
     to: str, returned: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +86,7 @@ def test_a_callback_over_a_batch_that_the_body_mixes_up_fails_its_test(
 
 def test_a_number_of_each_example_is_looped_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = "def body(x):\n    total = 0.0\n    for one in x:\n        total += one[0]\n    return total\n"
-    run_its_test(write_source(tmp_path, source, MATRIX, to="njit_loop"), tmp_path, monkeypatch)
+    run_its_test(write_source(tmp_path, source, MATRIX, to="numba_op_loop"), tmp_path, monkeypatch)
 
 
 def test_a_gradient_by_hand_is_called_for_each_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,10 @@ def test_an_output_has_the_shape_of_an_input_only_if_it_follows_it(body: str, *,
     assert first.shape.as_list() == ([4, 4] if is_same else [None, None])
 
 
-@pytest.mark.parametrize("variant", ["njit", "numpy_function"])
+@pytest.mark.parametrize("variant", ["numba_op", "numpy_function"])
 def test_a_callback_gets_numbers_in_eager_code_as_it_does_in_a_graph(variant: str, tmp_path: Path) -> None:
-    if variant == "njit":
-        pytest.importorskip("numba", reason="njit needs Numba")
+    if variant == "numba_op":
+        pytest.importorskip("numba", reason="numba_op needs Numba")
     op = op_of("np.arange(0, x) * y", "np.int32(size), np.float32(rng.random())", "(3, 5)", tmp_path)
     port = PORTS.call_of(op, variant, "float64", "numpy_function")
     found = port(tf.constant(4), tf.constant(0.5))

@@ -270,7 +270,7 @@ def test_a_loop_over_a_range_of_unknown_length_counts_with_tensors(
 def test_what_numba_does_not_compile_is_refused_with_the_line(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     with pytest.raises(CannotPort) as caught:
-        write_source(tmp_path, "def body(x):\n    y = x + 1\n    return np.unique(y, axis=1)\n", MATRIX, to="njit")
+        write_source(tmp_path, "def body(x):\n    y = x + 1\n    return np.unique(y, axis=1)\n", MATRIX, to="numba_op")
     assert caught.value.place is not None
     assert caught.value.place[1] == 6
 
@@ -309,7 +309,7 @@ def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_port_to_njit_has_the_gradient_that_the_op_brings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
-    made = write(str(CORPUS / "losses" / "pinball.py"), to="njit")
+    made = write(str(CORPUS / "losses" / "pinball.py"), to="numba_op")
     assert {"@numba.njit", "QUANTILES = (0.1, 0.5, 0.9)", "@tf.custom_gradient"} <= lines_of(made.port)
     assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
 

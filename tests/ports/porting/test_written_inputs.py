@@ -73,7 +73,7 @@ def test_the_test_of_a_port_is_about_the_tensors_and_not_about_what_is_returned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numba")
-    made = write_source(tmp_path, "def body(x):\n    x[0] = 0\n    return x[1:] * 2\n", VECTOR, to="njit")
+    made = write_source(tmp_path, "def body(x):\n    x[0] = 0\n    return x[1:] * 2\n", VECTOR, to="numba_op")
     with pytest.raises(AssertionError, match="written to its arguments"):
         run_its_test(without_copies(made), tmp_path, monkeypatch)
 
@@ -132,7 +132,7 @@ def test_a_gradient_that_writes_to_what_it_is_given_gets_copies(
 ) -> None:
     pytest.importorskip("numba")
     (tmp_path / "triple.py").write_text(WITH_GRADIENT, encoding="utf-8")
-    made = write(str(tmp_path / "triple.py"), to="njit")
+    made = write(str(tmp_path / "triple.py"), to="numba_op")
     assert (copied(made), copies_of(made)[0].count) == ([], 1)
     assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
     with pytest.raises(AssertionError, match="written to its arguments"):
@@ -150,7 +150,7 @@ IN_PLACE = {
 @pytest.mark.parametrize("to", WRITABLE)
 def test_a_tensor_that_is_used_again_keeps_its_values(to: str, statements: str, tmp_path: Path) -> None:
     """Whatever a port is, it is refused, an error, or right next to other uses of the same tensor."""
-    if to.startswith("njit"):
+    if to.startswith("numba_op"):
         pytest.importorskip("numba")
     try:
         made = write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR, to=to)
