@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
 from pyopbench.model.extracted_module import place_of_user
+from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.porting.arrangements import write_arrangement
-from pyopbench.ports.porting.module_text import import_text
+from pyopbench.ports.porting.module_text import keep_text
 from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.statement_lines import lines_of_body
@@ -117,9 +118,9 @@ class PortFiles:
         """
         file = self.file_of(op, variant, dtype, callback)
         if file not in self._imported:
-            module = import_text(re.sub(r"\W", "_", f"{file.op}_{file.variant}"), file.text)
-            self._imported[file] = getattr(module, file.function)
-            self._paths[str(module.__file__)] = file.text, op
+            path = keep_text(re.sub(r"\W", "_", f"{file.op}_{file.variant}"), file.text)
+            self._paths[str(path)] = file.text, op
+            self._imported[file] = getattr(load_file(path, f"port_{path.parent.name}_{path.stem}"), file.function)
         return self._imported[file]
 
     def places(self) -> dict[tuple[str, int], tuple[str, int]]:

@@ -638,14 +638,19 @@ def test_a_change_that_could_not_be_measured_is_reported_once_for_all_callbacks(
     advice = world.advise()
     before = reasons(advice)
     first, second = advice.rows
-    advice.rows[0] = replace(first, answer=replace(first.answer, failures=("port to numba_op: A", "port to autograph: B")))
+    advice.rows[0] = replace(
+        first, answer=replace(first.answer, failures=("port to numba_op: A", "port to autograph: B"))
+    )
     advice.rows[1] = replace(second, answer=replace(second.answer, failures=("port to numba_op: A",)))
     new = [one for one in reasons(advice) if one not in before]
     titles = [row.callback.title for row in advice.rows]
     assert [[title in one for title in titles] for one in new] == [[True, True], [True, False]]
     write(advice)
     stored = json.loads((world.root / "out" / "report.json").read_text())["callbacks"]
-    assert [one["failures"] for one in stored] == [["port to numba_op: A", "port to autograph: B"], ["port to numba_op: A"]]
+    assert [one["failures"] for one in stored] == [
+        ["port to numba_op: A", "port to autograph: B"],
+        ["port to numba_op: A"],
+    ]
 
 
 def test_a_gain_beyond_what_the_callbacks_take_is_questioned(world: World) -> None:

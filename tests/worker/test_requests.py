@@ -22,7 +22,7 @@ from pyopbench.model.case import EMPTY, Axes, Case
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.marker import Marker
-from pyopbench.ops import numba_bodies
+from pyopbench.ops import compiled
 from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op
 from pyopbench.worker import noise, requests
@@ -178,7 +178,7 @@ def test_an_examination_finds_what_is_here_and_spins_only_if_it_is_asked_to() ->
 
 @pytest.mark.usefixtures("_compiled")
 def test_an_examination_finds_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba_bodies, "find_spec", lambda name: None)
+    monkeypatch.setattr(compiled, "find_spec", lambda name: None)
     found = why_not_of()
     assert found["numba"]
     assert found["kernels"] is None

@@ -74,17 +74,21 @@ def _is_standard(statement: str) -> bool:
 
 
 def import_text(name: str, text: str) -> ModuleType:
-    """Return the module of a text.
+    """Return the module of a text."""
+    path = keep_text(name, text)
+    return load_file(path, f"port_{path.parent.name}_{name}")
 
-    It is a file, because AutoGraph and Numba read the source of what they compile, and the same one in each process,
-    so that Numba compiles it once.
+
+def keep_text(name: str, text: str) -> Path:
+    """Return a file with a text, because AutoGraph and Numba read the source of what they compile.
+
+    It is the same file in each process, so that Numba compiles it once.
     """
-    key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = _folder() / key / f"{name}.py"
+    path = _folder() / hashlib.sha256(text.encode()).hexdigest()[:16] / f"{name}.py"
     if not path.is_file():
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, text.encode())
-    return load_file(path, f"port_{key}_{name}")
+    return path
 
 
 @cache
