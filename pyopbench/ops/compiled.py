@@ -35,9 +35,10 @@ def check_compiled(op: Op, variant: str) -> None:
     (dtype,) = op.dtypes[:1]
     arrays = [as_array(one) for one in op.make_inputs(op.sizes[0], dtype, np.random.default_rng(0))]
     given = [np.stack([one, one]) for one in arrays] if variant in BATCHED else arrays
-    call = port_call(op, variant, dtype)
     try:
-        call(*map(tf.constant, given))
+        port_call(op, variant, dtype)(*map(tf.constant, given))
+    except CannotPort:
+        raise
     except Exception as error:
         raise CannotPort(explain(error, op), place=place_of(error, op)) from error
 

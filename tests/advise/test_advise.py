@@ -331,7 +331,7 @@ def test_after_a_port_that_is_not_faster_the_next_one_is_tried(world: World) -> 
     assert world.decided == ["first", "first again"]
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.5, abs=0.01)
-    assert [row[3] for row in rows(advice)] == ["switch to numba_op", "port to traced", "leave it"]
+    assert [row[3] for row in rows(advice)] == ["port to numba_op", "port to traced", "leave it"]
     taken = world.ran[world.recordings :]
     changed = [ports for ports in taken if ports]
     assert {*changed} == {frozenset({"first"}), frozenset({"first numba_op"})}

@@ -197,10 +197,10 @@ def test_a_port_in_the_graph_saves_the_time_of_the_callback_minus_its_own(
 ) -> None:
     """With a second core, its ops may overlap with others, and then add only half of their time to the step."""
     monkeypatch.setattr(candidates, "usable_cores", lambda: frozenset(range(cores)))
-    found = {name: worth_of(IN_GRAPH, WHOLE, Candidate(name, saved), ALONE) for name in ("traced", "numba_op")}
+    found = {name: worth_of(IN_GRAPH, WHOLE, Candidate(name, saved), ALONE) for name in ("traced", BRIDGE)}
     left = 0.1 * (1 - saved)  # the callback takes longer in the program, also as seen from Python, than alone
     assert found["traced"] == pytest.approx(0.2 - left * (1 + 1 / cores) / 2)
-    assert found["numba_op"] == pytest.approx(0.12 * saved)
+    assert found[BRIDGE] == pytest.approx(0.12 * saved)
 
 
 def test_an_eager_port_takes_the_time_that_it_takes_alone() -> None:
@@ -232,10 +232,9 @@ def _of_rows(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float]) -> De
 @pytest.mark.parametrize(
     ("ratios", "flight", "tried"),
     [
-        ({"traced": 1.2, "numba_op": 1.1}, 0.2, ["traced"]),
+        ({"traced": 1.2, BRIDGE: 1.1}, 0.2, ["traced"]),
         ({"traced": 1.2}, 0.12, []),  # in the program it takes no longer than is seen from Python
         ({"traced": 3.0}, 0.2, []),
-        ({"numba_op": 1.0}, 0.2, []),
         ({"traced": 0.9}, 0.2, ["traced"]),
     ],
 )
@@ -271,13 +270,13 @@ def test_the_candidate_that_is_worth_enough_is_tried_also_if_another_one_was_dec
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(answers, "write_op_file", lambda callback, folder, **_: folder / "f.py")
-    decision = _of_rows(monkeypatch, {"traced": 1.0, "numba_op": 0.8})
+    decision = _of_rows(monkeypatch, {"traced": 1.0, BRIDGE: 0.8})
     shares = {"saved": 0.2, "saved_low": 0.1, "saved_high": 0.3}
-    decision = SimpleNamespace(**{**vars(decision), "action": "port", "choice": "numba_op", **shares})  # type: ignore[assignment]
+    decision = SimpleNamespace(**{**vars(decision), "action": "port", "choice": BRIDGE, **shares})  # type: ignore[assignment]
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     monkeypatch.setattr(answers, "_write", lambda *_: ("f_port.py", "test_f_port.py", "f"))
     found = decide(IN_GRAPH, WHOLE, tmp_path, 1.0, EFFECT)
-    assert [one.variant for one in found.candidates] == ["numba_op", "traced"]
+    assert [one.variant for one in found.candidates] == [BRIDGE, "traced"]
     assert found.candidates[0].worth < EFFECT
     assert (found.variant, found.rest) == ("traced", ())
 
