@@ -9,7 +9,7 @@ it stands, and inputs that fit it. A table `sources.tsv` there, with the columns
 what, says where each is from; no code of it is kept in the result.
 
 Of each callback it is said which of its forms are right at all sizes, on three draws of each, with gradients where the
-op has them; whether `pyopbench port` writes a file to `traced` and to `numba_op` that passes its own test where pyopbench
+op has them; whether `pyopbench port` writes a file to `traced` and to `numba_op` that passes its test where pyopbench
 cannot be imported; and whether that file gives what NumPy gives on five further draws of the two smallest sizes. What
 is right on the first inputs and wrong on later ones comes first. Exit codes: 0 done, 1 a callback could not be
 examined, 2 bad usage.
@@ -142,7 +142,15 @@ def totals(document: Mapping[str, Any]) -> str:
 def callbacks(document: Mapping[str, Any]) -> str:
     """Return a row for each callback: where it is from, what is right, and the first obstacle, as Markdown."""
     rows = [_row(one, document["sources"].get(one["body"], {})) for one in document["examined"]]
-    head = ("callback", "what it does", "from", "ports that are right", "file to `traced`", "`numba_op`", "first obstacle")
+    head = (
+        "callback",
+        "what it does",
+        "from",
+        "ports that are right",
+        "file to `traced`",
+        "`numba_op`",
+        "first obstacle",
+    )
     return table(head, rows)
 
 

@@ -14,7 +14,7 @@ There are three sets of inputs: other draws, or the first one scaled by 0.9 and 
 NPBench allows more than usual, the tolerance is what it usually allows. Gradients are not asked for: these programs
 have none.
 
-For `traced`, `numba_op` and `traced_xla` it is said whether the form is right on these inputs, and for `traced` and `numba_op`
+For `traced`, `numba_op` and `traced_xla` it is said whether the form is right on these inputs, and for the first two
 whether `pyopbench port` writes a file that passes its test. With `--time`, calls of the right forms are timed on one
 core, one benchmark after another, and so are NPBench's own versions for JAX and Numba by the Python that `--peers`
 names, which has `jax`, `numba` and `scipy`; with `--resume`, of what is stored only the times that are missing are
