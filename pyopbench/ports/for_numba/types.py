@@ -103,17 +103,18 @@ class Types:
         return any(one.kind in (ARRAY, SCALAR) and one.dtype in STRICT for one in several)
 
 
-def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]]) -> Types:
+def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]], types: Types | None = None) -> Types:
     """Run a body on examples, also with conditions turned around, and return the types of its expressions.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
-        examples: arrays for its arguments.
+        examples: arrays for its arguments, or tuples of arrays.
+        types: what other functions of the same port have shown, to which these are added.
 
     Raises:
         Exception: whatever the body raises on an example.
     """
-    types = Types()
+    types = types or Types()
     runs = _Runs(types)
     copied = arrange(body, copy_functions(body, runs.instrumented))
     given = list(examples)
@@ -149,7 +150,7 @@ class _Runs:
         self.steps = 0
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            body(*(np.array(one)[()] for one in example))
+            body(*map(_fresh, example))
 
     def note(self, place: Place, value: Any) -> None:
         """Note a type; with a condition turned around, only that of an expression that was not evaluated before."""
@@ -182,6 +183,10 @@ class _Runs:
         found.__defaults__, found.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         found.__module__ = function.__module__
         return found
+
+
+def _fresh(value: Any) -> Any:
+    return tuple(map(_fresh, value)) if isinstance(value, list | tuple) else np.array(value)[()]
 
 
 class _Seen:

@@ -326,6 +326,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
         gradient = units.add(home, of_gradient.name).name
     compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
     types = types_of(op.numpy, examples_of(op, 2, 1))
+    if op.numpy_gradient is not None:
+        types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
     code = numba_code.CallbackCode(units, name, compiled, DECORATOR, types)
     statements = code.write_units(units)
     helpers = needed_helpers(code.helpers) if code.helpers else []
