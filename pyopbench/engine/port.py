@@ -52,7 +52,7 @@ class WrittenPort:
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
         notes: what holds for it: `known sizes: NAME` if those have to be where it is traced, `callback` if it is one,
-            `64 bits` if it multiplies integers of Python's.
+            `64 bits` if it multiplies integers of Python's, `prints: LINES`.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
         ratios: how many times as fast as the current callback it was, by size; empty if that was not timed.

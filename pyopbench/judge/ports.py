@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NOTES = {
     "known sizes": "The sizes of {} must be known when it is traced; in a Dataset, use batches of a fixed size.",
     "64 bits": "Its integers have 64 bits: a product that needs more is wrong, without an error.",
+    "prints": "It prints, in {}; under XLA and over batches only while it is traced.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
 }
 """Sentences by the kind of what holds for a port."""

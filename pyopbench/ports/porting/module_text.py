@@ -18,7 +18,10 @@ from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.errors import BadInput
 from pyopbench.model.modules import load_file
 from pyopbench.model.write_file import write_atomically
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
+from pyopbench.ports.tensor_functions.keras_layer import for_keras
+from pyopbench.ports.tensor_functions.sources import source_of
 
 USUAL = {
     "collections": "import collections",
@@ -28,6 +31,7 @@ USUAL = {
     "numba": "import numba",
     "functools": "import functools",
     "os": "import os",
+    "sys": "import sys",
 }
 """What names are imported as that written code uses of itself."""
 
@@ -62,8 +66,12 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequenc
         statement = units.imports[name].statement if name in units.imports else USUAL.get(name, "")
         if statement and name not in bound:
             found[name] = statement
+    return _in_groups([*found.values(), *also], extra)
+
+
+def _in_groups(statements: Sequence[str], extra: Sequence[str] = ()) -> str:
     groups: tuple[list[str], list[str]] = ([], [])
-    ordered = sorted({*found.values(), *also}, key=lambda one: (one.startswith("from"), one.split()[1], one))
+    ordered = sorted({*statements}, key=lambda one: (one.startswith("from"), one.split()[1], one))
     for statement in ordered:
         groups[0 if _is_standard(statement) else 1].append(statement)
     return "\n\n".join("\n".join(group) for group in (*groups, list(extra)) if group)
@@ -71,6 +79,33 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequenc
 
 def _is_standard(statement: str) -> bool:
     return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names
+
+
+def with_layer(text: str, name: str) -> str:
+    """Return the module of a port that can be called with the tensors of a Keras model, too.
+
+    Args:
+        text: the module.
+        name: of the function of tensors in it.
+
+    Raises:
+        CannotPort: a name that this needs means something else in it.
+    """
+    helper, tree = for_keras.__name__, ast.parse(text)
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    assigned = [one for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) for one in ast.walk(node)]
+    bound = {one.id for one in assigned if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)} | {*functions}
+    taken = sorted(bound & {helper, "functools", "sys"})
+    if taken:
+        raise CannotPort(f"`{taken[0]}` is a name that the port needs", fix="give yours another name")
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    lines, port = text.splitlines(keepends=True), functions[name]
+    lines.insert(min([port.lineno, *(one.lineno for one in port.decorator_list)]) - 1, f"@{helper}\n")
+    begin = tree.body[0].end_lineno
+    end = imports[-1].end_lineno if imports else begin
+    needed = _in_groups([*map(ast.unparse, imports), *(USUAL[one] for one in ("functools", "sys", "tf"))])
+    parts = "".join(lines[:begin]), needed, *source_of([helper]), "".join(lines[end:])
+    return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
 
 
 def import_text(name: str, text: str) -> ModuleType:

@@ -26,6 +26,7 @@ from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_sa
 from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
+from pyopbench.ports.porting.module_text import with_layer
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
@@ -91,22 +92,31 @@ def write_port(op: Op, variant: str) -> PortModule:
                 yours = _with_bodies(op, copied.names, vars(load(copied)))
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
-    text, notes = format_text(made.text), made.notes
+    text, notes = format_text(with_layer(made.text, facts.function)), made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         example = examples_of(op, 1, 1)[0]
         example = batches.stacked([example])[0] if how else example
         facts = replace(facts, known=inputs_of_known_sizes(text, facts, keywords, example))
     if facts.known:
         text, notes = with_sentence(text, facts), (f"known sizes: {sizes_text(facts)}", *notes)
+    prints = _prints(body.source)
     return PortModule(
         text=text,
         function=facts.function,
         not_run=tuple(sorted({*not_run})),
-        notes=notes,
+        notes=(*notes, f"prints: {', '.join(prints)}") if prints else notes,
         dataset=batches.dataset_call(facts, keywords) if how else "",
         facts=facts if made.has_gradient else replace(facts, differentiable=()),
         frozen=frozen,
     )
+
+
+def _prints(source: Source) -> list[str]:
+    """Return file and line of each `print` of a body and of what it calls."""
+    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
+    prints = [one for one in calls if isinstance(one.func, ast.Name) and one.func.id == "print"]
+    places = {place_of_user((source.path, one.lineno)) for one in prints}
+    return [f"{Path(file).name}:{line}" for file, line in sorted(one for one in places if one is not None)]
 
 
 @contextmanager

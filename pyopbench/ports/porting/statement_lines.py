@@ -25,7 +25,8 @@ def lines_of_body(text: str, source: Source) -> dict[int, int]:
 
 
 def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    """Return functions by name, the outer one of several."""
+    return {node.name: node for node in reversed([*ast.walk(tree)]) if isinstance(node, ast.FunctionDef)}
 
 
 def _statements(function: ast.FunctionDef) -> list[ast.stmt]:

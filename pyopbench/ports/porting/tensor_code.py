@@ -263,6 +263,8 @@ class TensorCode(TypedCode):
             return look_up(self, node, function.value, *node.args) if self.is_tensor(node.args[0]) else None
         value = self.value_of(function)
         name = name_of(value)
+        if name == "print" and not (self.is_mapped or self.is_compiled):
+            return self._printed(node)
         makes_function = name in MAKING_FUNCTIONS and bool(self.seen(node))  # and is not at the top level of the file
         if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments)) or makes_function):
             return None
@@ -284,6 +286,20 @@ class TensorCode(TypedCode):
         if _is_of_library(value):
             raise self.refusal(node, f"`{ast.unparse(function)}` is a library's function, which takes no tensors")
         return None
+
+    def _printed(self, node: ast.Call) -> str | None:
+        """Return a `print` as what prints whenever the graph runs; None for others, which stay."""
+        parts, options = list(node.args), {str(one.arg): self.write(one.value) for one in node.keywords}
+        if len(parts) == 1 and isinstance(parts[0], ast.JoinedStr):
+            parts = [one.value if isinstance(one, ast.FormattedValue) else one for one in parts[0].values]
+            options["sep"] = '""'
+            if not all(isinstance(one, ast.Constant | ast.Name) for one in parts):
+                return None  # Python 3.11 does not say where in the file an expression inside of an f-string is
+        if not {"sep", "end"} >= options.keys():
+            return None
+        texts = [ast.unparse(one) if isinstance(one, ast.Constant | ast.Name) else self.write(one) for one in parts]
+        options |= {"output_stream": "sys.stdout", "summarize": "-1"}
+        return f"tf.print({joined([*texts, *(f'{key}={value}' for key, value in options.items())])})"
 
     def _plain(self, node: ast.Call, name: str) -> str | None:
         root = root_of(node.func)

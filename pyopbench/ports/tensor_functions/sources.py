@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from types import ModuleType
@@ -16,6 +17,7 @@ from pyopbench.ports.tensor_functions import (
     filters,
     images,
     indices,
+    keras_layer,
     linear,
     order,
     ranks,
@@ -28,7 +30,7 @@ from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (
     basics, elementwise, order, statistics, linear, signals, shapes, indices, images, ranks, resampling,
-    filters,
+    filters, keras_layer,
 )  # fmt: skip
 """In the order of their definitions in the file of a port."""
 
@@ -82,7 +84,7 @@ def _without_annotations(source: Source, node: ast.FunctionDef) -> str:
     _, end = source.span(node)
     kept = [one for one in node.decorator_list if ast.unparse(one).startswith("functools.")]
     begin = source.starts[(kept[0] if kept else node).lineno - 1]
-    return source.replaced(begin, end, list(_annotations(source, node))).replace("  # fmt: skip", "")
+    return re.sub(r"  # (fmt: skip|type: ignore.*)", "", source.replaced(begin, end, list(_annotations(source, node))))
 
 
 def _annotations(source: Source, node: ast.FunctionDef) -> Iterator[Replacement]:

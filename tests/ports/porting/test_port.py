@@ -50,6 +50,26 @@ def test_sizes_are_unknown_in_the_test_unless_the_docstring_says_which_have_to_b
     run_its_test(made, tmp_path, monkeypatch)
 
 
+def test_what_a_body_prints_is_printed_whenever_a_graph_runs_and_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = """def body(x):
+    print("begins")
+    s = x.sum()
+    print(f"of {s:.1f} in all", end=".")
+    print("sum", x.max() + x.sum(), sep="=")
+    return x * 2
+"""
+    made = write_source(tmp_path, source, "np.array([1.5, 2.5])")
+    (note,) = made.notes
+    assert re.fullmatch(r"prints: mine_\d+.py:5, mine_\d+.py:7, mine_\d+.py:8", note)
+    port = tf.function(import_text("printing", made.port).body)
+    capfd.readouterr()  # what it has printed while it was written
+    for one in (1.0, 2.0):
+        port(tf.constant([one]))
+    assert capfd.readouterr().out == "begins\nof 1 in all.sum=2\nbegins\nof 2 in all.sum=4\n"
+
+
 def test_helpers_of_another_file_and_constants_are_written_into_the_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,8 +263,8 @@ def test_its_test_fails_if_the_gradient_is_wrong(
     """In float32 too: neither the allowance for kinks nor the rounding of large numbers hides it."""
     made = write_source(tmp_path, f"def body(x):\n    return {body}\n", inputs)
     assert "test_gradient" in run_its_test(made, tmp_path, monkeypatch)
-    wrong = "import tensorflow as tf\n" + made.port.replace("return ", f"return {1 - share} * (").rstrip() + ")\n"
-    wrong = f"{wrong[:-1]} + {share} * tf.stop_gradient({body_of(made).removeprefix('return ')})\n"
+    head, _, value = made.port.rstrip().rpartition("return ")
+    wrong = f"{head}return {1 - share} * ({value}) + {share} * tf.stop_gradient({value})\n"
     with pytest.raises(AssertionError):
         run_its_test(made.with_text(wrong), tmp_path, monkeypatch)
 
