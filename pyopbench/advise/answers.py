@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.body_draws import WITH_DRAWS, BodyDraws
 from pyopbench.advise.callbacks import (
     BASELINES,
     MIX_FILE,
@@ -52,7 +50,7 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, read_key
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.discover import read_ops
-from pyopbench.model.errors import NotRepeatable, PyopbenchError
+from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
 
@@ -203,7 +201,8 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
     folder = op_file.parent
     others: tuple[Candidate, ...] = ()
     try:
-        judgement = _judged(callback, op_file, budget_seconds)
+        measure_it = _measured_in_pipeline if callback.in_input else _measured
+        judgement = measure_it(callback, op_file, folder, budget_seconds)
     except PyopbenchError as error:
         why = f"{error.message}: {_last(error.received)}".replace(f"{op_file}: ", "")
         return Answer("leave", f"it could not be measured: {why}", obstacle="not_measured")
@@ -249,23 +248,6 @@ def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: floa
         why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
     answer = Answer("leave", why, worthwhile, seconds=today, failures=failures, has_port=has_port)
     return _first_written(callback, folder, answer, worthwhile, minimum_effect)
-
-
-def _judged(callback: Callback, op_file: Path, budget_seconds: float) -> Judgement:
-    """Measure a callback; again with a seed before each call if draws that stay in its body change what it returns."""
-    folder = op_file.parent
-    measure_it = _measured_in_pipeline if callback.in_input else _measured
-    try:
-        return measure_it(callback, op_file, folder, budget_seconds)
-    except NotRepeatable:
-        before = op_file.read_bytes()
-        if callback.draws is None or callback.draws.moved:
-            raise
-        write_op_file(callback, folder, is_seeded=True)
-        if op_file.read_bytes() == before:
-            raise
-        shutil.rmtree(folder / "run", ignore_errors=True)
-        return measure_it(callback, op_file, folder, budget_seconds)
 
 
 def decide_again(callback: Callback, folder: Path, answer: Answer, minimum_effect: float = MINIMUM_EFFECT) -> Answer:
@@ -324,7 +306,7 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
     run = folder / "run"
     result = measure.run(
         str(op_file),
-        quick=callback.draws is None,  # with draws, the smallest size has several examples
+        quick=True,
         variants=(BASELINES[callback.kind], *ports_of(callback), *bridges_of(callback)),
         directions=() if callback.gradient_calls else ("forward",),
         modes=("node",) if callback.mode == "graph" else ("eager",),
@@ -406,32 +388,20 @@ def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tupl
         if os.path.lexists(left):
             left.unlink()
     if variant in ("autograph", "port autograph"):
-        found = _write_body(callback, op_file, place, name)
-        return found if isinstance(found, str) else _with_draws(place, found, callback.draws)
+        return _write_body(callback, op_file, place, name)
     target = read_target(str(op_file), (), ())
     try:
         files = write_port(target, variant, place / f"{name}.py")
     except PyopbenchError as error:
         return f"{error.message}: {_last(error.received)}"
-    names = files.port.name, files.test.name, files.function if key is None else OUTPUTS
-    return _with_draws(place, names, callback.draws)
-
-
-def _with_draws(place: Path, files: tuple[str, str, str], draws: BodyDraws | None) -> tuple[str, str, str]:
-    """Add the function that draws and calls the port; while it was measured, the port took the draws as inputs."""
-    port, test, function = files
-    if draws is None or not draws.moved:
-        return files
-    text = (place / port).read_bytes().decode()
-    write_atomically(place / port, draws.port_with_draws(text, function, takes_list=function == OUTPUTS).encode())
-    return port, test, f"{function}_{WITH_DRAWS}"
+    return files.port.name, files.test.name, files.function if key is None else OUTPUTS
 
 
 def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:
     """Write the unchanged body of a py_function, and a test that its results in a graph equal those in eager code."""
     assert callback.kept is not None
     source = callback.kept.source
-    text = callback.source_text.strip()
+    text = source.text.strip()
     tensorflow, future = "import tensorflow as tf", "from __future__ import annotations\n"
     imports = "" if tensorflow in text.splitlines() else f"{tensorflow}\n"
     head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text

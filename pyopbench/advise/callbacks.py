@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import re
 import statistics
@@ -17,7 +18,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct, structs
 
-from pyopbench.advise.body_draws import BodyDraws, move_draws
+from pyopbench.find.risks import RANDOM
+from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
@@ -198,26 +200,9 @@ class Callback:
     was_ended: bool = False
 
     @cached_property
-    def draws(self) -> BodyDraws | None:
-        """The draws of the body, and the body with them as inputs if they can be moved; None if it draws nothing."""
-        if self.kept is None or not self.kept.source.text or not self.kept.examples:
-            return None
-        source, examples = self.kept.source, _chosen(self.kept)
-        found = move_draws(source.text, source.name, len(self.kept.examples[0].inputs))
-        if found is None or not found.moved:
-            return found
-        try:
-            for one in examples:
-                found.examples(one)
-        except (ValueError, IndexError) as error:  # no such axis, or an invalid shape
-            return replace(found, text=source.text, moved=(), refused=f"a draw fails for a recorded input: {error}")
-        return found
-
-    @property
-    def source_text(self) -> str:
-        """The source of the body that is measured."""
-        assert self.kept is not None
-        return self.kept.source.text if self.draws is None else self.draws.text
+    def seed_with(self) -> str:
+        """The statement that seeds what the body draws random numbers from; empty if it draws none."""
+        return "" if self.kept is None else _seeding(self.kept.source.text)
 
     @property
     def place(self) -> str:
@@ -277,6 +262,26 @@ class Callback:
         if self.mode == "eager" and self.kind != "py_function":
             return "no port replaces it in eager code: call the function itself, or put the call into a tf.function"
         return ""
+
+
+SEEDS = {
+    "numpy": "np.random.seed({seed})",
+    "random": "random.seed({seed})",
+    "tensorflow": "tf.random.set_seed({seed})",
+}
+RESTARTING = ("seed", "set_state", "setstate")
+"""Functions after which a generator draws the same numbers again."""
+
+
+def _seeding(text: str) -> str:
+    """Return the statement that seeds what a source draws from; empty if it draws nothing, or seeds by itself."""
+    tree = ast.parse(text)
+    source = ProgramSource.of(tree)
+    paths = {source.path(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
+    drawing = [one for one in paths if one.startswith((*RANDOM, "tensorflow.image.random_"))]
+    if any(one.rpartition(".")[2] in RESTARTING for one in drawing):
+        return ""
+    return "; ".join(SEEDS[one] for one in sorted({path.partition(".")[0] for path in drawing}))
 
 
 def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, str]) -> list[Callback]:
@@ -399,17 +404,16 @@ def split_by_recording(callback: Callback, step: Step) -> list[tuple[Callback, S
     return [(callback, step), *others]
 
 
-def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) -> Path:
+def write_op_file(callback: Callback, folder: Path) -> Path:
     """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path.
 
     Args:
         callback: with kept inputs and the source of its body.
         folder: for the file.
-        is_seeded: is a body whose draws stay in it seeded before each call?
     """
     kept = callback.kept
     assert kept is not None
-    head, text = _split_future(callback.source_text)
+    head, text = _split_future(kept.source.text)
     sep = "\n" if head else ""
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
@@ -439,11 +443,11 @@ def write_op_file(callback: Callback, folder: Path, *, is_seeded: bool = False) 
             "OP = OwnOp(",
             f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
             f"    source={callback.place!r},",
-            f"    copied={tuple(_copied(callback.source_text, kept.source.places, block, above.count(chr(10)) + 1))},",
+            f"    copied={tuple(_copied(kept.source.text, kept.source.places, block, above.count(chr(10)) + 1))},",
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
             *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
-            *([f"    seed_with={callback.draws.seed_with!r},"] if callback.draws is not None and is_seeded else []),
+            *([f"    seed_with={callback.seed_with!r},"] if callback.seed_with else []),
             # The program asked for no gradient, or this kind of callback has none: a port needs none either.
             *(["    differentiable=(),"] if body == "numpy" or not may_need_gradient else []),
             f"    baseline={baseline!r},",
@@ -483,40 +487,24 @@ def _copied(
 
 
 def mix_of(callback: Callback) -> dict[int, int]:
-    """Return how often the program calls each size that is in the op file; empty if sizes are not known.
-
-    If several examples have the same size, the examples are numbered from 1, and each number is used as a size, as in
-    `OwnOp`.
-    """
-    sizes = [_size(example) for example in _examples(callback)]
+    """Return how often the program calls each size that is in the op file; empty if sizes are not known."""
+    assert callback.kept is not None
+    sizes = [_size(example) for example in _chosen(callback.kept)]
     near: dict[int, int] = {}
     for size, number in callback.sizes.items():
         nearest = min(sizes, key=lambda one: abs(np.log(one) - np.log(size))) if sizes else 0
         near[nearest] = near.get(nearest, 0) + number
-    if not near or not all(near):
-        return {}
-    if len({*sizes}) < len(sizes):
-        near = {number: near[size] for number, size in enumerate(sizes, 1) if size in near}
-    return dict(sorted(near.items()))
+    return dict(sorted(near.items())) if all(near) else {}
 
 
 def recorded_inputs(callback: Callback, folder: Path) -> str:
     """Return the statement that has the recorded inputs; large ones are saved to a folder, and loaded from there."""
+    assert callback.kept is not None
     lines = []
-    for number, example in enumerate(_examples(callback)):
+    for number, example in enumerate(_chosen(callback.kept)):
         arrays = [_written(one, folder, f"{number}_{place}") for place, one in enumerate(example)]
         lines.append(f"    ({', '.join(arrays)}{',' if len(arrays) == 1 else ''}),")
     return "\n".join(["RECORDED_INPUTS = [", *lines, "]"])
-
-
-def _examples(callback: Callback) -> list[Sequence[Any]]:
-    """Return the inputs of one call of each size; if draws are among them, several examples of the smallest size."""
-    assert callback.kept is not None
-    chosen, draws = _chosen(callback.kept), callback.draws
-    if draws is None or not draws.moved:
-        return [*chosen]
-    first, *others = [draws.examples(one) for one in chosen]
-    return [*first, *(one[number % len(one)] for number, one in enumerate(others))]
 
 
 def _chosen(kept: KeptSite) -> list[list[np.ndarray[Any, Any]]]:

@@ -93,10 +93,9 @@ def _change_to(variant: str) -> str:
 def ports_of(callback: Callback) -> tuple[str, ...]:
     """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
 
-    There is none for a body whose draws stay in it. If no recorded call makes a draw, nothing would show that the port
-    makes it only once, when it is traced.
+    There is none for a body that draws random numbers: a port would draw others.
     """
-    if callback.draws is not None and not callback.draws.moved:
+    if callback.seed_with:
         return ()
     return PORTS if callback.kind == "py_function" and not _takes_arrays(callback) else PORTS[:2]
 
@@ -104,7 +103,7 @@ def ports_of(callback: Callback) -> tuple[str, ...]:
 def _takes_arrays(callback: Callback) -> bool:
     """Does the body call `numpy()`, which tensors in a graph do not have?"""
     try:
-        nodes = list(ast.walk(ast.parse(callback.source_text))) if callback.kept is not None else []
+        nodes = list(ast.walk(ast.parse(callback.kept.source.text))) if callback.kept is not None else []
     except SyntaxError:
         nodes = []
     return any(isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "numpy" for one in nodes)
@@ -198,7 +197,7 @@ def batch_size_of(callback: Callback) -> int:
     All inputs must be tensors, and the body must not draw random numbers.
     """
     call = None if callback.kept is None else callback.kept.call
-    if callback.stage is None or callback.draws is not None or call is None or not all(call.are_tensors):
+    if callback.stage is None or callback.seed_with or call is None or not all(call.are_tensors):
         return 0
     return callback.stage.batch if callback.stage.batch > 1 else 0
 

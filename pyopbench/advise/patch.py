@@ -12,7 +12,6 @@ from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
 from pyopbench.advise.copied_constants import REQUIRE_VALUES, select_visible
-from pyopbench.advise.draws import GENERATOR
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
@@ -331,7 +330,7 @@ def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement
 
 def needs_autograph(port: str) -> bool:
     """Does a port to TensorFlow ops have branches or loops, which may depend on tensors?"""
-    functions = [one for one in ast.parse(port).body if isinstance(one, ast.FunctionDef) and one.name != GENERATOR]
+    functions = [one for one in ast.parse(port).body if isinstance(one, ast.FunctionDef)]
     return any(isinstance(node, ast.If | ast.While | ast.For) for one in functions for node in ast.walk(one))
 
 

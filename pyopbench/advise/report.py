@@ -173,7 +173,6 @@ def reasons(advice: Advice) -> list[str]:
         for one in row.answer.failures:
             failures.setdefault(one, []).append(row.callback.title)
     found += [f"{formatting.listing(titles)}: not measured: {one}" for one, titles in failures.items()]
-    found += [text for row in advice.rows if (text := draws_text(row))]
     found += [text for row in advice.rows if (text := constants_text(advice, row))]
     if any(row.answer.is_change and row.answer.variant.endswith("numba_op") for row in advice.rows):
         found.append("numba_op needs Numba wherever the program runs")
@@ -191,7 +190,7 @@ def reasons(advice: Advice) -> list[str]:
             found.append(f"{title_of[withdrawn.name]}: {text}")
     found += withdrawn_patch_texts(advice)
     if not math.isnan(advice.loss_difference):
-        is_random = any(row.answer.is_change and row.callback.draws is not None for row in advice.rows)
+        is_random = any(row.answer.is_change and row.callback.seed_with for row in advice.rows)
         why = " (the random numbers differ, too)" if is_random else ""
         found.append(f"largest relative difference between losses before and after: {advice.loss_difference:.2g}{why}")
     return found
@@ -237,23 +236,6 @@ def _copied_text(found: Mapping[str, bool]) -> str:
     if unchecked:
         parts.append(f"{formatting.listing(unchecked)} (not checked: if one changes, run advise again)")
     return f"the current values of {' and of '.join(parts)}" if parts else ""
-
-
-def draws_text(row: Row) -> str:
-    """Return what happens to the draws of a body; empty if it has none, or the callback was not measured."""
-    callback = row.callback
-    draws = None if row.shown.why_not else callback.draws
-    if draws is None:
-        return ""
-    if draws.moved and row.answer.port:
-        number = formatting.count(len(draws.moved), "random draw")
-        return f"{callback.title}: TensorFlow now makes its {number}, with a generator seeded once from {draws.owner}'s"
-    if draws.refused:
-        assert callback.kept is not None
-        places = callback.kept.source.places[draws.line - 1 : draws.line] if draws.line else []
-        place = "".join(f", {one[0]} line {one[1]}" for one in places if one is not None and one[0])
-        return f"{callback.title}: its random draws stay in its body: {draws.refused}{place}"
-    return ""
 
 
 def commands(advice: Advice) -> list[str]:
@@ -331,7 +313,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
                 "action": row.answer.action,
                 "variant": row.answer.variant or None,
                 "port": _port_of(row),
-                "draws": [one.tensor for one in draws.moved] if (draws := row.callback.draws) is not None else [],
                 "why": row.answer.why,
                 "obstacle": row.answer.obstacle or None,
                 "failures": list(row.answer.failures),

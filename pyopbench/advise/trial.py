@@ -14,7 +14,6 @@ from pyopbench.advise import turns
 from pyopbench.advise.advice import PATCH, WITHDRAWN_PATCH, Advice, Withdrawn
 from pyopbench.advise.answers import OUTPUTS, Answer, Obstacle, output_dtypes
 from pyopbench.advise.attempt import CALLBACKS, TURNS, Attempt
-from pyopbench.advise.body_draws import WITH_DRAWS
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.copied_constants import REQUIRE_VALUES_SOURCE, find_copied_constants, select_compared
@@ -136,7 +135,7 @@ class Trial:
 
     def _try_changes(self, numbers: list[int]) -> None:
         while numbers:
-            is_random = any(self.advice.rows[number].callback.draws is not None for number in numbers)
+            is_random = any(self.advice.rows[number].callback.seed_with for number in numbers)
             if is_random != self.is_random:
                 self.is_random, self.earlier = is_random, []
             change = self._change(numbers)
@@ -438,7 +437,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
         dtypes=tuple(kept.call.dtypes),
         port_dtypes=tuple(output_dtypes(callback)),
         stops_gradient=without_gradient and answer.variant not in ("numba_op", BRIDGE),
-        takes_list=answer.function in (OUTPUTS, f"{OUTPUTS}_{WITH_DRAWS}"),
+        takes_list=answer.function == OUTPUTS,
         # In eager code, each call would compare the values.
         copied_constants={} if callback.mode == "eager" else select_compared(port, source.text, source.name, constants),
         converts_port=(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pyopbench.model.function_source import names_bound, own_nodes
+from pyopbench.model.function_source import own_nodes
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Scope: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -80,12 +80,6 @@ class ProgramSource:
         bound = self._bindings(self.tree).get(name, [])
         found = [one if isinstance(one, str) else self._path(one, [self.tree], 0) for one in bound]
         return [path for path in found if path and not path.startswith(UNKNOWN)]
-
-    def only_binding(self, name: str) -> ast.stmt | None:
-        """Return the statement of the module that binds a name; None if there are several, or none."""
-        found = [one for one in self.tree.body for bound in names_bound(one) if bound == name]
-        is_global = any(isinstance(one, ast.Global) and name in one.names for one in ast.walk(self.tree))
-        return found[0] if len(found) == 1 and not is_global else None
 
     def home(self, node: ast.Name) -> Scope | None:
         """Return the scope that binds a name, as it is seen from where it is used; None where the file has none."""

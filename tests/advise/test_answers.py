@@ -38,7 +38,6 @@ from pyopbench.judge.findings import BaselineFailed
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
-from pyopbench.model.errors import NotRepeatable
 from pyopbench.model.portable import BRIDGE
 
 EFFECT = 0.03
@@ -288,34 +287,6 @@ def test_numpy_function_comes_first_where_nothing_else_saves_noticeably_more(bri
     found = least_work_first(given, EFFECT)
     assert found[0].variant == first
     assert [one for one in found if one.variant != BRIDGE] == list(given[:2])
-
-
-@pytest.mark.parametrize(
-    ("body", "asked", "obstacle"),
-    [
-        ("np.random.permutation(x)", ["", "np.random.seed({seed})"], "no_port"),  # cannot be moved
-        ("np.random.rand() * x", [""], "not_measured"),  # is moved, so something else differs
-        ("x", [""], "not_measured"),
-    ],
-)
-def test_a_body_is_seeded_only_after_it_returned_different_values(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str, asked: list[str], obstacle: str
-) -> None:
-    text = f"import numpy as np\n\n\ndef f(x):\n    return {body}\n"
-    kept = kept_of(tmp_path, np.ones(3), source=KeptSource(text, "f"))
-    seeds: list[str] = []
-
-    def measured(callback: Callback, op_file: Path, folder: Path, budget: float) -> Any:
-        scope: dict[str, Any] = {}
-        exec(op_file.read_text(), scope)
-        seeds.append(scope["OP"].seed_with)
-        if not seeds[-1]:
-            raise NotRepeatable("other values", received=f"{op_file}: output 0")
-        return SimpleNamespace(pipeline=judge(rows({CURRENT.key: 1.0}), EFFECT, TrainingStep(32)))
-
-    monkeypatch.setattr(answers, "_measured_in_pipeline", measured)
-    found = decide(replace(CALLBACK, kept=kept), STEP, tmp_path, 60.0, EFFECT)
-    assert (seeds, found.obstacle) == (asked, obstacle)
 
 
 def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_gained_with(

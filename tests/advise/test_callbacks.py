@@ -22,11 +22,9 @@ from pyopbench.advise.callbacks import (
     assess,
     callbacks_of,
     load,
-    mix_of,
     write_op_file,
 )
 from pyopbench.advise.candidates import ports_of
-from pyopbench.advise.draws import EXAMPLES
 from pyopbench.find.usage import DISPATCH_SECONDS, Cost, Shape, SiteUsage, Usage
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.own_target import Target
@@ -139,37 +137,27 @@ def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Pat
     assert list(map(place_of_user, here)) == [("src/train.py", 8), ("src/train.py", 7), *here[2:]]
 
 
-DRAWING = "import numpy as np\n\n\ndef scale(x):\n    return x * {}\n"
+DRAWING = "import random\nimport numpy as np\n\n\ndef scale(x):\n    return x * {}\n"
 
 
-def test_the_op_file_of_a_body_that_draws_has_examples_of_its_draws(tmp_path: Path) -> None:
-    """Several of the smallest size, and one of each other; examples of equal size are numbered in the mix."""
-    source = KeptSource(DRAWING.format("np.random.uniform(2, 3)"), "scale")
-    kept = kept_of(tmp_path, np.ones(2), np.ones(5), source=source)
-    callback = callback_of(kept, sizes={2: 30, 5: 7})
-    scope: dict[str, Any] = {}
-    exec(write_op_file(callback, tmp_path).read_text(), scope)
-    op = scope["OP"]
-    assert [one[0].size for one in op.inputs] == [2] * EXAMPLES + [5]
-    assert all(2 < float(one[1]) < 3 for one in op.inputs)
-    assert op.seed_with == ""
-    np.testing.assert_allclose(op.numpy(*op.inputs[0]), op.inputs[0][0] * float(op.inputs[0][1]))
-    assert mix_of(callback) == {**dict.fromkeys(range(1, EXAMPLES + 1), 30), EXAMPLES + 1: 7}
-    assert ports_of(callback)
-
-
-@pytest.mark.parametrize("drawn", ["np.random.permutation(3)", "np.random.rand(x.shape[7])"])
-def test_a_body_whose_draws_stay_gets_no_port(tmp_path: Path, drawn: str) -> None:
-    """Also if they could be moved, but not drawn for a recorded input, which has too few axes."""
+@pytest.mark.parametrize(
+    ("drawn", "seed_with"),
+    [
+        ("np.random.permutation(3)", "np.random.seed({seed})"),
+        ("random.random() * np.random.rand()", "np.random.seed({seed}); random.seed({seed})"),
+        ("np.random.RandomState(0).seed(1)", "np.random.seed({seed})"),
+        ("np.random.seed(1) or np.random.rand()", ""),
+        ("np.sum(x)", ""),
+    ],
+)
+def test_a_body_that_draws_is_seeded_and_gets_no_port(tmp_path: Path, drawn: str, seed_with: str) -> None:
     kept = kept_of(tmp_path, np.ones(2), source=KeptSource(DRAWING.format(drawn), "scale"))
     callback = callback_of(kept)
-    assert callback.draws is not None
-    assert (callback.draws.moved, bool(callback.draws.refused)) == ((), True)
-    assert ports_of(callback) == ()
+    assert callback.seed_with == seed_with
+    assert bool(ports_of(callback)) == (not seed_with)
     scope: dict[str, Any] = {}
-    exec(write_op_file(callback, tmp_path, is_seeded=True).read_text(), scope)
-    assert scope["OP"].seed_with == "np.random.seed({seed})"
-    assert len(scope["OP"].inputs) == 1
+    exec(write_op_file(callback, tmp_path).read_text(), scope)
+    assert scope["OP"].seed_with == seed_with
 
 
 @pytest.mark.parametrize(

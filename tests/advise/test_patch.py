@@ -10,7 +10,6 @@ import pytest
 from msgspec import structs
 
 from pyopbench.advise.callbacks import Stage
-from pyopbench.advise.draws import GENERATOR
 from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replaced
 
 ONE = Placement(
@@ -40,7 +39,6 @@ def source(call: str, *imports: str) -> str:
         ("    if x > 0:\n        return x\n    return -x\n", True),
         ("    return inner(x)\n\n\ndef inner(x):\n    while x > 0:\n        x -= 1\n    return x\n", True),
         ("    for one in tf.range(x):\n        x += one\n    return x\n", True),
-        (f"    return x\n\n\ndef {GENERATOR}():\n    if not GENERATORS:\n        pass\n", False),
     ],
 )
 def test_a_port_with_branches_or_loops_is_converted_where_keras_calls_it(body: str, *, is_needed: bool) -> None:

@@ -161,6 +161,8 @@ UNTESTED = PortTools(ask_once, lambda *_: {"passed": []})
 def write_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
     """Write the port of a callback without measuring what it saves."""
     folder.mkdir(parents=True)
+    if callback.seed_with:
+        return Answer("leave", "draws")
     variant = "autograph" if callback.body == "softened" else "processes" if callback.in_input else "traced"
     written = answers._write(callback, write_op_file(callback, folder), folder / "port", variant)
     if isinstance(written, str):
@@ -204,10 +206,10 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
 def test_callbacks_of_every_form_are_ported_and_those_that_cannot_be_are_left(advice: Advice) -> None:
     found = {row.callback.body.rpartition(".")[2]: (row.answer.action, row.answer.why) for row in advice.rows}
     assert {name for name, (action, _) in found.items() if action == "port"} == {
-        *("moments", "scale", "clip", "bounded", "shifted", "softened", "draw")
+        *("moments", "scale", "clip", "bounded", "shifted", "softened")
     }, found
     assert {name for name, (action, _) in found.items() if action == "arrange"} == {"<lambda>"}
-    assert {name for name, (action, _) in found.items() if action == "leave"} == {"counted"}
+    assert {name for name, (action, _) in found.items() if action == "leave"} == {"counted", "draw"}
 
 
 def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp_path: Path) -> None:
@@ -237,9 +239,6 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
         "    data = data.map(prepare, num_parallel_calls=body_43_port.usual_pool().processes).batch(4)",
     ):
         assert text.splitlines().count(line) == 1, text
-    bodies = (tmp_path / "program" / "pkg" / "bodies.py").read_text()
-    line = "    return tensorflow.stop_gradient(draw_port.draw_with_draws(x))"
-    assert bodies.splitlines().count(line) == 1, bodies
     done = subprocess.run(
         [sys.executable, "-c", PORTS_TESTS],
         cwd=tmp_path / "program" / "pkg",
