@@ -11,7 +11,6 @@ import numpy as np
 
 from pyopbench.ports.for_numba.instead import Instead, filled
 from pyopbench.ports.for_numba.names import Names
-from pyopbench.ports.for_numba.reducing import is_method
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
 
 Arguments: TypeAlias = dict[str, ast.expr]
@@ -19,25 +18,23 @@ Rule: TypeAlias = Callable[[Arguments, Names], Instead | None]
 
 
 def called(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for a call of a function of NumPy's that has a rule here."""
-    function = names.value_of(node.func)
-    for one, (parameters, rule) in RULES.items():
-        if one is function:
-            bound = _bound(node, parameters)
-            return rule(bound, names) if bound is not None else None
-    return None
-
-
-def _bound(node: ast.Call, parameters: tuple[str, ...]) -> Arguments | None:
-    """Return the arguments of a call by name; None where there are others than those named."""
-    if len(node.args) > len(parameters) or any(isinstance(one, ast.Starred) for one in node.args):
+    """Return what stands for a call of a function of NumPy's, or of a method, that has a rule here."""
+    function, given = names.called(node)
+    parameters, rule = next((found for one, found in RULES.items() if one is function), ("", ""))
+    if not parameters or len(given) > len(parameters.split()) or any(isinstance(one, ast.Starred) for one in given):
         return None
-    found = dict(zip(parameters, node.args, strict=False))
+    bound = dict(zip(parameters.split(), given, strict=False))
     for one in node.keywords:
-        if one.arg not in parameters or one.arg in found:
+        if one.arg is None or one.arg not in parameters.split() or one.arg in bound:
             return None
-        found[one.arg] = one.value
-    return found
+        bound[one.arg] = one.value
+    if not isinstance(rule, str):
+        return rule(bound, names)
+    # The helper takes all parameters, and of axes one.
+    is_complete = len(bound) == len(parameters.split()) and all(map(_is_one, list(bound.values())[1:]))
+    made = Instead()
+    made.text = f"{rule}({', '.join(made.part(bound[one]) for one in parameters.split())})" if is_complete else ""
+    return made if is_complete else None
 
 
 def _padded(given: Arguments, names: Names) -> Instead | None:
@@ -78,20 +75,24 @@ def _evenly_spaced(given: Arguments, names: Names) -> Instead | None:
 def _histogram(given: Arguments, names: Names) -> Instead | None:
     """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
     made, within = Instead(), given.get("range")
-    if "weights" in given or (within is not None and not isinstance(within, ast.Tuple | ast.List)):
-        return None
     array = made.part(given["a"])
-    bins = made.part(given["bins"]) if "bins" in given else "10"
+    bins, weights = (made.part(given[one]) if one in given else text for one, text in BINS.items())
     if "bins" in given and not names.are(given["bins"], PYTHON):
         edges = f"np.asarray({bins})"
     elif isinstance(within, ast.Tuple | ast.List):
         begin, end = map(made.part, within.elts)
         edges = f"_evenly_spaced({begin}, {end}, {bins} + 1, True)"
-    else:
+    elif within is None:
         edges = f"_edges_of({array}, {bins})"
+    else:
+        return None
     is_short = names.dtype(given["a"]) == "float32" and not edges.startswith("np.")
-    made.text = f"_histogram({array}, {edges}{'.astype(np.float32)' if is_short else ''})"
+    made.text = f"_histogram({array}, {edges}{'.astype(np.float32)' if is_short else ''}, {weights})"
     return made
+
+
+BINS = {"bins": "10", "weights": "np.ones(1, np.int64)"}
+"""What `np.histogram` has without an argument; a single weight is that of each element."""
 
 
 def _percentile(name: str, given: Arguments, names: Names) -> Instead | None:
@@ -106,30 +107,10 @@ def _percentile(name: str, given: Arguments, names: Names) -> Instead | None:
     return made
 
 
-def _repeated(given: Arguments, names: Names) -> Instead | None:
-    if len(given) != 3 or not _is_one(given["axis"]):
-        return None
-    return filled("_repeated({a}, {repeats}, {axis})", given)
-
-
-def _squeezed(given: Arguments, names: Names) -> Instead | None:
-    return filled("_squeezed({a}, {axis})", given) if len(given) == 2 and _is_one(given["axis"]) else None
-
-
-def _moved(given: Arguments, names: Names) -> Instead | None:
-    if len(given) != 3 or not all(_is_one(given[one]) for one in ("source", "destination")):
-        return None
-    return filled("_moved({a}, {source}, {destination})", given)
-
-
 def _sorted_stably(given: Arguments, names: Names) -> Instead | None:
     kind = given.get("kind")
     is_stable = isinstance(kind, ast.Constant) and kind.value in ("stable", "mergesort")
     return filled("np.argsort({a}, kind='mergesort')", given) if is_stable and len(given) == 2 else None
-
-
-def _rolled(given: Arguments, names: Names) -> Instead | None:
-    return filled("_rolled({a}, {shift}, {axis})", given) if len(given) == 3 and _is_one(given["axis"]) else None
 
 
 def _norm(given: Arguments, names: Names) -> Instead | None:
@@ -138,10 +119,6 @@ def _norm(given: Arguments, names: Names) -> Instead | None:
         return None
     kept = "np.expand_dims(np.asarray(_norm({x}, {axis})), {axis})"
     return filled(kept if keeps.value else "_norm({x}, {axis})", given)
-
-
-def _meshgrid(given: Arguments, names: Names) -> Instead | None:
-    return filled("_meshgrid({x}, {y})", given) if len(given) == 2 else None
 
 
 def _unique(given: Arguments, names: Names) -> Instead | None:
@@ -226,41 +203,28 @@ def _is_one(axis: ast.expr) -> bool:
 RETURNED = ("return_index", "return_inverse", "return_counts")
 """What `np.unique` returns after the elements, in this order."""
 
-RULES: dict[object, tuple[tuple[str, ...], Rule]] = {
-    np.linspace: (("start", "stop", "num", "endpoint", "dtype"), _evenly_spaced),
-    np.histogram: (("a", "bins", "range", "weights"), _histogram),
-    np.percentile: (("a", "q", "axis"), partial(_percentile, "percentile")),
-    np.quantile: (("a", "q", "axis"), partial(_percentile, "quantile")),
-    np.nanpercentile: (("a", "q", "axis"), partial(_percentile, "nanpercentile")),
-    np.nanquantile: (("a", "q", "axis"), partial(_percentile, "nanquantile")),
-    np.repeat: (("a", "repeats", "axis"), _repeated),
-    np.squeeze: (("a", "axis"), _squeezed),
-    np.moveaxis: (("a", "source", "destination"), _moved),
-    np.argsort: (("a", "kind"), _sorted_stably),
-    np.pad: (("array", "pad_width", "mode", "constant_values"), _padded),
-    np.roll: (("a", "shift", "axis"), _rolled),
-    np.linalg.norm: (("x", "ord", "axis", "keepdims"), _norm),
-    np.unique: (("ar", *RETURNED, "axis"), _unique),
-    np.tile: (("A", "reps"), _tiled),
-    np.meshgrid: (("x", "y"), _meshgrid),
-    np.select: (("condlist", "choicelist", "default"), _selected),
-    np.dot: (("a", "b"), _product),
-    np.matmul: (("a", "b"), _product),
+RULES: dict[object, tuple[str, Rule | str]] = {
+    np.linspace: ("start stop num endpoint dtype", _evenly_spaced),
+    np.histogram: ("a bins range weights", _histogram),
+    np.percentile: ("a q axis", partial(_percentile, "percentile")),
+    np.quantile: ("a q axis", partial(_percentile, "quantile")),
+    np.nanpercentile: ("a q axis", partial(_percentile, "nanpercentile")),
+    np.nanquantile: ("a q axis", partial(_percentile, "nanquantile")),
+    np.repeat: ("a repeats axis", "_repeated"),
+    np.squeeze: ("a axis", "_squeezed"),
+    np.moveaxis: ("a source destination", "_moved"),
+    np.argsort: ("a kind", _sorted_stably),
+    np.pad: ("array pad_width mode constant_values", _padded),
+    np.roll: ("a shift axis", "_rolled"),
+    np.linalg.norm: ("x ord axis keepdims", _norm),
+    np.unique: ("ar return_index return_inverse return_counts axis", _unique),
+    np.tile: ("A reps", _tiled),
+    np.meshgrid: ("x y", "_meshgrid"),
+    np.select: ("condlist choicelist default", _selected),
+    np.dot: ("a b", _product),
+    np.matmul: ("a b", _product),
 }
-"""The parameters that a rule knows, and the rule, by the function of NumPy's."""
-
-
-def clipped(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for the method `clip` with bounds by name."""
-    if not is_method(node, names) or not isinstance(node.func, ast.Attribute) or node.func.attr != "clip":
-        return None
-    bounds = {one.arg: one.value for one in node.keywords}
-    if not bounds or node.args or not bounds.keys() <= {"min", "max"}:
-        return None
-    made = Instead()
-    low, high = (made.part(bounds[one]) if one in bounds else "None" for one in ("min", "max"))
-    made.text = f"np.clip({made.part(node.func.value)}, {low}, {high})"
-    return made
+"""The parameters that a rule knows, and the rule or the helper that takes all of them, by the function of NumPy's."""
 
 
 def of_ufunc(node: ast.Call, names: Names) -> Instead | None:
@@ -333,30 +297,22 @@ def reshaped(node: ast.Call, names: Names) -> Instead | None:
 
     Where the result is written to, NumPy may write to the array itself, and then nothing stands for it.
     """
-    is_function = names.value_of(node.func) is np.reshape
-    is_of_array = isinstance(node.func, ast.Attribute) and node.func.attr == "reshape" and is_method(node, names)
-    if node.keywords or not node.args or not (is_function or is_of_array) or id(node) in names.written_to:
+    function, (array, *shape) = names.called(node) if node.args else (None, [node])
+    if function is not np.reshape or not shape or node.keywords or id(node) in names.written_to:
         return None
-    array, shape = (node.args[0], node.args[1:]) if is_function else (node.func.value, node.args)  # type: ignore[attr-defined]
-    if not shape or not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
+    if not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
     made = Instead()
     made.text = f"_in_order({made.part(array)}).reshape({', '.join(map(made.part, shape))})"
     return made
 
 
-def of_array(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for the methods `tolist` of a vector, and `squeeze` of one axis."""
-    if not is_method(node, names) or not isinstance(node.func, ast.Attribute):
+def as_list(node: ast.Call, names: Names) -> Instead | None:
+    """Return what stands for the method `tolist` of a vector."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "tolist" or names.rank(node.func.value) != 1:
         return None
-    array, given = node.func.value, [*node.args, *(one.value for one in node.keywords if one.arg == "axis")]
-    if node.func.attr == "tolist" and names.rank(array) == 1 and not given:
-        return filled(
-            f"_as_list({{x}}{'.astype(np.float64)' if names.dtype(array) == 'float32' else ''})", {"x": array}
-        )
-    if node.func.attr == "squeeze" and len(given) == len(node.args) + len(node.keywords) == 1 and _is_one(given[0]):
-        return filled("_squeezed({x}, {axis})", {"x": array, "axis": given[0]})
-    return None
+    to = ".astype(np.float64)" if names.dtype(node.func.value) == "float32" else ""
+    return filled(f"_as_list({{x}}{to})", {"x": node.func.value})
 
 
 def grid(node: ast.Subscript, names: Names) -> Instead | None:
@@ -432,7 +388,7 @@ def made_with_dtype(node: ast.Call, names: Names) -> Instead | None:
 
 def cast(node: ast.Call, names: Names) -> Instead | None:
     """Return what stands for `astype`, of an array or of a number, which has none for Numba."""
-    if not is_method(node, names) or not isinstance(node.func, ast.Attribute) or node.func.attr != "astype":
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "astype" or names.called(node)[0] is None:
         return None
     options = {one.arg: one.value for one in node.keywords}
     given = node.args[0] if len(node.args) == 1 else options.get("dtype")

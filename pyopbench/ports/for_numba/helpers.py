@@ -296,13 +296,14 @@ def _edges_of(array: Any, bins: Any) -> Any:
 
 
 @numba.njit  # type: ignore[untyped-decorator]
-def _histogram(array: Any, edges: Any) -> Any:
-    """Return how many elements are between edges, the last of which is counted, too; and the edges."""
-    counts, last = np.zeros(len(edges) - 1, np.int64), len(edges) - 2
-    for one in array.ravel():
-        if one >= edges[0] and one <= edges[-1]:
-            counts[min(np.searchsorted(edges, one, side="right") - 1, last)] += 1
-    return counts, edges
+def _histogram(array: Any, edges: Any, weights: Any) -> Any:
+    """Return the weight of the elements between edges, the last of which is counted, too; and the edges."""
+    found, values, last = np.zeros(len(edges) - 1, weights.dtype), array.ravel(), len(edges) - 2
+    for place in range(values.size):
+        if values[place] >= edges[0] and values[place] <= edges[-1]:
+            at = min(np.searchsorted(edges, values[place], side="right") - 1, last)
+            found[at] += weights.flat[place if weights.size > 1 else 0]
+    return found, edges
 
 
 @numba.njit  # type: ignore[untyped-decorator]

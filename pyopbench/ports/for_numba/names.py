@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watching import names_bound, names_written
+from pyopbench.ports.porting.written_inputs import METHODS
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,13 @@ class Names:
             refusal.function = self.function
             raise refusal
         return found.pop() if len(found) == 1 else ""
+
+    def called(self, node: ast.Call) -> tuple[Any, list[ast.expr]]:
+        """Return a function that is called and its arguments by position; of a method of an array, NumPy's function."""
+        if isinstance(node.func, ast.Attribute) and self.are(node.func.value, ARRAY, SCALAR):
+            name = node.func.attr
+            return name if name in METHODS else getattr(np, name, name), [node.func.value, *node.args]
+        return self.value_of(node.func), list(node.args)
 
     def require(self, node: ast.AST) -> None:
         """Check that an expression was evaluated, if dtypes are in use that Numba would not keep.

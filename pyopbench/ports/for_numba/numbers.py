@@ -173,6 +173,16 @@ def _is_exact(node: ast.expr) -> bool:
     return abs(value) <= LARGEST_WHOLE if isinstance(value, int) else float(np.float32(value)) == value
 
 
+def becoming_float(node: ast.Assign, names: Names) -> Instead | None:
+    """Return `x = 0.0` for `x = 0` where `x` is a float later, so that Numba finds one type of what is made of it."""
+    target, value = node.targets[0], node.value
+    if len(node.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(value, ast.Constant):
+        return None
+    types = names.variables.get(target.id, set())
+    are_floats = any(is_floating(one.dtype) for one in types) and all(one.kind in (PYTHON, SCALAR) for one in types)
+    return Instead(f"{{0}} = {value.value}.0", [target]) if type(value.value) is int and are_floats else None
+
+
 # Calls.
 
 
@@ -199,39 +209,43 @@ COMPARING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.
 
 def of_numbers(node: ast.Call, names: Names) -> Instead | None:
     """Return what stands for a call like `np.maximum(x, 0.0)`, with the numbers in the dtype of the result."""
-    function = names.value_of(node.func)
+    function, args = names.called(node)
     is_clip = function is np.clip
-    is_where = function is np.where and len(node.args) == 3
-    if not (is_clip or is_where or isinstance(function, np.ufunc)) or node.keywords:
+    is_where = function is np.where and len(args) == 3
+    if not (is_clip or is_where or isinstance(function, np.ufunc)) or (node.keywords and not is_clip):
         return None
     names.require(node)
     made, dtype = Instead(), names.dtype(node)
-    texts = [made.part(one) for one in node.args]
+    if is_clip:
+        bounds = dict(zip(("min", "max"), args[1:], strict=False))
+        bounds |= {str(one.arg).removeprefix("a_"): one.value for one in node.keywords}
+        args = [args[0], *(bounds.get(one, ast.Constant(value=None)) for one in ("min", "max"))]
+    plain = [made.part(one) if hasattr(one, "lineno") else "None" for one in args]
+    texts = list(plain)
     if any(function is one for one in COMPARING):
-        texts = _compared(node.args, made, names) or texts
-    elif function is np.divide and _are_short(node.args, dtype, names):
-        texts[0] = f"{made.receiver(node.args[0])}.astype(np.float64)"
+        texts = _compared(args, made, names) or texts
+    elif function is np.divide and _are_short(args, dtype, names):
+        texts[0] = f"{made.receiver(args[0])}.astype(np.float64)"
     elif dtype in STRICT and function is not np.ldexp:
-        for place, one in enumerate(node.args):
-            is_none = isinstance(one, ast.Constant) and one.value is None
+        for place, one in enumerate(args):
             # Of `np.where`, the first argument is a condition, and a whole number makes 64 bits of floats, too.
             is_python = is_where and names.may_be(one, PYTHON)
             is_wide = is_python or _is_widening(one, dtype, names, is_array=names.may_be(node, ARRAY))
-            if place >= is_where and not is_none and is_wide:
+            if place >= is_where and ast.unparse(one) != "None" and is_wide:
                 texts[place] = f"{type_name(dtype)}({texts[place]})"
-    if is_clip and names.are(node, SCALAR) and len(texts) == 3:
+    if is_clip and names.are(node, SCALAR) and "None" not in texts:
         made.text = f"np.minimum(np.maximum({texts[0]}, {texts[1]}), {texts[2]})"
         return made
-    if texts == [made.part(one) for one in node.args]:
+    if texts == plain and not (is_clip and node.keywords):
         return None
-    made.text = f"{made.part(node.func)}({', '.join(texts)})"
+    made.text = f"np.{function.__name__}({', '.join(texts)})"
     return made
 
 
 def of_python(node: ast.Call, names: Names) -> Instead | None:
     """Return what stands for a call that makes a float of Python's, which has 64 bits, of what has 32."""
     function, made = names.value_of(node.func), Instead()
-    if function is None and isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
         to = _in_64_bits(node.func.value, names)
         made.text = f"{to}({made.receiver(node.func.value)}.item())"
         return made if to else None
@@ -265,16 +279,15 @@ KEEPING = {
 
 def in_dtype_of_numpy(node: ast.Call, made: Instead | None, names: Names) -> Instead | None:
     """Return a call, or what stands for it, whose result has the dtype that NumPy gives it."""
-    function = names.value_of(node.func)
+    function = names.called(node)[0]
     is_builtin = any(function is getattr(builtins, name) for name in ("abs", "max", "min", "pow", "round", "sum"))
-    is_method = function is None and isinstance(node.func, ast.Attribute)
     home = str(getattr(function, "__module__", "")).split(".")[0]
-    if not (is_builtin or is_method or home == "numpy" or isinstance(function, np.ufunc)):
+    if not (is_builtin or isinstance(function, str | np.ufunc) or home == "numpy"):
         return made
     dtype, is_array = names.dtype(node), names.are(node, ARRAY)
     if dtype not in STRICT or not (is_array or names.are(node, SCALAR)):
         return made
-    name = getattr(function, "__name__", "") if function is not None else node.func.attr  # type: ignore[attr-defined]
+    name = function if isinstance(function, str) else getattr(function, "__name__", "")
     is_kept = isinstance(function, np.ufunc) and (is_array or is_floating(dtype))
     if is_kept or (is_array and name in ("sum", "prod", "abs")) or (name in KEEPING and not is_builtin):
         return made

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyopbench.ports.for_numba.instead import Instead
 from pyopbench.ports.for_numba.names import Names
-from pyopbench.ports.for_numba.types import ARRAY, LIST, SCALAR
+from pyopbench.ports.for_numba.types import LIST
 
 REDUCTIONS = {
     getattr(np, name): name
@@ -20,7 +20,6 @@ REDUCTIONS = {
         *("nanmax", "nanmin", "nansum", "nanmean", "nanmedian", "nanstd", "nanvar", "argmax", "argmin"),
     )
 }
-METHODS = {"max", "min", "sum", "prod", "any", "all", "mean", "std", "var", "argmax", "argmin"}
 ALONG = {"sum", "argmax", "argmin"}
 """Those that Numba takes with an axis."""
 
@@ -89,15 +88,16 @@ def _along(name: str, array: str, axis: str) -> str:
 
 
 def _reduction(node: ast.Call, names: Names) -> _Call | None:
-    function = names.value_of(node.func)
-    if function in REDUCTIONS if _is_hashable(function) else False:
-        name, args = REDUCTIONS[function], node.args
-    elif is_method(node, names) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
-        name, args = node.func.attr, [node.func.value, *node.args]
-    else:
-        return None
+    function, args = names.called(node)
+    name = next((REDUCTIONS[one] for one in REDUCTIONS if one is function), None)
     options = {one.arg: one.value for one in node.keywords}
-    if not args or len(args) > 2 or not options.keys() <= {"axis", "keepdims"} or any(map(_is_starred, args)):
+    if (
+        name is None
+        or not args
+        or len(args) > 2
+        or not options.keys() <= {"axis", "keepdims"}
+        or any(isinstance(one, ast.Starred) for one in args)
+    ):
         return None
     axis = args[1] if len(args) > 1 else options.get("axis")
     keeps = options.get("keepdims", ast.Constant(value=False))
@@ -109,21 +109,17 @@ def _reduction(node: ast.Call, names: Names) -> _Call | None:
 
 def each_along(node: ast.Call, names: Names) -> Instead | None:
     """Return what stands for a function of NumPy's that makes something of each vector along an axis."""
-    function = names.value_of(node.func)
-    if not _is_hashable(function) or function not in EACH:
-        return None
+    function, args = names.called(node)
+    name = next((EACH[one] for one in EACH if one is function), None)
     options = {one.arg: one.value for one in node.keywords}
-    axis = node.args[1] if len(node.args) == 2 else options.get("axis")
-    if axis is None or len(node.args) + len(options) != 2 or not (constants(axis) or isinstance(axis, ast.Name)):
+    axis = args[1] if len(args) == 2 else options.get("axis")
+    if name is None or axis is None or len(args) + len(options) != 2:
+        return None
+    if ast.unparse(axis) == "None":
         return None
     made = Instead()
-    made.text = f"_each_along(np.{EACH[function]}, {made.part(node.args[0])}, {made.part(axis)})"
+    made.text = f"_each_along(np.{name}, {made.part(args[0])}, {made.part(axis)})"
     return made
-
-
-def is_method(node: ast.Call, names: Names) -> bool:
-    """Is it a method of an array, or of a number of NumPy's?"""
-    return isinstance(node.func, ast.Attribute) and names.are(node.func.value, ARRAY, SCALAR)
 
 
 def constants(axis: ast.expr) -> tuple[int, ...] | None:
@@ -141,11 +137,3 @@ def _ordered(axes: Sequence[int]) -> list[int]:
     if all(one >= 0 for one in axes):
         return sorted(axes, reverse=True)
     return sorted(axes) if all(one < 0 for one in axes) else []
-
-
-def _is_starred(node: ast.expr) -> bool:
-    return isinstance(node, ast.Starred)
-
-
-def _is_hashable(value: Any) -> bool:
-    return callable(value) and getattr(value, "__hash__", None) is not None

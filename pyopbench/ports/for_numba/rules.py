@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.function_source import every_name
+from pyopbench.model.source_text import number_of
 from pyopbench.ports.for_numba import calls, joining, masks, numbers, reducing
 from pyopbench.ports.for_numba.instead import BODY, Instead
 from pyopbench.ports.for_numba.names import Names
@@ -22,7 +23,12 @@ def instead_of(node: ast.AST, names: Names) -> Instead | None:
     """Return what stands for an expression or a statement that Numba does not take, or takes otherwise than NumPy.
 
     None for one that stays.
+
+    Raises:
+        CannotPort: Numba would take it for something else.
     """
+    if (names.path, number_of(node)) in names.types.too_large:
+        raise names.refusal(node, f"`{ast.unparse(node)}` is an integer of more than 64 bits")
     rules = (rule(node, names) for rule in RULES.get(type(node), ()))
     found = next((one for one in rules if one is not None), None)
     return numbers.in_dtype_of_numpy(node, found, names) if isinstance(node, ast.Call) else found
@@ -58,23 +64,13 @@ def unpacked(node: ast.Assign, names: Names) -> Instead | None:
     return made
 
 
-def item_of_dict(node: ast.Subscript, names: Names) -> Instead | None:
-    """Return the value of an item of a global dict, of which the key is written as a constant."""
-    if not isinstance(node.ctx, ast.Load) or not isinstance(node.slice, ast.Constant):
-        return None
-    given = names.value_of(node.value)
-    is_there = type(given) is dict and node.slice.value in given
-    return _literal(given[node.slice.value]) if is_there else None
-
-
-def attribute_of_settings(node: ast.Attribute, names: Names) -> Instead | None:
-    """Return the value of an attribute of a global object that holds settings."""
-    if not isinstance(node.ctx, ast.Load):
-        return None
-    home = names.value_of(node.value)
-    if home is None or not _holds_settings(home):
-        return None
-    return _literal(getattr(home, node.attr, None))
+def setting(node: ast.Subscript | ast.Attribute, names: Names) -> Instead | None:
+    """Return the value of an item of a global dict, or of an attribute of a global object that holds settings."""
+    home = names.value_of(node.value) if isinstance(node.ctx, ast.Load) else None
+    if isinstance(node, ast.Attribute):
+        return _literal(getattr(home, node.attr, None)) if home is not None and _holds_settings(home) else None
+    is_known = type(home) is dict and isinstance(node.slice, ast.Constant)
+    return _literal(home.get(node.slice.value)) if is_known else None  # type: ignore[attr-defined, union-attr]
 
 
 def _holds_settings(home: Any) -> bool:
@@ -115,20 +111,19 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         numbers.of_python,
         calls.called,
         calls.of_ufunc,
-        calls.of_array,
+        calls.as_list,
         calls.reshaped,
         calls.magnitude,
         calls.summed_products,
-        calls.clipped,
         calls.backwards,
     ),
-    ast.Subscript: (item_of_dict, calls.grid, masks.picked, joining.index_of_list),
-    ast.Attribute: (attribute_of_settings,),
+    ast.Subscript: (setting, calls.grid, masks.picked, joining.index_of_list),
+    ast.Attribute: (setting,),
     ast.BinOp: (product, numbers.operation),
     ast.UnaryOp: (numbers.sign,),
     ast.AugAssign: (masks.put_in_place, numbers.in_place),
     ast.Compare: (numbers.comparison,),
     ast.With: (without_errstate,),
-    ast.Assign: (masks.put, calls.grid_unpacked, unpacked),
+    ast.Assign: (masks.put, calls.grid_unpacked, unpacked, numbers.becoming_float),
 }
 """The rules of each kind of node, in the order in which they are asked."""

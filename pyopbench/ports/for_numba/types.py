@@ -11,7 +11,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ STRICT = {
 }
 """Dtypes that NumPy keeps next to numbers of Python's; Numba computes with those in 64 bits, signed or floating."""
 
-SEE = "pyopbench_type"
-"""The name that a copy of a body calls with each value."""
+SEE, DECIDED, AS_ARRAY = "pyopbench_see", "pyopbench_decided", "pyopbench_as_array"
+"""The names that a copy of a body calls with each value, with each condition, and with what becomes a tensor."""
 
 MOST_ITEMS = 50
 """Items of a list that are looked at."""
@@ -49,21 +49,19 @@ class Type:
         kind: `array` and `scalar` are NumPy's, `python` is a number of Python's; else `list`, `tuple` or `other`.
         dtype: NumPy's name of it; of a number of Python's, that of an array of such numbers.
         rank: how many axes it has.
-        is_in_order: do the elements of an array lie one after another?
         items: of a list or a tuple.
     """
 
     kind: str
     dtype: str = ""
     rank: int = 0
-    is_in_order: bool = True
     items: frozenset[Type] = frozenset()
 
 
 def type_of(value: Any) -> Type:
     """Return the type of a value."""
     if isinstance(value, np.ndarray):
-        return Type(ARRAY, value.dtype.name, value.ndim, value.flags.c_contiguous)
+        return Type(ARRAY, value.dtype.name, value.ndim)
     if isinstance(value, np.generic):
         return Type(SCALAR, value.dtype.name)
     if isinstance(value, bool | int | float | complex):
@@ -137,32 +135,23 @@ class _TooLong(BaseException):
 class _Runs:
     def __init__(self, types: Types) -> None:
         self.types = types
-        self.answers: dict[Place, set[bool]] = {}
-        self.forced: Place | None = None
-        self.is_turned = False
-        self.turned: set[Place] = set()
         self.on_course: set[Place] = set()
-        self.steps = 0
-        self.most_steps = 0
+        self.answers: dict[Place, set[bool]] = {}
+        self.turned: set[Place] = set()
+        self.forced: Place | None = None
+        self.steps = self.most_steps = 0
 
     def run(self, body: Callable[..., Any], example: Sequence[Any]) -> None:
-        self.most_steps = FEWEST_STEPS + 10 * self.steps if self.is_turned else 0
+        self.most_steps = FEWEST_STEPS + 10 * self.steps if self.turned else 0
         self.steps = 0
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             body(*map(_fresh, example))
 
-    def note(self, place: Place, value: Any) -> None:
-        """Note a type; with a condition turned around, only that of an expression that was not evaluated before."""
-        if not self.is_turned:
-            self.on_course.add(place)
-        if not self.is_turned or place not in self.on_course:
-            self.types.seen.setdefault(place, set()).add(type_of(value))
-
     def turn_one(self) -> bool:
         """Have the next run turn around a condition that had one answer, where it is first asked; False if none had."""
         left = [place for place, answers in self.answers.items() if len(answers) == 1 and place not in self.turned]
-        self.forced, self.is_turned = (left[0] if left else None), True
+        self.forced = left[0] if left else None
         self.turned.update(left[:1])
         return bool(left)
 
@@ -176,7 +165,11 @@ class _Runs:
             return function
         tree = ast.fix_missing_locations(ast.Module([_Showing(function).visit(copy.deepcopy(node))], []))
         scope, before = function.__globals__, function.__globals__.get(node.name)
-        scope[SEE] = _Seen(self, source.path)
+        scope |= {
+            SEE: partial(self.see, source.path, {}),
+            DECIDED: partial(self.decided, source.path),
+            AS_ARRAY: lambda value, dtype: np.asarray(value, dtype or None)[()],
+        }
         exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
         found = scope[node.name]
         scope[node.name] = before
@@ -184,56 +177,39 @@ class _Runs:
         found.__module__ = function.__module__
         return found
 
+    def see(self, path: str, known: dict[Any, None], number: int, value: Any) -> Any:
+        """Note the type of an expression; with a condition turned around, only if it was not evaluated before."""
+        self.steps += 1
+        if 0 < self.most_steps < self.steps:
+            raise _TooLong
+        kind, place = type(value), (path, number)
+        key: tuple[Any, ...] = (number, kind)
+        if kind is np.ndarray:
+            key = (number, value.dtype, value.ndim)
+        elif kind is list or kind is tuple:
+            key = (number, type_of(value))
+        elif kind is int and not -(2**63) <= value < 2**63 and not self.turned:
+            self.types.too_large.add(place)
+        if key not in known:
+            known[key] = None
+            if not self.turned:
+                self.on_course.add(place)
+            if not self.turned or place not in self.on_course:
+                self.types.seen.setdefault(place, set()).add(type_of(value))
+        return value
+
+    def decided(self, path: str, number: int, value: Any) -> bool:
+        """Return the answer of a condition, or the other one."""
+        place, answer = (path, number), bool(value)
+        if self.forced == place:
+            self.forced = None
+            return not answer
+        self.answers.setdefault(place, set()).add(answer)
+        return answer
+
 
 def _fresh(value: Any) -> Any:
     return tuple(map(_fresh, value)) if isinstance(value, list | tuple) else np.array(value)[()]
-
-
-class _Seen:
-    """What the copies of the functions of a file call."""
-
-    def __init__(self, runs: _Runs, path: str) -> None:
-        self.runs = runs
-        self.path = path
-        self.known: dict[tuple[Any, ...], None] = {}
-
-    def __call__(self, number: int, value: Any) -> Any:
-        """Note the type of an expression."""
-        self.runs.steps += 1
-        if 0 < self.runs.most_steps < self.runs.steps:
-            raise _TooLong
-        kind = type(value)
-        if kind is np.ndarray:
-            key: tuple[Any, ...] = (number, value.dtype, value.ndim, value.flags.c_contiguous)
-        elif kind is list or kind is tuple:
-            key = (number, kind, type_of(value))
-        else:
-            key = (number, kind)
-            if kind is int and not -(2**63) <= value < 2**63 and not self.runs.is_turned:
-                self.runs.types.too_large.add((self.path, number))
-        if key not in self.known:
-            self.known[key] = None
-            self.runs.note((self.path, number), value)
-        return value
-
-    @staticmethod
-    def as_array(value: Any, dtype: str) -> Any:
-        """Return an array where a body makes a tensor of one, or the other way round."""
-        return np.asarray(value, dtype or None)[()]
-
-    def decided(self, number: int, value: Any) -> Any:
-        """Return the answer of a condition, or the other one."""
-        runs, place = self.runs, (self.path, number)
-        answer = bool(value)
-        if not runs.is_turned or runs.forced != place:
-            runs.answers.setdefault(place, set()).add(answer)
-            return answer
-        runs.forced = None
-        return not answer
-
-
-def _seeing(number: int, value: ast.expr) -> ast.Call:
-    return ast.copy_location(ast.Call(ast.Name(SEE, ast.Load()), [ast.Constant(number), value], []), value)
 
 
 class _Showing(ast.NodeTransformer):
@@ -255,16 +231,13 @@ class _Showing(ast.NodeTransformer):
             return node
         found = super().visit(node)
         if isinstance(node, ast.If | ast.IfExp | ast.While):
-            node.test = ast.copy_location(
-                ast.Call(
-                    ast.Attribute(ast.Name(SEE, ast.Load()), "decided", ast.Load()),
-                    [ast.Constant(number_of(node)), node.test],
-                    [],
-                ),
-                node.test,
-            )
+            node.test = _calling(DECIDED, node.test, ast.Constant(number_of(node)), node.test)
         is_read = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        return _seeing(number_of(node), found) if is_read and not isinstance(node, ast.Slice | ast.Starred) else found
+        return (
+            _calling(SEE, node, ast.Constant(number_of(node)), found)
+            if is_read and not isinstance(node, ast.Slice | ast.Starred)
+            else found
+        )
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         """Return a definition without what says something of types."""
@@ -279,8 +252,7 @@ class _Showing(ast.NodeTransformer):
         found = conversion_of(node, self.value_of)
         if found is not None:
             value, dtype = found
-            path = ast.Attribute(ast.Name(SEE, ast.Load()), "as_array", ast.Load())
-            return ast.copy_location(ast.Call(path, [self.visit(value), ast.Constant(dtype)], []), node)
+            return _calling(AS_ARRAY, node, self.visit(value), ast.Constant(dtype))
         if isinstance(node.func, ast.Attribute):
             node.func.value = self.visit(node.func.value)
         node.args = [self.visit(one) for one in node.args]
@@ -309,11 +281,11 @@ class _Showing(ast.NodeTransformer):
         if not isinstance(node.target, ast.Name):
             return node
         looks = [
-            ast.copy_location(ast.Expr(_seeing(number_of(one), ast.copy_location(_read(node.target), node))), node)
+            ast.Expr(_calling(SEE, node, ast.Constant(number_of(one)), ast.Name(node.target.id, ast.Load())))
             for one in (node.target, node)
         ]
         return [looks[0], node, looks[1]]
 
 
-def _read(name: ast.Name) -> ast.Name:
-    return ast.Name(name.id, ast.Load())
+def _calling(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
+    return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), list(arguments), []), place)

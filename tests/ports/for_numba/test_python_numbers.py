@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from agreement import compiled, require_equal_to_numpy
+from pyopbench.ports.porting.refusal import CannotPort
 
 pytestmark = pytest.mark.nightly  # Numba compiles each body for seconds
 
@@ -177,3 +178,85 @@ def test_bits_are_those_of_numpy() -> None:
         return 0.9 * x + 0.1
 
     np.testing.assert_array_equal(compiled(body)(x), body(x))
+
+
+def scalars(x: Any, n: Any) -> Any:
+    most = 0.0
+    total = 0
+    for one in x:
+        total += one * 0.5
+        if one > most:
+            most = one
+    a, b = n * n, -n
+    return np.array([most * 0.1]), np.array([total + n]), np.array([a, b, x.max() - x.min()]), x * n, np.full(2, b)
+
+
+def of_python(x: Any, n: Any) -> Any:
+    difference = int(x[0]) - int(x[1])
+    return np.array([difference, abs(difference)]), np.array([float(x[0]) * 0.1, x[1].item() * 0.1]), x / x, -x, x - n
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("body", [scalars, of_python])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "int16"])
+def test_scalars_are_computed_in_their_own_dtype(body: Any, dtype: str) -> None:
+    require_equal_to_numpy(body, np.array([3, 7, 90]).astype(dtype), np.dtype(dtype).type(100))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_only_numbers_of_python_are_not_divided_by_zero() -> None:
+    def divided(x: Any, n: Any) -> Any:
+        return x // n, np.array([x[0] // n, x[0] % n]), np.array([x[0] / n]), 7 % int(n + 1)
+
+    def of_python(x: Any, n: Any) -> Any:
+        return x * (7 // int(n)), x
+
+    require_equal_to_numpy(divided, np.array([3, 4]), np.int64(0))
+    with pytest.raises(ZeroDivisionError):
+        compiled(of_python, np.ones(2), np.int64(2))(np.ones(2), np.int64(0))
+
+
+def test_small_whole_powers_are_products() -> None:
+    def powers(x: Any) -> Any:
+        return np.power(x, 2), np.power(x, 3), x**3, np.array([x[0] ** 2, np.power(x[1], 3)])
+
+    for dtype in ("float32", "float64"):
+        require_equal_to_numpy(powers, np.array([0.1, 0.7, -1.3], dtype))
+
+
+def half(x: Any) -> Any:
+    return x * 0.5
+
+
+def test_what_numba_would_compute_otherwise_is_refused_with_its_line() -> None:
+    def short(x: Any) -> Any:
+        return np.sqrt(x.astype(np.uint8))
+
+    def long(x: Any) -> Any:
+        number = 1
+        for _ in range(70):
+            number = number * 2
+        return x * (number % 7)
+
+    def not_run(x: Any) -> Any:
+        for row in x[:0]:
+            x = row * 0.1
+        return x
+
+    def of_both(x: Any) -> Any:
+        return half(x), half(x.astype(np.float64))
+
+    for body, why in ((short, "float16"), (long, "64 bits"), (not_run, "no example"), (of_both, "several dtypes")):
+        with pytest.raises(CannotPort, match=why) as refusal:
+            compiled(body, np.ones((2, 2), np.float32))
+        assert refusal.value.place is not None
+
+
+def test_a_way_that_no_example_goes_is_seen_with_the_condition_turned_around() -> None:
+    def body(x: Any) -> Any:
+        if x.sum() > 100:
+            x = x * 0.1
+        return x, x
+
+    large = np.full(3, 70, np.float32)
+    np.testing.assert_array_equal(compiled(body, np.ones(3, np.float32))(large), body(large))
