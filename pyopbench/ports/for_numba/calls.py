@@ -293,7 +293,7 @@ def magnitude(node: ast.Call, names: Names) -> Instead | None:
 
 
 def reshaped(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `reshape` of what Numba may take for out of order, which NumPy copies if it is.
+    """Return what stands for `reshape` of what Numba may take for out of order: as NumPy, it then copies only if it is.
 
     Where the result is written to, NumPy may write to the array itself, and then nothing stands for it.
     """
@@ -303,16 +303,8 @@ def reshaped(node: ast.Call, names: Names) -> Instead | None:
     if not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
     made = Instead()
-    made.text = f"_in_order({made.part(array)}).reshape({', '.join(map(made.part, shape))})"
+    made.text = f"np.ascontiguousarray({made.part(array)}).reshape({', '.join(map(made.part, shape))})"
     return made
-
-
-def as_list(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for the method `tolist` of a vector."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "tolist" or names.rank(node.func.value) != 1:
-        return None
-    to = ".astype(np.float64)" if names.dtype(node.func.value) == "float32" else ""
-    return filled(f"_as_list({{x}}{to})", {"x": node.func.value})
 
 
 def grid(node: ast.Subscript, names: Names) -> Instead | None:

@@ -209,24 +209,6 @@ def _grid(begin: Any, end: Any, other_begin: Any, other_end: Any) -> Any:
     return np.broadcast_to(rows, (shape[1], shape[0])).T.copy(), np.broadcast_to(columns, shape).copy()
 
 
-def _in_order(array: Any) -> Any:
-    """Return an array whose elements lie one after another, a copy where they do not."""
-
-
-@numba.extending.overload(_in_order)  # type: ignore[untyped-decorator]
-def _in_order_typed(array: Any) -> Any:
-    if not isinstance(array, numba.types.Array):
-        return None
-
-    def as_it_is(array: Any) -> Any:
-        return array
-
-    def copied(array: Any) -> Any:
-        return np.ascontiguousarray(array)
-
-    return as_it_is if array.layout == "C" else copied
-
-
 @numba.njit  # type: ignore[untyped-decorator]
 def _meshgrid(x: Any, y: Any) -> Any:
     """Return the coordinates of a grid of two vectors."""
@@ -276,12 +258,6 @@ def _percentile_along(function: Any, array: Any, several: Any, axis: Any) -> Any
         for at in np.ndindex(vectors.shape[:-1]):
             found[(place, *at)] = function(vectors[at], several[place])
     return found
-
-
-@numba.njit  # type: ignore[untyped-decorator]
-def _as_list(array: Any) -> Any:
-    """Return the numbers of a vector as a list."""
-    return [one for one in array]  # noqa: C416 - Numba has no `list` of some arrays
 
 
 @numba.njit  # type: ignore[untyped-decorator]

@@ -254,8 +254,11 @@ def of_python(node: ast.Call, names: Names) -> Instead | None:
     if node.keywords or not any(wide):
         return None
     texts = [f"{to}({made.part(one)})" if to else made.part(one) for one, to in zip(node.args, wide, strict=True)]
-    is_type = function is float or (function is int and wide == ["np.int64"])
-    made.text = texts[0] if is_type else f"{made.part(node.func)}({', '.join(texts)})"
+    if function is float:
+        made.text = f"np.float64({made.part(node.args[0])})"
+    else:
+        is_whole = function is int and wide == ["np.int64"]
+        made.text = texts[0] if is_whole else f"{made.part(node.func)}({', '.join(texts)})"
     return made
 
 

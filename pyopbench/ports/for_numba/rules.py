@@ -111,7 +111,6 @@ RULES: dict[type[ast.AST], tuple[Callable[[Any, Names], Instead | None], ...]] =
         numbers.of_python,
         calls.called,
         calls.of_ufunc,
-        calls.as_list,
         calls.reshaped,
         calls.magnitude,
         calls.summed_products,

@@ -193,7 +193,7 @@ def scalars(x: Any, n: Any) -> Any:
 
 def of_python(x: Any, n: Any) -> Any:
     difference = int(x[0]) - int(x[1])
-    return np.array([difference, abs(difference)]), np.array([float(x[0]) * 0.1, x[1].item() * 0.1]), x / x, -x, x - n
+    return np.array([difference, abs(difference)]), np.array([float(x[0]), x[1].item() * 0.1]), x / x, -x, x - n
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
