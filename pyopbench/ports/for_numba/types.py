@@ -7,6 +7,7 @@ NumPy had. Unlike `porting.observe`, this only notes types: the values stay what
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -36,6 +37,9 @@ MOST_ITEMS = 50
 
 MOST_FORCED = 20
 """Runs in which a condition is turned around that was always true, or always false."""
+
+MOST_STEPS = 1_000_000
+"""Expressions after which no other run begins, one or two seconds; after ten times as many, a run ends where it is."""
 
 FEWEST_STEPS = 10_000
 """Expressions of such a run, which may never end by itself, beside ten times those of the run before."""
@@ -117,19 +121,20 @@ def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]], types:
     copied = arrange(body, copy_functions(body, runs.instrumented))
     given = list(examples)
     for example in given:
-        runs.run(copied, example)
-    for _ in range(MOST_FORCED):
-        if not runs.turn_one():
+        with contextlib.suppress(_TooLong):
+            runs.run(copied, example)
+        if runs.all_steps > MOST_STEPS:
             break
-        try:
+    for _ in range(MOST_FORCED):
+        if runs.all_steps > MOST_STEPS or not runs.turn_one():
+            break
+        with contextlib.suppress(Exception, _TooLong):  # off its course, a body may raise anything
             runs.run(copied, given[0])
-        except (Exception, _TooLong):  # noqa: BLE001 - off its course, a body may raise anything
-            continue
     return types
 
 
 class _TooLong(BaseException):
-    """A run with a condition turned around does not end. Not an `Exception`: the body might catch it."""
+    """A run takes too long, as with a condition turned around. Not an `Exception`: the body might catch it."""
 
 
 class _Runs:
@@ -139,14 +144,17 @@ class _Runs:
         self.answers: dict[Place, set[bool]] = {}
         self.turned: set[Place] = set()
         self.forced: Place | None = None
-        self.steps = self.most_steps = 0
+        self.steps = self.most_steps = self.all_steps = 0
 
     def run(self, body: Callable[..., Any], example: Sequence[Any]) -> None:
-        self.most_steps = FEWEST_STEPS + 10 * self.steps if self.turned else 0
+        self.most_steps = min(FEWEST_STEPS + 10 * self.steps, MOST_STEPS) if self.turned else 10 * MOST_STEPS
         self.steps = 0
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            body(*map(_fresh, example))
+            try:
+                body(*map(_fresh, example))
+            finally:
+                self.all_steps += self.steps
 
     def turn_one(self) -> bool:
         """Have the next run turn around a condition that had one answer, where it is first asked; False if none had."""
@@ -180,7 +188,7 @@ class _Runs:
     def see(self, path: str, known: dict[Any, None], number: int, value: Any) -> Any:
         """Note the type of an expression; with a condition turned around, only if it was not evaluated before."""
         self.steps += 1
-        if 0 < self.most_steps < self.steps:
+        if self.steps > self.most_steps:
             raise _TooLong
         kind, place = type(value), (path, number)
         key: tuple[Any, ...] = (number, kind)
