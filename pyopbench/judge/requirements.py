@@ -138,13 +138,25 @@ def _unknown(found: Mapping[str, Standing]) -> tuple[Unknown, ...]:
 
 
 def remarks(judgement: Judgement) -> tuple[str, ...]:
-    """Return which variants were removed for which requirement with which ops, those alike in one sentence."""
+    """Return which variants were removed for which requirement with which ops, those alike in one sentence.
+
+    And which variants support a requirement under a condition.
+    """
     decisions = judgement.decisions
+    limited = [
+        ((one.requirement, one.reason), one.label, one.op)
+        for one in judgement.run.requirements
+        if one.status == "works" and one.reason and one.requirement in judgement.requires
+    ]
     bars = [(replace(bar, label=""), bar.label, one.op) for one in decisions for bar in one.barred]
     unknown = [(finding, "", one.op) for one in decisions for finding in one.unknown]
     return (
         *(_bar_text(labels, bar, ops) for bar, labels, ops in _alike(bars)),
         *(_unknown_text(one, ops) for one, _, ops in _alike(unknown)),
+        *(
+            f"{requirement} works with {formatting.listing(labels)} of {formatting.listing(ops)} {condition}"
+            for (requirement, condition), labels, ops in _alike(limited)
+        ),
     )
 
 

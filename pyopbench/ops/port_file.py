@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
@@ -118,10 +119,16 @@ class PortFiles:
         """
         file = self.file_of(op, variant, dtype, callback)
         if file not in self._imported:
-            path = keep_text(re.sub(r"\W", "_", f"{file.op}_{file.variant}"), file.text)
+            path = keep_text(_file_name(file), file.text)
             self._paths[str(path)] = file.text, op
             self._imported[file] = getattr(load_file(path, f"port_{path.parent.name}_{path.stem}"), file.function)
         return self._imported[file]
+
+    def path_of(self, op: Op, variant: str) -> Path | None:
+        """Return the file of a port in the first dtype of an op, or None if it was not imported."""
+        key = (op.name, variant, op.dtypes[0])
+        files = [file for file in self._imported if (file.op, file.variant, file.dtype) == key]
+        return keep_text(_file_name(files[-1]), files[-1].text) if files else None
 
     def places(self) -> dict[tuple[str, int], tuple[str, int]]:
         """Return file and line of the user's by file and line of the ports that were imported."""
@@ -130,6 +137,10 @@ class PortFiles:
             for path, (text, op) in self._paths.items()
             for line, place in lines_of_user(text, op).items()
         }
+
+
+def _file_name(file: PortFile) -> str:
+    return re.sub(r"\W", "_", f"{file.op}_{file.variant}")
 
 
 PORTS = PortFiles()

@@ -44,7 +44,7 @@ NRT_MemInfo_release = ExternalFunction("NRT_MemInfo_release", void(intp))
 
 IS_CACHED = os.access(os.path.dirname(os.path.abspath(__file__)), os.W_OK)
 INVALID_ARGUMENT = 3
-RELEASE = "pyopbench_release"
+ON_RELEASE = "pyopbench_release"
 
 
 @numba.cfunc(void(intp, intp, intp))
@@ -53,7 +53,7 @@ def release_memory(data, size, block):
     NRT_MemInfo_release(block)
 
 
-llvmlite.binding.add_symbol(RELEASE, release_memory.address)
+llvmlite.binding.add_symbol(ON_RELEASE, release_memory.address)
 
 
 @intrinsic
@@ -68,7 +68,7 @@ def hold_memory(_, array):
         context.nrt.incref(builder, kind, arguments[0])
         block = context.make_array(kind)(context, builder, arguments[0]).meminfo
         function = llvmlite.ir.FunctionType(llvmlite.ir.VoidType(), [word] * 3)
-        known = builder.module.globals.get(RELEASE) or llvmlite.ir.Function(builder.module, function, RELEASE)
+        known = builder.module.globals.get(ON_RELEASE) or llvmlite.ir.Function(builder.module, function, ON_RELEASE)
         both = [builder.ptrtoint(one, word) for one in (block, known)]
         return context.make_tuple(builder, signature.return_type, both)
 

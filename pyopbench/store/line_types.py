@@ -146,7 +146,7 @@ class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
         op: the op.
         label: `variant` or `variant+gradient`.
         status: `silently wrong` is a wrong result without an error.
-        reason: why it does not work, or cannot be tried; "" if it works.
+        reason: why it does not work, or cannot be tried; if it works, the condition for that, or "".
     """
 
     requirement: str

@@ -1,7 +1,8 @@
 """Tries what a port may be required to do (`--require`), with an op's own inputs and reference, in one variant.
 
-A function of `REQUIREMENTS` returns where the variant works. It lets TensorFlow's own error through where it fails, and
-raises `Differs` where something wrong comes without an error, and `Inapplicable` where there is nothing to try.
+A function of `REQUIREMENTS` returns where the variant works: the condition for that, or "". It lets TensorFlow's own
+error through where it fails. It raises `Differs` where something wrong comes without an error, and `Inapplicable` where
+there is nothing to try.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ import tensorflow as tf
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import describe_error
+from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels.compiler import library_of, load_custom_ops
 from pyopbench.ops.load import load_op, load_variant
+from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.arrays import as_array, as_tuple, dtype_of
 from pyopbench.worker.late_keras import import_tensorflow
 from pyopbench.worker.plan import why_not
@@ -45,6 +48,9 @@ PEER_SECONDS = 60.0
 """How long another process may take for one call, its start included; less than a worker may be silent."""
 
 SESSION_MILLISECONDS = 20_000
+
+WITH_PORT = "where the port's module is imported"
+"""The condition under which a port that registers an op of its own works in another process."""
 
 MOST_MOVED = 8
 """Elements of each input that are moved for a second derivative, by four calls of the gradient each."""
@@ -160,7 +166,7 @@ def answer(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]
 def try_requirement(requirement: str, op: str, variant: str, gradient: str, folder: Path) -> tuple[str, str]:
     """Return what comes of a requirement as a status of `store.line_types.RequirementLine`, and the reason."""
     try:
-        REQUIREMENTS[requirement](load_subject(op, variant, gradient, folder))
+        return "works", REQUIREMENTS[requirement](load_subject(op, variant, gradient, folder))
     except Inapplicable as reason:
         return "does not apply", str(reason)
     except Differs as difference:
@@ -169,11 +175,37 @@ def try_requirement(requirement: str, op: str, variant: str, gradient: str, fold
         return "fails", str(there)
     except Exception as error:  # noqa: BLE001 - TensorFlow's error is the answer
         return "fails", describe_error(error)
-    return "works", ""
 
 
-def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: Any) -> Any:
+def try_elsewhere(subject: Subject, attempt: Callable[[Path | None], None]) -> str:
+    """Try something with another process; if that fails, with one that has imported the port's module.
+
+    Args:
+        subject: the variant of an op.
+        attempt: is called with what the other process imports: None, or the file of the port.
+
+    Returns:
+        The condition under which it works, or "".
+    """
+    try:
+        attempt(None)
+    except (Raised, tf.errors.NotFoundError):
+        module = PORTS.path_of(subject.op, subject.variant.name)
+        if module is None:
+            raise
+        attempt(module)
+        return WITH_PORT
+    return ""
+
+
+def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: Any, module: Path | None = None) -> Any:
     """Return what a function of this module returns in another process, where no callback is ever made.
+
+    Args:
+        subject: the variant of an op; the other process loads the library of its kernel.
+        function: a function of this module.
+        arguments: of the function.
+        module: a file that the other process imports; what imports files is another process than what imports none.
 
     Raises:
         Raised: the function raised, or the process ended or was silent for too long.
@@ -181,7 +213,10 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
     kernel = subject.op.kernel if subject.variant.body == "kernel" else None
     libraries = [] if kernel is None else [str(library_of(kernel))]
     try:
-        is_done, result = _peer().submit(_guarded, libraries, function, arguments).result(PEER_SECONDS)
+        work = _peer("bare" if module is None else "with ports").submit(
+            _guarded, libraries, module, function, arguments
+        )
+        is_done, result = work.result(PEER_SECONDS)
     except (BrokenProcessPool, TimeoutError) as error:
         _peer.cache_clear()
         raise Raised(
@@ -193,27 +228,36 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
 
 
 @cache
-def _peer() -> ProcessPoolExecutor:
+def _peer(_name: str) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), import_tensorflow)
 
 
-def _guarded(libraries: Sequence[str], function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[bool, Any]:
+def _guarded(
+    libraries: Sequence[str], module: Path | None, function: Callable[..., Any], arguments: Sequence[Any]
+) -> tuple[bool, Any]:
     try:
         for library in libraries:
             load_custom_ops(Path(library))
+        if module is not None:
+            load_file(module, f"port_{module.parent.name}_{module.stem}")
         return True, function(*arguments)
     except Exception as error:  # noqa: BLE001 - not every error of TensorFlow can be pickled
         return False, describe_error(error)
 
 
-def savedmodel(subject: Subject) -> None:
+def savedmodel(subject: Subject) -> str:
     """Save the op here; load and call it in another process."""
     module = tf.Module()
     module.compute = subject.function()
     module.compute.get_concrete_function(*subject.specs)
     folder = str(subject.folder / "model")
     tf.saved_model.save(module, folder)
-    subject.require_values("the result of the loaded model", call_elsewhere(subject, load, folder, *subject.arrays))
+
+    def load_there(imported: Path | None) -> None:
+        found = call_elsewhere(subject, load, folder, *subject.arrays, module=imported)
+        subject.require_values("the result of the loaded model", found)
+
+    return try_elsewhere(subject, load_there)
 
 
 def load(folder: str, *arrays: Any) -> list[Any]:
@@ -222,13 +266,14 @@ def load(folder: str, *arrays: Any) -> list[Any]:
     return [output.numpy() for output in as_tuple(outputs)]
 
 
-def xla(subject: Subject) -> None:
+def xla(subject: Subject) -> str:
     """Call it under `tf.function(jit_compile=True)`."""
     found = subject.function(jit_compile=True)(*constants(subject.arrays))
     subject.require_values("the result of XLA", found)
+    return ""
 
 
-def distributed(subject: Subject) -> None:
+def distributed(subject: Subject) -> str:
     """Run a v1 graph of it by a `tf.distribute.Server` of another process."""
     graph = tf.Graph()
     with graph.as_default():
@@ -237,10 +282,15 @@ def distributed(subject: Subject) -> None:
         ]
         compute = subject.body if subject.variant.is_callback else subject.function()
         outputs = [tf.identity(one, f"y{place}") for place, one in enumerate(as_tuple(compute(*inputs)))]
-    options = tf.compat.v1.RunOptions(timeout_in_ms=SESSION_MILLISECONDS)
-    with tf.compat.v1.Session(call_elsewhere(subject, start_server), graph=graph) as session:
-        found = session.run(outputs, dict(zip(inputs, subject.arrays, strict=True)), options=options)
-    subject.require_values("the result of the server", found)
+
+    def run_there(imported: Path | None) -> None:
+        options = tf.compat.v1.RunOptions(timeout_in_ms=SESSION_MILLISECONDS)
+        address = call_elsewhere(subject, start_server, module=imported)
+        with tf.compat.v1.Session(address, graph=graph) as session:
+            found = session.run(outputs, dict(zip(inputs, subject.arrays, strict=True)), options=options)
+        subject.require_values("the result of the server", found)
+
+    return try_elsewhere(subject, run_there)
 
 
 _servers: list[tf.distribute.Server] = []
@@ -253,7 +303,7 @@ def start_server() -> str:
     return str(_servers[0].target)
 
 
-def tflite(subject: Subject) -> None:
+def tflite(subject: Subject) -> str:
     """Convert it, with TensorFlow's own ops allowed where TFLite has none, and run it in the interpreter."""
     concrete = subject.function().get_concrete_function(*subject.specs)
     converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete], tf.Module())
@@ -261,6 +311,7 @@ def tflite(subject: Subject) -> None:
     model = tf.lite.Interpreter(model_content=converter.convert())
     names = [one.name for one in concrete.structured_input_signature[0] if one is not None]
     subject.require_values("the result of TFLite", _call_model(model, names, subject.arrays))
+    return ""
 
 
 def _call_model(model: tf.lite.Interpreter, names: Sequence[str], arrays: Sequence[Any]) -> list[Any]:
@@ -279,7 +330,7 @@ def _call_model(model: tf.lite.Interpreter, names: Sequence[str], arrays: Sequen
     return [model.get_tensor(detail["index"]) for detail in model.get_output_details()]
 
 
-def second_order(subject: Subject) -> None:
+def second_order(subject: Subject) -> str:
     """Differentiate it twice, and compare with differences of its first gradient.
 
     What is differentiated is the sum of y + y**2 / (2 s) over the outputs y, whose largest magnitude is s, and of x**2
@@ -310,6 +361,7 @@ def second_order(subject: Subject) -> None:
                 f"a second derivative by input {subject.op.differentiable[place]} is {got:.6g} at index {list(index)} "
                 f"and should be {value:.6g} by finite differences, without an error"
             )
+    return ""
 
 
 def _first_gradients(subject: Subject, function: Body, tensors: Sequence[Any]) -> list[Any]:
@@ -359,7 +411,7 @@ def _by_differences(
     return found
 
 
-REQUIREMENTS: Mapping[str, Callable[[Subject], None]] = {
+REQUIREMENTS: Mapping[str, Callable[[Subject], str]] = {
     "savedmodel": savedmodel,
     "xla": xla,
     "second_order": second_order,

@@ -29,6 +29,13 @@ def test_a_variant_that_fails_is_no_candidate() -> None:
     assert judged(*lines, line("tflite", "native"), requires=("tflite",)).decisions[0].barred == ()
 
 
+def test_a_variant_that_works_under_a_condition_is_a_candidate_and_the_report_names_the_condition() -> None:
+    lines = [line("savedmodel", name) for name in (TODAY, "xla", "numpy_function")]
+    found = judged(*lines, line("savedmodel", "native", reason="where it rains"), requires=("savedmodel",))
+    assert found.decisions[0].barred == ()
+    assert requirements.remarks(found) == (f"savedmodel works with native of {OP} where it rains",)
+
+
 def test_a_callback_that_cannot_stay_gives_way_to_what_is_slower() -> None:
     """Native takes twice the time and is the only one that XLA can compile."""
     curves = {TODAY: 1e-4, "native": 2e-4, "numpy_function": 5e-5}

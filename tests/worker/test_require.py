@@ -78,6 +78,33 @@ OP = OwnOp(inputs=(np.array([3, 1, 2]),), numpy=lambda n: n + 1, tensor=lambda n
 """
 """Whole numbers, which have no gradient."""
 
+ENVELOPE = """
+import numpy as np
+from pyopbench import OwnOp
+
+ATTACK, RELEASE = 0.35, 0.04
+
+def envelope(signal):
+    level, out = 0.0, np.zeros_like(signal)
+    for i in range(signal.shape[0]):
+        over = abs(signal[i])
+        level += (ATTACK if over > level else RELEASE) * (over - level)
+        out[i] = level
+    return out
+
+def gradient(inputs, outputs, output_gradients):
+    carried, found = 0.0, np.zeros_like(inputs[0])
+    for i in range(len(found) - 1, -1, -1):
+        before = outputs[0][i - 1] if i else 0.0
+        rate = ATTACK if abs(inputs[0][i]) > before else RELEASE
+        total = output_gradients[0][i] + carried
+        found[i], carried = total * rate * np.sign(inputs[0][i]), total * (1 - rate)
+    return found
+
+OP = OwnOp(inputs=(np.array([0.3, -1.2, 0.7, 0.1, -0.2]),), numpy=envelope, numpy_gradient=gradient)
+"""
+"""A loop, for Numba."""
+
 Own = Callable[[str, str], None]
 
 
@@ -120,6 +147,24 @@ def test_a_port_meets_it_and_a_callback_does_not(
     found = tried(requirement, "cube", variant, tmp_path)
     assert found[0] == status, found
     assert reason in found[1]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "status", "reason"),
+    [
+        ("savedmodel", "works", "where the port's module is imported"),
+        ("distributed", "works", "where the port's module is imported"),
+        ("xla", "fails", "Detected unsupported operations"),
+        ("tflite", "fails", "neither a custom op nor a flex op"),
+        ("second_order", "silently wrong", "by finite differences, without an error"),
+    ],
+)
+def test_an_op_of_numba_works_where_its_module_is_imported(
+    requirement: str, status: str, reason: str, own: Own, tmp_path: Path
+) -> None:
+    own("envelope", ENVELOPE)
+    found = tried(requirement, "envelope", "numba_op", tmp_path)
+    assert (found[0], reason in found[1]) == (status, True), found
 
 
 def test_a_second_derivative_that_is_zero_is_still_told_from_one_that_is_missing(tmp_path: Path) -> None:
