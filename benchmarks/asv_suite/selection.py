@@ -57,7 +57,7 @@ ALL_GPU_COPY_SIZES = (1, 2**10, 2**14, 2**18, 2**22, 2**26)
 BRIDGE_OPS = ("floor_consume", "floor_produce")
 BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
 ALL_BRIDGE_VARIANTS = (
-    *("numba", "numpy_function", "py_func", "py_func_stateless"),
+    *("numba_op", "numpy_function", "py_func", "py_func_stateless"),
     *("py_function", "py_function_numpy", "py_function_numpy_host"),
 )
 BRIDGE_SIZES = (100_000,)
