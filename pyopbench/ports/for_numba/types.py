@@ -144,7 +144,8 @@ class _Runs:
         self.answers: dict[Place, set[bool]] = {}
         self.turned: set[Place] = set()
         self.forced: Place | None = None
-        self.steps = self.most_steps = self.all_steps = 0
+        self.steps = self.all_steps = 0
+        self.most_steps = MOST_STEPS
 
     def run(self, body: Callable[..., Any], example: Sequence[Any]) -> None:
         self.most_steps = min(FEWEST_STEPS + 10 * self.steps, MOST_STEPS) if self.turned else 10 * MOST_STEPS

@@ -80,8 +80,8 @@ def closing_over(number: float) -> Callable[[Any], Any]:
     return body
 
 
-def with_default(x: Any, gamma: float = 2.0, alpha: float = 0.25) -> Any:
-    return alpha * (1 - x) ** gamma, x
+def with_default(x: Any, gamma: float = 2.0, alphas: Any = (0.25, 1)) -> Any:
+    return alphas[0] * (1 - x) ** gamma, x
 
 
 def rebound(x: Any) -> Any:
