@@ -26,7 +26,7 @@ GPU_COPY_NAMES = ("copy", "size")
 
 OPS = ("relu", "sinh")
 """One that costs next to nothing, so that a call is all overhead, and one with a transcendental."""
-VARIANTS = ("native", "numpy_function", "py_function_numpy")
+VARIANTS = ("native", "numba_op", "numpy_function", "py_function_numpy")
 SIZES = (1_000, 100_000)
 ALL_SIZES = (1, 1_000, 100_000, 1_000_000)
 
@@ -57,8 +57,8 @@ ALL_GPU_COPY_SIZES = (1, 2**10, 2**14, 2**18, 2**22, 2**26)
 BRIDGE_OPS = ("floor_consume", "floor_produce")
 BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
 ALL_BRIDGE_VARIANTS = (
-    *("numba_op", "numpy_function", "py_func", "py_func_stateless"),
-    *("py_function", "py_function_numpy", "py_function_numpy_host"),
+    *("numpy_function", "py_func", "py_func_stateless", "py_function"),
+    *("py_function_numpy", "py_function_numpy_host"),
 )
 BRIDGE_SIZES = (100_000,)
 ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)

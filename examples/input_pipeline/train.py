@@ -4,10 +4,10 @@
     python examples/input_pipeline/train.py augment map       # the callback in Dataset.map
     python examples/input_pipeline/train.py augment parallel  # with num_parallel_calls
     python examples/input_pipeline/train.py brighten switch   # tf.numpy_function in place of tf.py_function
-    python examples/input_pipeline/train.py augment switch-numba_op      # the body compiled by Numba, in that
+    python examples/input_pipeline/train.py augment switch-compiled      # the body compiled by Numba, in that
     python examples/input_pipeline/train.py brighten batch    # batch first; --batch 256 for another size
     python examples/input_pipeline/train.py augment loop      # batch first, with a loop in the callback
-    python examples/input_pipeline/train.py augment numba_op      # the same, with body and loop compiled by Numba
+    python examples/input_pipeline/train.py augment compiled      # the same, with body and loop compiled by Numba
     python examples/input_pipeline/train.py augment processes # the body in processes
     python examples/input_pipeline/train.py augment processes-of-batch  # batch first, then each batch to a process
     python examples/input_pipeline/train.py augment port      # the port that is written beside the body
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 IMAGES, BATCH, CLASSES = 512, 32, 4
 CORES = os.cpu_count() or 2
 BODIES = ("augment", "denoise", "brighten")
-OF_BATCHES = ("batch", "loop", "numba_op")
+OF_BATCHES = ("batch", "loop", "compiled")
 CHANGES = (
-    *("ready", "map", "parallel", "switch", "switch-numba_op", *OF_BATCHES, "processes", "processes-of-batch"),
+    *("ready", "map", "parallel", "switch", "switch-compiled", *OF_BATCHES, "processes", "processes-of-batch"),
     *("port", "port-of-batch"),
 )
 
@@ -89,7 +89,7 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         if change == "port-of-batch":
             return rebatched(whole, given.batch)
         ds = whole
-    elif change in ("switch", "switch-numba_op"):
+    elif change in ("switch", "switch-compiled"):
         ds = ds.map(
             lambda image, label: called_back(image, label, in_numpy_function), num_parallel_calls=tf.data.AUTOTUNE
         )
@@ -112,9 +112,9 @@ def called_with(change: str, function: Callable[[Any], Any]) -> Callable[[Any], 
     """Return what a callback calls after a change: the body, a loop over it, or either compiled by Numba."""
     if change == "loop":
         return partial(over_batch, function)
-    if change == "numba_op":
+    if change == "compiled":
         return compiled_loop(function)
-    if change == "switch-numba_op":
+    if change == "switch-compiled":
         import numba
 
         compiled: Callable[[Any], Any] = numba.njit(function)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from pyopbench.model.case import MODES
 from pyopbench.model.variant import Variant
 from pyopbench.ops.compiled import why_no_function
 from pyopbench.ops.port_file import build_port
@@ -24,6 +25,7 @@ VARIANTS = {
         summary="the NumPy body compiled by Numba and registered as a TensorFlow op",
         effort=2,
         gradients=("custom_gradient",),
+        modes=MODES,
         function_options={"autograph": False},
         unsupported=lambda op, case: why_no_function(op),
     ),
