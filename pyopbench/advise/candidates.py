@@ -93,10 +93,10 @@ def _change_to(variant: str) -> str:
 def ports_of(callback: Callback) -> tuple[str, ...]:
     """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
 
-    There is none for a body that draws random numbers: a port would draw others.
+    A body that draws random numbers has only the port that takes a seed.
     """
     if callback.seed_with:
-        return ()
+        return ("numba_op",)
     return PORTS if callback.kind == "py_function" and not _takes_arrays(callback) else PORTS[:2]
 
 

@@ -19,6 +19,9 @@ CASE_DTYPE = "dtype"
 """Stands in `Op.outputs` for an output that has the dtype of the case."""
 
 
+SEED = 0
+"""What a body that draws random numbers is seeded with before each call, and a port of it."""
+
 FLOATING = ("float16", "float32", "float64")
 """Dtypes of outputs that a gradient flows back through."""
 

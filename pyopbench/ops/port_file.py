@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.modules import load_file
-from pyopbench.model.op import Body, Op
+from pyopbench.model.op import SEED, Body, Op
 from pyopbench.model.portable import BATCHED
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.porting.arrangements import write_arrangement
@@ -167,6 +168,8 @@ def port_call(op: Op, name: str, dtype: str) -> Body:
         CannotPort: it cannot be written as source.
     """
     call = PORTS.call_of(op, name, dtype)
+    if op.own is not None and op.own.is_random:
+        call = partial(call, seed=SEED)
     return call if BATCHED.get(name) == "map" else arrange(op.numpy, call)
 
 

@@ -150,11 +150,13 @@ DRAWING = "import random\nimport numpy as np\n\n\ndef scale(x):\n    return x * 
         ("np.sum(x)", ""),
     ],
 )
-def test_a_body_that_draws_is_seeded_and_gets_no_port(tmp_path: Path, drawn: str, seed_with: str) -> None:
+def test_a_body_that_draws_is_seeded_and_gets_the_port_that_takes_a_seed(
+    tmp_path: Path, drawn: str, seed_with: str
+) -> None:
     kept = kept_of(tmp_path, np.ones(2), source=KeptSource(DRAWING.format(drawn), "scale"))
     callback = callback_of(kept)
     assert callback.seed_with == seed_with
-    assert bool(ports_of(callback)) == (not seed_with)
+    assert ports_of(callback) == (("numba_op",) if seed_with else ("traced", "numba_op"))
     scope: dict[str, Any] = {}
     exec(write_op_file(callback, tmp_path).read_text(), scope)
     assert scope["OP"].seed_with == seed_with

@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
 from pyopbench.model.errors import NotRepeatable
-from pyopbench.model.op import Body, GradientBody, Op, Own, Refused
+from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, Refused
 from pyopbench.model.own_op import OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
@@ -62,7 +62,6 @@ OWN_ERROR_FACTOR = 2.0
 DEFAULT_QUICK = 3
 """Sizes of a quick run: the smallest, the middle one and the largest."""
 
-SEED = 0
 SCOPE = {"np": np, "numpy": np, "random": random, "tf": tf, "tensorflow": tf}
 """What a statement that seeds may use beside the names of the body's module."""
 

@@ -161,6 +161,20 @@ def _selected(given: Arguments, names: Names) -> Instead | None:
     return made
 
 
+def _drawn(name: str, defaults: dict[str, str], given: Arguments, names: Names) -> Instead | None:
+    """Return a call with all arguments by position: Numba has no size without the parameters before it."""
+    if "size" not in given or given.keys() >= defaults.keys():
+        return None
+    made = Instead()
+    parameters = [made.part(given[one]) if one in given else default for one, default in defaults.items()]
+    made.text = f"np.random.{name}({', '.join(parameters)}, {made.part(given['size'])})"
+    return made
+
+
+def _drawn_below(given: Arguments, names: Names) -> Instead | None:
+    return filled("np.random.randint(0, {low}, {size})", given) if given.keys() == {"low", "size"} else None
+
+
 def _product(given: Arguments, names: Names) -> Instead | None:
     return product(given["a"], given["b"], names) if len(given) == 2 else None
 
@@ -223,6 +237,11 @@ RULES: dict[object, tuple[str, Rule | str]] = {
     np.select: ("condlist choicelist default", _selected),
     np.dot: ("a b", _product),
     np.matmul: ("a b", _product),
+    np.random.randint: ("low high size", _drawn_below),
+    np.random.uniform: ("low high size", partial(_drawn, "uniform", {"low": "0.0", "high": "1.0"})),
+    np.random.normal: ("loc scale size", partial(_drawn, "normal", {"loc": "0.0", "scale": "1.0"})),
+    np.random.exponential: ("scale size", partial(_drawn, "exponential", {"scale": "1.0"})),
+    np.random.poisson: ("lam size", partial(_drawn, "poisson", {"lam": "1.0"})),
 }
 """The parameters that a rule knows, and the rule or the helper that takes all of them, by the function of NumPy's."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
@@ -96,6 +96,8 @@ class Old:
         is_of_one: does it take one example, where the port takes a batch?
         is_on_tensors: does it take eager tensors, as `tf.py_function` gives them?
         is_random: does it draw random numbers, so that only dtypes and shapes can be the same?
+        is_seeded: does the port take a seed, from which it draws the same numbers?
+        is_alike: are the numbers that the port draws after a seed the same, and not only distributed alike?
     """
 
     units: Units
@@ -105,6 +107,8 @@ class Old:
     is_of_one: bool = False
     is_on_tensors: bool = False
     is_random: bool = False
+    is_seeded: bool = False
+    is_alike: bool = True
 
 
 def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged: bool = False) -> str:
@@ -123,7 +127,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged:
     gradient = OLD_GRADIENT if old.gradient else ""
     statements = [
         f"TOLERANCE = {old.tolerance!r}",
-        ALIKE if old.is_random else CLOSE,
+        ALIKE if old.is_random and not old.is_seeded else CLOSE,
         AS_TUPLE,
         _examples(inputs, old),
         _call(old, facts, inputs),
@@ -133,6 +137,8 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged:
     given = _given(facts, inputs, "tensors")
     if arranged:
         statements.append(_arranged(module, facts))
+    elif old.is_seeded:
+        statements += [_seeded_old(), *_seeded(module, facts, given, _given(facts, inputs, "specs"), old)]
     else:
         statements.append(_values(module, facts, given, "" if facts.known else _given(facts, inputs, "specs")))
     if old.is_of_one and not arranged:
@@ -266,6 +272,82 @@ def test_values():
             for one, other in zip(tensors, arrays):
                 np.testing.assert_array_equal(one, other, "the port has written to its arguments")
 '''
+
+
+def _seeded_old() -> str:
+    return '''
+def drawn(arguments, seed):
+    """Return what the old body returns after NumPy's generator was seeded."""
+    np.random.seed(seed)
+    return old(arguments)
+'''
+
+
+def _seeded(module: str, facts: Facts, given: str, of_unknown: str, old: Old) -> Iterator[str]:
+    """Yield the tests of a port that takes a seed; arguments as of `_values`."""
+    call = f"{module}.{facts.function}"
+    if old.is_alike:
+        yield f'''
+def test_values():
+    """With the same seed, the port returns what the old body does, called as it is and in a graph of unknown sizes."""
+    in_graph = tf.function({call})
+    for arguments in examples():
+        arrays = [np.asarray(one) for one in arguments]
+        tensors = [tf.constant(one.copy()) for one in arrays]  # of memory of its own
+        specs = [tf.TensorSpec([None] * one.ndim, one.dtype) for one in tensors]
+        of_unknown = in_graph.get_concrete_function({of_unknown}, seed=tf.TensorSpec([], tf.int32))
+        for seed in range({CHECKED_SEEDS}):
+            expected = drawn(arguments, seed)
+            for port in ({call}, in_graph, of_unknown):
+                found = as_tuple(port({given}, seed=tf.constant(seed)))
+                assert len(found) == len(expected)
+                for one, other in zip(found, expected):
+                    assert_same(one, other)
+        for one, other in zip(tensors, arrays):
+            np.testing.assert_array_equal(one, other, "the port has written to its arguments")
+'''
+    else:
+        yield f'''
+def test_distribution():
+    """The port draws other numbers than the old body: their means and quantiles are compared, over many draws."""
+    in_graph = tf.function({call})
+    for arguments in examples()[:{CHECKED_DISTRIBUTIONS}]:
+        tensors = [tf.constant(np.array(one)) for one in arguments]
+        found = [as_tuple(in_graph({given}, seed=tf.constant(seed))) for seed in range({CHECKED_DRAWS})]
+        expected = [drawn(arguments, seed) for seed in range({CHECKED_DRAWS})]
+        for one, other in zip(found, expected):
+            assert [part.dtype for part in map(np.asarray, one)] == [part.dtype for part in other]
+        for place in range(len(expected[0])):
+            for number in (np.size, np.mean, lambda array: np.ravel(array)[-1]):
+                both = [[float(number(np.asarray(one[place]))) for one in several] for several in (found, expected)]
+                points = np.sort(np.concatenate(both))
+                one, other = (np.searchsorted(np.sort(many), points, "right") / len(many) for many in both)
+                # As far apart as this by chance: once in a million times.
+                assert np.abs(one - other).max() < 2.7 * np.sqrt(2 / {CHECKED_DRAWS})
+'''
+    yield f'''
+def test_draws():
+    """Each call draws anew, also in a graph, and the same again after `tf.random.set_seed`."""
+    for arguments in examples():
+        tensors = [tf.constant(np.array(one)) for one in arguments]
+        many = [drawn(arguments, seed) for seed in range({CHECKED_SEEDS})]
+        differ = not all(np.array_equal(one, other) for one, other in zip(many[0], many[1]))
+        for wrapped in (lambda port: port, tf.function):
+            runs = []
+            for _ in range(2):
+                tf.random.set_seed(1)
+                port = wrapped({call})
+                runs.append([as_tuple(port({given})) for _ in range({CHECKED_SEEDS})])
+            for one, other in zip(*runs):
+                assert all(np.array_equal(*pair) for pair in zip(one, other))
+            if differ:
+                first, *others = runs[0]
+                assert any(not np.array_equal(one, of_first) for other in others for one, of_first in zip(other, first))
+'''
+
+
+CHECKED_SEEDS, CHECKED_DISTRIBUTIONS, CHECKED_DRAWS = 10, 2, 2000
+"""Seeds with which values are compared; examples whose draws are, and how many of each."""
 
 
 def _arranged(module: str, facts: Facts) -> str:

@@ -10,8 +10,8 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,9 @@ SEEDS = 3
 PROBE_SECONDS, PROBES_SECONDS = 2.0, 5.0
 """How long one call of a body with inputs of other sizes may take, and all of them together, so that a slow body does
 not hold up its port."""
+
+DRAWN_SEEDS = 30
+"""Seeds with which it is seen whether a size depends on what a body draws."""
 
 Axis: TypeAlias = tuple[int, int]
 """The position of an input, and an axis of it."""
@@ -144,6 +147,23 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
         if inputs is not None and _outputs_within(op, inputs, PROBE_SECONDS) is not None:
             found.append(inputs)
     return found
+
+
+def without_drawn_sizes(facts: Facts, body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Facts:
+    """Return facts without the sizes of outputs that are others after another seed of NumPy's generator."""
+    outputs = list(facts.outputs)
+    for seed, example in itertools.product(range(DRAWN_SEEDS), examples):
+        np.random.seed(seed)  # noqa: NPY002 - what the body draws from
+        sizes = {
+            f"{name}.shape[{axis}]": size
+            for (name, _, _), given in zip(facts.inputs, example, strict=True)
+            for axis, size in enumerate(np.shape(given))
+        }
+        for place, found in enumerate(body_outputs(body, example)):
+            dtype, shape = outputs[place]
+            pairs = zip(shape, found.shape, strict=True)
+            outputs[place] = dtype, tuple(one if one and sizes[one] == size else None for one, size in pairs)
+    return replace(facts, outputs=tuple(outputs))
 
 
 def _sizes(examples: Sequence[Sequence[Any]]) -> dict[Axis, tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 import textwrap
 from collections.abc import Sequence, Set
 
@@ -15,6 +16,7 @@ from pyopbench.ports.for_numba.names import Names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
 from pyopbench.ports.for_numba.types import Types
 from pyopbench.ports.porting.facts import Facts
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code, with_head
 from pyopbench.ports.porting.units import Unit, Units
 
@@ -31,6 +33,7 @@ class CallbackCode(Code):
 
     Attributes:
         helpers: the functions of `for_numba.helpers` that were written calls of.
+        drawn: names of the functions of `numpy.random` that are called.
     """
 
     def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, types: Types) -> None:
@@ -40,6 +43,7 @@ class CallbackCode(Code):
         self.decorator = decorator
         self.types = types
         self.helpers: set[str] = set()
+        self.drawn: set[str] = set()
         self.names: Names | None = None
 
     def write_unit(self, unit: Unit) -> str:
@@ -88,8 +92,22 @@ class CallbackCode(Code):
             return f"{names} = ({items}{',' if len(node.value.elts) == 1 else ''})"
         if isinstance(node, ast.Raise):
             return self.source.text(*self.source.span(node))
+        if isinstance(node, ast.Call):
+            self._note_draw(node)
         instead = on_arrays(node, self.value_of) or (self.names and instead_of(node, self.names))
         return self._filled(instead, node) if instead else super().rewrite(node)
+
+    def _note_draw(self, node: ast.Call) -> None:
+        function = self.value_of(node.func)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, np.random.RandomState):
+            self.drawn.add(function.__name__)
+        elif isinstance(owner, random.Random):
+            raise CannotPort(
+                f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python",
+                fix="draw by functions of `np.random`",
+                place=(self.source.path, node.lineno),
+            )
 
     def _filled(self, instead: Instead, node: ast.AST) -> str:
         self.helpers |= helper_names(instead.text)

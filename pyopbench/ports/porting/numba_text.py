@@ -21,6 +21,14 @@ def {name}({inputs}):
     return {body}({given})
 '''
 
+SEEDED = '''
+@numba.njit
+def {name}({inputs}, seed):
+    """Call the body after seeding: Numba has a generator for each thread."""
+    np.random.seed(seed)
+    return {body}({inputs})
+'''
+
 LOOP = '''
 @numba.njit
 def {name}({inputs}):
@@ -42,6 +50,17 @@ def {name}({inputs}):
     found = {gradient}({groups})
     return {picked}
 '''
+
+DRAWN_ALIKE = frozenset(
+    {
+        *("rand", "random", "random_sample", "ranf", "sample", "uniform", "randn", "normal", "standard_normal"),
+        *("randint", "choice", "permutation", "shuffle", "binomial", "multinomial", "poisson", "geometric", "zipf"),
+        *("exponential", "standard_exponential", "gumbel", "laplace", "logistic", "lognormal", "logseries", "power"),
+        *("standard_cauchy", "wald", "weibull"),
+    }
+)
+"""Functions of `numpy.random` whose numbers Numba draws bit for bit after the same seed; of others the same
+distributions."""
 
 OP = """
 {name} = NumbaOp(
@@ -84,6 +103,13 @@ def call_of_body(facts: Facts, copied: Sequence[int]) -> tuple[str, str]:
     given = ", ".join(f"{name}.copy()" if place in copied else name for place, name in enumerate(names))
     name = f"{facts.function}_on_copies"
     return name, CALLS.format(name=name, inputs=", ".join(names), body=body, given=given)
+
+
+def call_after_seeding(facts: Facts, body: str) -> tuple[str, str]:
+    """Return the name of the function that takes a seed behind the arguments of a body, and its source."""
+    names = [name for name, _, _ in facts.inputs]
+    name = f"{facts.function}_after_seeding"
+    return name, SEEDED.format(name=name, inputs=", ".join(names), body=body)
 
 
 def loop_over(
@@ -174,11 +200,15 @@ def op_text(
     )
 
 
-def wrapper(facts: Facts, doc: str, op: str) -> str:
-    """Return the function of tensors, which calls an op."""
+def wrapper(facts: Facts, doc: str, op: str, *, is_seeded: bool = False) -> str:
+    """Return the function of tensors, which calls an op; `is_seeded` if that takes a seed, too."""
     names = ", ".join(name for name, _, _ in facts.inputs)
+    draws, parameters = "", names
+    if is_seeded:
+        draws = "    if seed is None:\n        seed = tf.random.uniform([], 0, 2**31 - 1, tf.int32)\n"
+        names, parameters = f"{names}, seed", f"{names}, seed=None"
     found = f"{op}({names})" if len(facts.outputs) == 1 else f"tuple({op}({names}))"
-    return f"def {facts.function}({names}):\n    {doc}\n    return {found}"
+    return f"def {facts.function}({parameters}):\n    {doc}\n{draws}    return {found}"
 
 
 def sizes_of(facts: Facts) -> list[tuple[str, tuple[tuple[int, int] | None, ...]]]:

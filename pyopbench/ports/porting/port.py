@@ -27,6 +27,7 @@ from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
 from pyopbench.ports.porting.module_text import with_layer
+from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
@@ -51,6 +52,7 @@ class PortModule:
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
         facts: what it takes and returns, and what of it is differentiable.
         frozen: statements of the user's whose values are written down in their place: file and name.
+        drawn: functions of `numpy.random` that draw in it after a seed that it takes; None where it takes none.
     """
 
     text: str
@@ -60,6 +62,7 @@ class PortModule:
     dataset: str
     facts: Facts
     frozen: Frozen
+    drawn: frozenset[str] | None = None
 
 
 def write_port(op: Op, variant: str) -> PortModule:
@@ -73,7 +76,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         CannotPort: it cannot be written as source.
     """
     with refusals_of_user():
-        _check(op)
+        _check(op, variant)
         yours, frozen = extracted_op(op)
         require_same(op, yours)
         how = BATCHED.get(variant)
@@ -108,6 +111,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         dataset=batches.dataset_call(facts, keywords) if how else "",
         facts=facts if made.has_gradient else replace(facts, differentiable=()),
         frozen=frozen,
+        drawn=made.drawn,
     )
 
 
@@ -205,6 +209,8 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
     """
     with refusals_of_user():
         old, inputs = original(op, target, port.frozen, is_of_one=variant in BATCHED)
+        if port.drawn is not None:
+            old = replace(old, is_seeded=True, is_alike=port.drawn <= DRAWN_ALIKE)
         return format_text(check_file(module, port.facts, old, inputs))
 
 
@@ -250,7 +256,7 @@ def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:
     return facts, replace(made, text=batches.mapped(made.text, one, facts, body.keywords))
 
 
-def _check(op: Op) -> None:
+def _check(op: Op, variant: str) -> None:
     if op.is_on_tensors:
         refused = op.own.refused if op.own is not None else None
         if refused is not None:
@@ -259,7 +265,7 @@ def _check(op: Op) -> None:
             "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
             fix="ports are written from bodies that compute with NumPy",
         )
-    if op.own is not None and op.own.is_random:
+    if op.own is not None and op.own.is_random and variant != "numba_op":
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if STRING in op.outputs or STRING in map(dtype_of, examples_of(op, 1, 1)[0]):
         code = getattr(written(op.numpy), "__code__", None)

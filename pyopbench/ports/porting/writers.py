@@ -31,6 +31,7 @@ from pyopbench.ports.porting.facts import (
     examples_of,
     interrupted_after,
     smaller_examples,
+    without_drawn_sizes,
 )
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe
@@ -62,6 +63,8 @@ class Made:
     has_gradient: bool = True
     not_run: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
+    drawn: frozenset[str] | None = None
+    """Functions of `numpy.random` that draw in it after a seed that it takes; None where it takes none."""
 
 
 @dataclass(frozen=True)
@@ -335,6 +338,12 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     _require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports)
     called, text = numba_text.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
     texts = [*_with_snippets(units, statements, helpers, helper_source), module, text]
+    is_seeded = bool(code.drawn) and "seed" not in code.drawn
+    _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
+    if is_seeded:
+        facts = without_drawn_sizes(facts, arrange(op.numpy, written(op.numpy)), examples_of(op, 2, 1))
+        called, text = numba_text.call_after_seeding(one, called)
+        texts.append(text)
     if is_of_batch:
         returned = op.numpy(*as_given(examples_of(op, 1, 1)[0]))
         outputs = [(dtype, len(shape)) for dtype, shape in one.outputs]
@@ -346,14 +355,40 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
         given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
         texts += made
     inputs, sizes = [(dtype, rank) for _, dtype, rank in facts.inputs], numba_text.sizes_of(facts)
+    inputs += [("int32", 0)] if is_seeded else []
     texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, sizes, given))
     loop = " and the loop over a batch" if is_of_batch else ""
     how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
     notes = [f"{LEADING}."] if is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
-    texts.append(numba_text.wrapper(facts, docstring(body.doc, facts, how, notes), f"{facts.function}_op"))
+    notes += [_of_seed(code.drawn)] if is_seeded else []
+    doc = docstring(body.doc, facts, how, notes)
+    texts.append(numba_text.wrapper(facts, doc, f"{facts.function}_op", is_seeded=is_seeded))
     text = module_text(how, [one for one in texts if one], units, also=imports)
-    return Made(text, has_gradient=bool(gradient))
+    return Made(text, has_gradient=bool(gradient), drawn=frozenset(code.drawn) if is_seeded else None)
+
+
+def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) -> None:
+    """Check that what a body draws can be drawn by Numba.
+
+    Raises:
+        CannotPort: it cannot.
+    """
+    if op.own is not None and op.own.is_random and not is_seeded:
+        raise CannotPort("the body draws random numbers, and not by functions of `np.random`", fix="draw by those")
+    if is_seeded and (is_of_batch or op.numpy_gradient is not None):
+        what = "no loop over a batch is" if is_of_batch else "no gradient is"
+        raise CannotPort(f"the body draws random numbers, for which {what} written")
+    if is_seeded and "seed" in {name for name, _, _ in facts.inputs}:
+        raise CannotPort("`seed` is a name that the port needs", fix="give yours another name")
+
+
+def _of_seed(drawn: Set[str]) -> str:
+    other = sorted(drawn - numba_text.DRAWN_ALIKE)
+    found = "With the same seed, the numbers are those of NumPy after `np.random.seed(seed)`."
+    if other:
+        found = f"Its numbers are distributed as those of NumPy, but are others ({', '.join(other)})."
+    return f"Without a `seed`, `tf.random.uniform` draws one, so `tf.random.set_seed` governs it. {found}"
 
 
 def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch: bool) -> tuple[str, list[str]]:

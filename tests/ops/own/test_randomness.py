@@ -10,7 +10,7 @@ import pytest
 
 from pyopbench import OwnOp
 from pyopbench.model.case import Axes
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import BadInput, Unsupported
 from pyopbench.ops.load import load_variants
 from pyopbench.ops.own.complete import complete, require_same, seeded
 from pyopbench.worker.plan import make_plan
@@ -53,19 +53,23 @@ def test_a_statement_that_seeds_nothing_does_not_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "statement"),
-    [(noisy, "np.random.seed({seed})"), (noisy_by_a_global, "generator = np.random.default_rng({seed})")],
+    ("body", "statement", "is_ported"),
+    [(noisy, "np.random.seed({seed})", True), (noisy_by_a_global, "generator = np.random.default_rng({seed})", False)],
 )
-def test_under_a_seed_callbacks_are_compared_and_ports_are_not(
-    body: Any, statement: str, monkeypatch: pytest.MonkeyPatch
+def test_under_a_seed_callbacks_are_compared_and_of_the_ports_the_one_that_takes_a_seed(
+    body: Any, statement: str, is_ported: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     op = complete(OwnOp(inputs=(X,), numpy=body, seed_with=statement), "mine", HERE)
     put_in_place(monkeypatch, op)
     plan = make_plan(Axes(ops=("mine",), directions=("forward",), modes=("call",)), {"mine": op}, load_variants())
     tried = {case.variant for case in plan.cases}
-    assert tried == {"py_function_numpy", "numpy_function", "py_func"}
+    assert tried == {"py_function_numpy", "numpy_function", "py_func", "numba_op"}
     for case in plan.cases:
-        prepare(case)
+        if is_ported or case.variant != "numba_op":
+            prepare(case)
+            continue
+        with pytest.raises(Unsupported):
+            prepare(case)
 
 
 def test_the_same_within_rounding_is_the_same_and_nan_is_nan() -> None:
