@@ -13,11 +13,10 @@ import os
 import select
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine.port import TOOLS, Tools, write_port
+from pyopbench.engine.port import Tools, write_port
 from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.failures import LONGEST_REASON, describe_error, describe_message
 from pyopbench.model.op import Op
@@ -73,7 +72,7 @@ def _became(became: str, at: str, reason: str) -> dict[str, str]:
 @functools.cache
 def _tools() -> Tools:
     """Return tools that write in this process, which already has TensorFlow, and run tests in one other process."""
-    return replace(TOOLS, ask=lambda request: answer(request, lambda event: None), test=OwnTests().run)
+    return Tools(ask=lambda request: answer(request, lambda event: None), test=OwnTests().run)
 
 
 class OwnTests:
