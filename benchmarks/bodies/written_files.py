@@ -44,7 +44,7 @@ def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: 
     """
     out = path_of(op, variant, folder)
     try:
-        write_port(target, variant, out, seconds, _tools())
+        write_port(target, variant, out, seconds, tools=_tools())
     except WrongResult as error:
         said = describe_message(*str(error.received).partition(": ")[::2])
         return _became("failed", "its own test", f"{error.message}: {said}")

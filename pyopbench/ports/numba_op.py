@@ -240,7 +240,9 @@ class NumbaOp:
         """Return the name of the op of dtypes and numbers of axes; register it where there is none."""
         body = self.body.py_func.__name__
         with open(__file__, "rb") as file:
-            key = hashlib.sha256(file.read() + repr((body, signature, self.outputs, bool(self.gradient))).encode()).hexdigest()[:12]
+            source = file.read()
+        kind = repr((body, signature, self.outputs, bool(self.gradient)))
+        key = hashlib.sha256(source + kind.encode()).hexdigest()[:12]
         name = f"PyopbenchPort>Numba{re.sub('[^A-Za-z0-9]', '', body.title())}_{key}"
         with self.lock:
             if op_def_registry.get(name) is None:  # else by another module of this file
