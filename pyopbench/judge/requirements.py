@@ -96,13 +96,15 @@ def _tried(run: Run, op: str, label: str, name: str) -> Found:
 
 
 def _on_gpu(run: Run, op: str, label: str) -> Found:
-    """Return whether a variant was measured on a GPU: Python runs on the host wherever its op is placed."""
+    """Return whether a variant was measured on a GPU: some run on the host wherever their op is placed."""
     variant = Label.parse(label).variant
     there = [
         one for one in map(Case.from_id, run.cases) if (one.op, one.variant, one.placement) == (op, variant, ON_GPU)
     ]
     if run.catalogue.variant(variant).kind == "callback":
         return Bar(label, GPU, "fails", "its Python runs on the host")
+    if variant == "numba_op":
+        return Bar(label, GPU, "fails", "Numba compiles it for the host")
     failed = {failure.case: failure.reason for failure in run.failures}
     reasons = [failed[case.id] for case in there if case.id in failed]
     if reasons:

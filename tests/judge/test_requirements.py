@@ -90,6 +90,8 @@ def test_gpu_is_met_by_what_was_measured_on_one() -> None:
     assert requirements.standing(here, OP, "native", ["gpu"]).unknown == ("gpu",)
     (bar,) = requirements.standing(on_gpu, OP, TODAY, ["gpu"]).bars
     assert bar.reason == "its Python runs on the host"
+    (bar,) = requirements.standing(on_gpu, OP, "numba_op", ["gpu"]).bars
+    assert bar.reason == "Numba compiles it for the host"
     native = next(case for case in on_gpu.cases if "/native/" in case)
     failed = run_with(cases=on_gpu.cases, failures=(Failure(native, "unsupported", "no kernel"),))
     assert requirements.standing(failed, OP, "native", ["gpu"]).bars == (Bar("native", "gpu", "fails", "no kernel"),)
