@@ -274,22 +274,6 @@ def body(c):
 """,
         "np.float64(rng.random())",
     ),
-    "mandelbrot": (
-        """
-def body(re, im):
-    counts = np.zeros(len(re), np.int64)
-    for k in range(len(re)):
-        x = y = 0.0
-        for n in range(20):
-            if x * x + y * y > 4.0:
-                break
-            x, y = x * x - y * y + re[k], 2 * x * y + im[k]
-            counts[k] += 1
-    return counts
-""",
-        "2 * rng.random(3)",
-        "2 * rng.random(3)",
-    ),
     "crc": (
         """
 def body(data):
@@ -345,20 +329,6 @@ def body(x, value):
 """,
         "np.sort(rng.random(9))",
         "np.float64(rng.random())",
-    ),
-    "first_above": (
-        """
-def find(x, level):
-    for i in range(len(x)):
-        if x[i] > level:
-            return i
-    return -1
-
-
-def body(x):
-    return find(x, 0.8) * x
-""",
-        VECTOR,
     ),
 }
 """By name: the source, and an expression for each input."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyopbench.model.source_text import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, is_sequence_where_ways_meet
-from pyopbench.ports.porting.grown_lists import is_grown, refuse_lost, write_list
+from pyopbench.ports.porting.grown_lists import is_grown, refuse_grown, write_list
 from pyopbench.ports.porting.indexing import (
     IndexEntry,
     Picked,
@@ -302,7 +302,7 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
 def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
-    refuse_lost(code, node)
+    refuse_grown(code, target)
     _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
         return f"{target.id} = {write_between(code, node, node.op, target, value)}"

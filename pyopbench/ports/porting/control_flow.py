@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.function_source import every_name, unused_name
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
-from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
-from pyopbench.ports.porting.watching import names_bound, of_function, parameters_of
+from pyopbench.ports.porting.watching import names_bound, of_function, of_loop, parameters_of
 
 DECIDING = (ast.If, ast.For, ast.While)
 
@@ -141,13 +139,6 @@ def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
         if is_store and (one.lineno, one.col_offset) < place:  # type: ignore[attr-defined]
             return True
     return False
-
-
-def decided_around(code: TypedCode, node: ast.stmt) -> list[ast.stmt]:
-    """Return the loops of the graph that a statement is in, the innermost first."""
-    assert code.unit is not None
-    owners = [owner for owner, _ in blocks_around(code.unit.node, node)]
-    return [one for one in owners if isinstance(one, ast.For | ast.While) and code.observed.decides(code.source, one)]
 
 
 def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
@@ -286,7 +277,7 @@ def write_while(code: Any, node: ast.While) -> str | None:
     """Return a `while` whose rounds values decide."""
     if not code.observed.decides(code.source, node):
         return None
-    _refuse_else(code, node)
+    _refuse_leaving(code, node)
     before, first = _loop_lines(code, node, [])
     if not code.holds_tensors(node.test):
         code.replacing[node.test] = f"tf.constant({code.write(node.test)})"
@@ -295,12 +286,17 @@ def write_while(code: Any, node: ast.While) -> str | None:
 
 def _loop_text(code: Any, node: ast.For | ast.While, before: Sequence[str], first: Sequence[str]) -> str:
     code.ahead[id(node.body[0])] = list(first)
-    return with_lines(node, before, code.as_it_stands(node), _behind_loop(code, node))
+    return with_lines(node, before, code.as_it_stands(node))
 
 
-def _refuse_else(code: TypedCode, node: ast.For | ast.While) -> None:
+def _refuse_leaving(code: Any, node: ast.For | ast.While) -> None:
+    """Refuse what leaves a loop of the graph, or a round of it, before its end."""
+    ends = [one for one in of_loop(node.body) if isinstance(one, ast.Break | ast.Continue)]
+    returns = [one for one in of_function(node.body) if isinstance(one, ast.Return)]
+    for one in (*ends, *returns):
+        raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop that values decide")
     if node.orelse:
-        raise code.refusal(node, "`else` of a loop whose length depends on values", "set a flag before `break`")
+        raise code.left_to_numba(node, "`else` of a loop that values decide")
 
 
 def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -309,61 +305,7 @@ def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> t
     names = sorted(bound)
     left = code.observed.leaves(code.source, node)
     before = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
-    results = _results(code, node)
-    if not decided_around(code, node):
-        before += [f"{name} = {value}" for name, value in results.items()]
-    options = invariants(code, node, names, before)
-    arrays = [
-        f"({name}, tf.TensorShape({[None] * value.count('0, ') + [None]}))"
-        for name, value in results.items()
-        if "zeros" in value
-    ]
-    if arrays and options:
-        options = [options[0][:-2] + ", " + ", ".join(arrays) + "])"]
-    elif arrays:
-        options = [f"tf.autograph.experimental.set_loop_options(shape_invariants=[{', '.join(arrays)}])"]
-    return before, [*options, *first]
-
-
-DONE, RESULT = "is_done", "result"
-"""Names that stand for a `return` in a loop of the graph, in which AutoGraph has none."""
-
-
-def _returns(node: ast.AST) -> list[ast.Return]:
-    return [one for one in of_function([node]) if isinstance(one, ast.Return)]
-
-
-def _results(code: Any, node: ast.stmt) -> dict[str, str]:
-    """Return the names that stand for a `return` in a loop, with what they are before it; none without one."""
-    if not _returns(node):
-        return {}
-    left = code.observed.leaves(code.source, code.unit.node)
-    done, result = (unused_name(one, every_name(code.unit.node)) for one in (DONE, RESULT))
-    found = {done: "tf.constant(False)"}
-    parts = sorted(one for one in left if one.startswith("return"))
-    if not parts:
-        raise code.refusal(
-            node, "no example reached a `return` in a loop that runs in the graph", "add an example that reaches it"
-        )
-    for one in parts:
-        name = f"{result}{one.removeprefix('return').replace(' ', '_')}"
-        found[name] = start_of(code, node, name, left[one])
-    return found
-
-
-def _behind_loop(code: Any, node: ast.stmt) -> list[str]:
-    """Return the statement behind a loop that leaves the function, or the loop around it, after a `return`."""
-    results = list(_results(code, node))
-    if not results:
-        return []
-    done, *names = results
-    indent = " " * (node.col_offset + 4)
-    if decided_around(code, node):
-        return [f"if {done}:\n{indent}break"]
-    way = f"return {', '.join(names)}"
-    if not any(rest for _, rest in blocks_around(code.unit.node, node)):
-        return [way]
-    return [f"if {done}:\n{indent}{way}"]
+    return before, [*invariants(code, node, names, before), *first]
 
 
 def write_return(code: Any, node: ast.Return) -> str | None:
@@ -387,12 +329,7 @@ def write_return(code: Any, node: ast.Return) -> str | None:
                 node, f"`{ast.unparse(value)}` has different dtypes in different branches", "convert it first"
             )
         texts.append(code.tensor(value, dtype))
-    loops = decided_around(code, node)
-    if not loops:
-        return f"return {', '.join(texts)}"
-    done, *results = _results(code, loops[-1])
-    lines = [f"{name} = {text}" for name, text in zip(results, texts, strict=True)]
-    return ("\n" + " " * node.col_offset).join([*lines, f"{done} = tf.constant(True)", "break"])
+    return f"return {', '.join(texts)}"
 
 
 def _with_numbers(code: Any, node: ast.Return) -> str | None:
@@ -429,37 +366,15 @@ def write_for(code: Any, node: ast.For) -> str | None:
     """Return a `for` that is a loop of the graph; None for one that is unrolled."""
     if not code.observed.decides(code.source, node):
         return None
-    _refuse_else(code, node)
+    _refuse_leaving(code, node)
     if code.is_compiled and _is_range_of_tensors(code, node):
         return _as_while(code, node)
-    iterable, target, first = over(code, node)
-    before, first = _loop_lines(code, node, first)
-    code.replacing[node.iter] = iterable
-    if target:
-        code.replacing[node.target] = target
+    if not isinstance(node.target, ast.Name):
+        raise code.left_to_numba(node, "the loop has several targets, and values decide its rounds")
+    name = name_of(code.value_of(node.iter.func)) if isinstance(node.iter, ast.Call) else ""
+    code.replacing[node.iter] = _range(code, node.iter) if name == "range" else _elements(code, node.iter)
+    before, first = _loop_lines(code, node, [])
     return _loop_text(code, node, before, first)
-
-
-def over(code: Any, node: ast.For) -> tuple[str, str, list[str]]:
-    """Return what a loop of the graph goes over, its target if that is another one, and what binds the user's."""
-    iterable, target = node.iter, code.source.text(*code.source.span(node.target))
-    name = name_of(code.value_of(iterable.func)) if isinstance(iterable, ast.Call) else ""
-    if name == "range":
-        if isinstance(node.target, ast.Name):
-            return _range(code, iterable), "", []
-        raise code.refusal(node, "the target of a loop over `range` is not a name")
-    if name in ("enumerate", "zip"):
-        return _together(code, node, name)
-    if name == "reversed" and isinstance(iterable, ast.Call):
-        (of,) = iterable.args
-        inner = name_of(code.value_of(of.func)) if isinstance(of, ast.Call) else ""
-        text = _range(code, of) if inner == "range" else elements(code, of)
-        return f"tf.reverse({text}, [0])", "", []
-    text = elements(code, iterable)
-    if isinstance(node.target, ast.Name):
-        return text, "", []
-    row = code.fresh("row")
-    return text, row, [f"{target} = tf.unstack({row})"]
 
 
 def _range(code: Any, call: ast.expr) -> str:
@@ -493,66 +408,18 @@ def _as_while(code: Any, node: ast.For) -> str:
     return _loop_text(code, node, before, first)
 
 
-def elements(code: Any, node: ast.expr) -> str:
+def _elements(code: Any, node: ast.expr) -> str:
     """Return what a loop of the graph iterates over, as a tensor."""
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
-        raise code.refusal(
-            node, f"a loop over `{ast.unparse(node)}` cannot run in the graph", "loop over an array or range(n)"
-        )
+        raise code.left_to_numba(node, f"values decide the rounds of a loop over `{ast.unparse(node)}`")
     text = code.tensor(node)
     return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
 
 
-def _together(code: Any, node: ast.For, name: str) -> tuple[str, str, list[str]]:
-    """Return `enumerate` and `zip` as a loop over places."""
-    call = node.iter
-    assert isinstance(call, ast.Call)
-    parts = list(call.args[:1] if name == "enumerate" else call.args)
-    ranges = [isinstance(one, ast.Call) and name_of(code.value_of(one.func)) == "range" for one in parts]
-    texts = [
-        _range(code, one) if is_range else _named_before(code, "items", elements(code, one))
-        for one, is_range in zip(parts, ranges, strict=True)
-    ]
-    sizes = [f"tf.shape({one}, tf.int64)[0]" for one in texts]
-    size = sizes[0]
-    for one in sizes[1:]:
-        size = f"tf.minimum({size}, {one})"
-    place = code.fresh("place")
-    targets = node.target.elts if isinstance(node.target, ast.Tuple | ast.List) else []
-    if len(targets) != len(parts) + (name == "enumerate"):
-        raise code.refusal(node, f"a loop over `{name}` does not unpack its items", "write a name for each")
-    first: list[str] = []
-    if name == "enumerate":
-        start = [*call.args[1:], *(one.value for one in call.keywords)]
-        index = targets[0]
-        if not isinstance(index, ast.Name):
-            raise code.refusal(node, "the counter of `enumerate` is not a name")
-        if start:
-            first.append(f"{index.id} = {place} + {bracketed(code.operand(start[0], 'int64'))}")
-        else:
-            place = index.id
-        targets = targets[1:]
-    for target, text in zip(targets, texts, strict=True):
-        begin = text if text.isidentifier() else f"({text})" if not text.endswith((")", "]")) else text
-        picked = f"{begin}[{place}]"
-        name = code.source.text(*code.source.span(target))
-        first.append(f"{name} = {picked if isinstance(target, ast.Name) else f'tf.unstack({picked})'}")
-    return f"tf.range({size}, dtype=tf.int64)", place, first
-
-
-def _named_before(code: Any, name: str, text: str) -> str:
-    """Return the name that a text is, or a new one that a line before the statement binds to it."""
-    if text.isidentifier():
-        return text
-    name = code.fresh(name)
-    code.hoisted.append(f"{name} = {text}")
-    return name
-
-
-def with_lines(node: ast.stmt, before: Sequence[str], text: str, behind: Sequence[str] = ()) -> str:
-    """Return a statement with others before it and behind it."""
-    return ("\n" + " " * node.col_offset).join([*before, text, *behind])
+def with_lines(node: ast.stmt, before: Sequence[str], text: str) -> str:
+    """Return a statement with others before it."""
+    return ("\n" + " " * node.col_offset).join([*before, text])
 
 
 def write_rare(code: Any, node: ast.stmt) -> str | None:

@@ -101,7 +101,7 @@ class Observed:
         seen: what each was, once for each kind of thing.
         functions: the definitions that were called, with their files.
         decided: statements and expressions whose course values decide, and loops that are too long to be unrolled.
-        joining: loops of which the rounds go on in one way only, as behind `continue`.
+        joining: loops of which a round may end early by a `continue` that values decide.
         left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
         growing: axes of such names whose size changes from round to round.
     """
@@ -436,19 +436,18 @@ class _Watcher:
             return self.runs.forced[place]
         return value
 
-    def over(self, number: int | None, iterable: Any) -> Iterator[Any]:
-        """Yield what a comprehension goes over; tensors where values decide which of it become items."""
+    def over(self, iterable: Any) -> Iterator[Any]:
+        """Return what a comprehension goes over."""
         if length_depends(iterable) and self.frames:
             self.frames[-1] = True
-        is_decided = (self.path, number) in self.runs.observed.decided
-        return self._items_over(iterable, is_decided=is_decided)
+        return self._items_over(iterable)
 
-    def _items_over(self, iterable: Any, *, is_decided: bool) -> Iterator[Any]:
+    def _items_over(self, iterable: Any) -> Iterator[Any]:
         for rounds, one in enumerate(iterable):
             if rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
                 self.runs.is_off_course = True
                 return
-            yield depending(one) if is_decided else one
+            yield one
 
     def _end(self, token: int) -> bool:
         found = any(self.frames[token - 1 :])
@@ -466,9 +465,6 @@ class _Watcher:
         """Return the value of a comprehension."""
         if self._end(token):
             self.runs.observed.decided.add((self.path, number))
-            if isinstance(value, list):
-                value = settled(value)
-                GROWN.add(value)
         return self.see(number, value)
 
     def choice(self, number: int, level: int, value: Any) -> Any:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyopbench.ports.porting.grown_lists import is_empty_test
 from pyopbench.ports.porting.helper_calls import write_helper
 from pyopbench.ports.porting.indexing import assigned, is_table
 from pyopbench.ports.porting.render import bracketed
@@ -142,10 +141,7 @@ def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
         return f"{code.use('np_not')}({code.write(node.operand)})"
     if not isinstance(node.op, ast.Not):
         return None
-    if code.is_tensor(node.operand) or is_empty_test(code, node.operand):
-        text = write_truth(code, node.operand)
-        return f"not ({text})" if is_empty_test(code, node.operand) else f"not {text}"
-    return None
+    return f"not {write_truth(code, node.operand)}" if code.is_tensor(node.operand) else None
 
 
 def is_order_of_floats(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
@@ -192,7 +188,7 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     sides = (node.body, node.orelse)
-    is_decided = code.is_tensor(asked) or bool(is_empty_test(code, node.test))
+    is_decided = code.is_tensor(asked)
     if is_decided and all(isinstance(one, ast.Tuple | ast.List) for one in sides):
         parts = [(*code.source.span(one), write_items(code, one)) for one in sides]  # type: ignore[arg-type]
         parts.append((*code.source.span(node.test), write_truth(code, node.test)))
@@ -221,8 +217,6 @@ def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
-    if found := is_empty_test(code, node):
-        return found
     if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):
         return code.write(node)
     text = code.tensor(node, "bool")

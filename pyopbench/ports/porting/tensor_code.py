@@ -16,7 +16,6 @@ from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
     is_elif,
-    over,
     write_for,
     write_if,
     write_rare,
@@ -35,6 +34,7 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
+from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.shared_memory import refuse_shared_memory
 from pyopbench.ports.porting.table import TABLE
@@ -47,6 +47,9 @@ FILLED = (choosing, elementwise, reducing, shaping)
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
 """What iterates over its arguments; a tensor is taken apart for it."""
+
+REDUCED = {"sum": "tf.reduce_sum", "any": "tf.reduce_any", "all": "tf.reduce_all"}
+"""Functions of Python that are one of TensorFlow over a tensor."""
 
 OLD_NAMES = {"correlation": "statistic"}
 """Attributes of what SciPy returns that are another one under its name of before."""
@@ -76,7 +79,6 @@ class TensorCode(TypedCode):
         self.headers: dict[ast.AST, str] = {}
         self.ahead: dict[int, list[str]] = {}
         self.made: set[str] = set()
-        self.hoisted: list[str] = []
 
     def write(self, node: ast.AST) -> str:
         """Return the text of a node; of a statement with those that have to be before it."""
@@ -91,13 +93,7 @@ class TensorCode(TypedCode):
             refuse_shared_memory(self, node)
             *calls, text = calls
         else:
-            around, self.hoisted = self.hoisted, []
             text = super()._written(node)
-            if self.hoisted and isinstance(node, ast.While):
-                raise self.refusal(
-                    node, "needs a statement before it in each iteration", "write `while True` and `break`"
-                )
-            calls, self.hoisted = [*calls, *self.hoisted], around
         ahead = [*ahead, *calls]
         if ahead and (self._is_behind_another(node) or is_elif(self, node)):
             raise self.refusal(
@@ -105,18 +101,14 @@ class TensorCode(TypedCode):
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
 
-    def over(self, loop: ast.For) -> tuple[str, str, list[str]]:
-        """Return what a loop of the graph goes over, its target, and what binds the user's."""
-        return over(self, loop)
-
-    def truth(self, node: ast.expr) -> str:
-        """Return a condition."""
-        return write_truth(self, node)
-
     def write_call(self, node: ast.Call) -> str:
         """Return a call of a function of the user's."""
         found = self._rewritten(node)
         return self.as_it_stands(node) if found is None else found
+
+    def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
+        """Return the error about what only a compiled body can do as Python does it."""
+        return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
 
     def _is_behind_another(self, node: ast.stmt) -> bool:
         begin, _ = self.source.span(node)
@@ -145,8 +137,8 @@ class TensorCode(TypedCode):
             return self._statement(node)
         if isinstance(node, ast.Call):
             return grown_lists.write_call_of_list(self, node) or self._call(node)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and grown_lists.is_grown(self, node):
-            return grown_lists.stacked(self, node)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            grown_lists.refuse_grown(self, node)
         if isinstance(node, ast.BinOp):
             return write_binary(self, node)
         if isinstance(node, ast.Compare):
@@ -156,7 +148,7 @@ class TensorCode(TypedCode):
                 node, f"`{ast.unparse(node)}` assigns a tensor inside an expression", "assign it on the line before"
             )
         if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
-            return grown_lists.write_comprehension(self, node)
+            raise self.left_to_numba(node, "values decide how many items a comprehension has")
         if isinstance(node, ast.BoolOp):
             return write_both(self, node)
         if isinstance(node, ast.UnaryOp):
@@ -164,7 +156,7 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.IfExp):
             return write_choice(self, node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            return grown_lists.write_item_of_list(self, node) or write_size(self, node) or write_subscript(self, node)
+            return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
         if isinstance(node, ast.Attribute) and node.attr in OLD_NAMES and self.holds_tensors(node.value):
@@ -326,7 +318,7 @@ class TensorCode(TypedCode):
     def _unpacking(self, node: ast.Call, name: str) -> str | None:
         if not any(map(self.is_tensor, node.args)):
             return None
-        if name in grown_lists.REDUCED and self.is_tensor(node.args[0]):
+        if name in REDUCED and self.is_tensor(node.args[0]):
             return self._reduced(node, name)
         texts = [f"tf.unstack({self.write(one)})" if self.is_tensor(one) else self.write(one) for one in node.args]
         rest = [f"{one.arg}={self.write(one.value)}" for one in node.keywords]
@@ -335,7 +327,7 @@ class TensorCode(TypedCode):
     def _reduced(self, node: ast.Call, name: str) -> str:
         """Return `sum(x)`, `any(x)` or `all(x)` of a tensor, whose length may be unknown."""
         dtype = self.dtype(node) if name == "sum" else "bool"
-        text = f"{grown_lists.REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
+        text = f"{REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
         start = [*node.args[1:], *(one.value for one in node.keywords)]
         return f"({text} + {bracketed(self.operand(start[0], dtype))})" if start else text
 

@@ -137,9 +137,11 @@ class TypedCode(Code):
 
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
+        if grown_lists.is_grown(self, node):
+            return grown_lists.stacked(self, node, dtype)
         dtype = dtype or self.dtype(node)
         seen = self.seen(node)
-        if any(one.kind == SEQUENCE for one in seen) and (self.holds_tensors(node) or grown_lists.is_grown(self, node)):
+        if any(one.kind == SEQUENCE for one in seen) and self.holds_tensors(node):
             return self._stacked(node, dtype)
         if seen and all(one.kind in (TENSOR, ARRAY) and one.dtype == dtype for one in seen):
             return self.write(node)  # TensorFlow takes arrays of NumPy's too
@@ -173,15 +175,11 @@ class TypedCode(Code):
         return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
-        if grown_lists.is_grown(self, node):
-            return grown_lists.stacked(self, node, dtype)
         one = self.one(node)
         if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
             items = [self.tensor(item, dtype) for item in node.elts]
             return f"tf.stack([{', '.join(items)}])"
         text = self.write(node)
-        if one.dtype and isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
-            return text if one.dtype == dtype else f"tf.cast({text}, tf.{dtype})"  # a loop: a tensor as it stands
         if not one.dtype:
             # Not tf.cast, which first rounds a Python number to float32.
             text = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {text}]"

@@ -89,10 +89,10 @@ class _Watching(ast.NodeTransformer):
         ends: set[int] = set()
         if any(isinstance(one, ast.Return) for one in inside):
             ends |= set(self.loops)
-        if self.loops and any(isinstance(one, ast.Break) for one in _of_loop([*node.body, *node.orelse])):
+        if self.loops and any(isinstance(one, ast.Break) for one in of_loop([*node.body, *node.orelse])):
             ends.add(self.loops[-1])
         leaves = any(isinstance(one, ast.Return | ast.Raise) for one in inside) or any(
-            isinstance(one, ast.Break | ast.Continue) for one in _of_loop([*node.body, *node.orelse])
+            isinstance(one, ast.Break | ast.Continue) for one in of_loop([*node.body, *node.orelse])
         )
         names = sorted(names_bound([node]))
         loops: list[ast.expr] = [ast.Constant(one) for one in sorted(ends)]
@@ -101,7 +101,7 @@ class _Watching(ast.NodeTransformer):
             ast.Constant(number),
             self.visit(node.test),
             ast.Tuple(loops, ast.Load()),
-            ast.Constant(self._loop() if leaves else -1),
+            ast.Constant(self.loops[-1] if self.loops and leaves else -1),
         )
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         level = _local(LEVEL, number)
@@ -111,9 +111,6 @@ class _Watching(ast.NodeTransformer):
             _rebound(name, _call("after", ast.Constant(number), ast.Constant(name), _named(name))) for name in names
         ]
         return [_at(one, node) for one in (before, node, behind, *after)]
-
-    def _loop(self) -> int:
-        return self.loops[-1] if self.loops else -1
 
     def visit_For(self, node: ast.For) -> Any:
         number = getattr(node, NUMBER)
@@ -257,15 +254,13 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(_call("choice", number, _call("level"), node), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        for one in node.generators:
-            one.listed = getattr(node, NUMBER)  # type: ignore[attr-defined]
         self.generic_visit(node)
         return ast.copy_location(_call("listed", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
         numbers = [getattr(one, NUMBER) for one in node.ifs]
         self.generic_visit(node)
-        node.iter = _call("over", ast.Constant(getattr(node, "listed", None)), node.iter)
+        node.iter = _call("over", node.iter)
         node.ifs = [
             _call("asked", ast.Constant(-1 - number), one) for number, one in zip(numbers, node.ifs, strict=True)
         ]
@@ -328,14 +323,14 @@ def of_function(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
             yield from of_function(list(ast.iter_child_nodes(one)))
 
 
-def _of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
+def of_loop(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of statements that are of the loop around them, and of none inside."""
     for one in statements:
         yield one
         if isinstance(one, ast.For | ast.While):
-            yield from _of_loop(one.orelse)
+            yield from of_loop(one.orelse)
         elif not isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
-            yield from _of_loop(list(ast.iter_child_nodes(one)))
+            yield from of_loop(list(ast.iter_child_nodes(one)))
 
 
 def names_bound(statements: Sequence[ast.AST]) -> set[str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from pyopbench.model.function_source import has_unpacked
 from pyopbench.ports.porting.assigning import write_item
-from pyopbench.ports.porting.control_flow import decided_around
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.units import Unit
@@ -165,8 +164,6 @@ def with_written(code: Any, node: ast.Return, text: str | None) -> str | None:
     names = returned_besides(code)
     if not names:
         return text
-    if decided_around(code, node):
-        raise code.refusal(node, "a function that writes to its arguments returns from a loop that runs in the graph")
     value = text.removeprefix("return ") if text else code.write(node.value) if node.value is not None else ""
     if not _has_value(code.unit.node):
         return f"return {', '.join(names)}"

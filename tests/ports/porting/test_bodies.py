@@ -57,13 +57,14 @@ def test_a_port_is_never_wrong_in_silence(name: str) -> None:
         assert difference(port(x), body(x.copy())) == ""
 
 
-def leaving(x: Any) -> Any:
+def guarded(x: Any) -> Any:
     total = 0.0
     for i in range(len(x)):
         if not x[i] >= 0:
-            break
-        total += x[i]
-    return total + i
+            total += i
+        else:
+            total += x[i]
+    return total
 
 
 def masked(x: Any) -> Any:
@@ -84,7 +85,7 @@ def listed(x: Any) -> Any:
     return np.array(a), np.array(b)
 
 
-@pytest.mark.parametrize("body", [leaving, masked, decimals, listed])
+@pytest.mark.parametrize("body", [guarded, masked, decimals, listed])
 def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[Any], Any]) -> None:
     """TensorFlow's optimizer of graphs makes `x < 0` of `not x >= 0`, and AutoGraph makes 1.1 a float32."""
     port = tf.function(port_of(body, FLOATS[0]))

@@ -28,15 +28,13 @@ def test_a_kernel_with_loops_is_written(name: str, tmp_path: Path, monkeypatch: 
 
 BODIES = {
     "an early return": "if x.sum() > 100:\n        return 0\n    return x.max()",
-    "break and continue": (
-        "total = 0\n    for v in x:\n        if v > 0.9:\n            break\n"
-        "        if v < 0.1:\n            continue\n        total += v\n    return total"
+    "continue in a loop of known length": (
+        "total = 0\n    for v in x:\n        if v < 0.1:\n            continue\n        total += v\n    return total"
     ),
-    "while True": "while True:\n        x = x * 0.5\n        if x.sum() < 0.1:\n            return x",
     "a name that only a loop binds": (
-        "for i in range(len(x)):\n        last = x[i] * 2\n        if x[i] > 0.8:\n"
-        "            break\n    return last + i"
+        "n = 0\n    while n < 5 and x[n] < 0.9:\n        last = x[n] * 2\n        n += 1\n    return last * n"
     ),
+    "elements of an unknown number": "s = 0.0\n    for v in x[x > 0.3]:\n        s += v\n    return s",
     "an array that grows": (
         "y, i = x[:1], 0\n    while x[i] < 0.9 and i < 5:\n        y = np.append(y, x[i])\n        i += 1\n    return y"
     ),
@@ -44,14 +42,12 @@ BODIES = {
         "kept = []\n    for i in range(len(x)):\n        if x[i] > 0.3:\n            kept.append(i)\n"
         "    return x[np.array(kept)] * len(kept)"
     ),
-    "a comprehension on values": "return np.array([v * 2 for v in x if v > 0.4])",
+    "a list that begins with an element": (
+        "kept = [x[0]]\n    for v in x:\n        if v > 0.3:\n            kept.append(v)\n    return np.mean(kept)"
+    ),
     "numbers as conditions": "s = 1.0\n    if np.floor(x[0] * 2) and x[1]:\n        s = 2.0\n    return x * s",
-    "numbers of which values choose how many": "return x * sum([1 for v in x if v > 0.4])",
     "a shape that is an input": "return np.zeros(np.floor(x[:2] * 3).astype(int)) + 1.0",
     "rounded truths": "return np.round(x > 0.5) + x",
-    "enumerate of an unknown number": (
-        "s = 0.0\n    for i, v in enumerate(x[x > 0.3]):\n        s += i * v\n    return s"
-    ),
     "both and not": "s = 1.0\n    if x[0] > 0.1 and not (0.2 < x[1] < 0.7):\n        s = 2.0\n    return x * s",
     "elif with a name of its own": (
         "s = x.sum()\n    if s > 4:\n        k = 1\n    elif s > 3:\n        k = 2\n        w = 1.0\n"
@@ -137,6 +133,33 @@ def test_what_cannot_be_the_same_is_refused_with_its_line(statements: str, line:
     with pytest.raises(CannotPort) as caught:
         write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR)
     assert line_of(caught.value) == line
+
+
+CHOSEN = "y = []\n    for v in x:\n        if v > 0.5:\n            y.append(v)\n"
+LEFT_TO_NUMBA = {
+    "break": "for v in x:\n        if v > 0.5:\n            break\n    return v",
+    "return v": "for v in x:\n        if v > 0.5:\n            return v\n    return x[0]",
+    "continue": (
+        "n = 0\n    while n < x.sum():\n        n += 1\n        if n > 2:\n            continue\n    return x * n"
+    ),
+    "for i, v in enumerate(x[x > 0.3]):": "for i, v in enumerate(x[x > 0.3]):\n        x = x * i\n    return x",
+    "while x[0] < 2:": "while x[0] < 2:\n        x = x + 1\n    else:\n        x = x * 2\n    return x",
+    "y = [v for v in x if v > 0.5]": "y = [v for v in x if v > 0.5]\n    return np.array(y)",
+    "y.pop()": f"{CHOSEN}            y.pop()\n    return np.array(y)",
+    "y += [v]": f"{CHOSEN}            y += [v]\n    return np.array(y)",
+    "y.extend([v, v])": f"{CHOSEN}            y.extend([v, v])\n    return np.array(y)",
+    "y.insert(0, v)": CHOSEN.replace("append(", "insert(0, ") + "    return np.array(y)",
+    "return y[-1]": f"{CHOSEN}    return y[-1]",
+    "if y:": f"{CHOSEN}    if y:\n        x = x * 2\n    return x",
+}
+
+
+@pytest.mark.parametrize("line", LEFT_TO_NUMBA)
+def test_what_only_a_compiled_loop_does_is_left_to_numba(line: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort) as caught:
+        write_source(tmp_path, f"def body(x):\n    {LEFT_TO_NUMBA[line]}\n", VECTOR)
+    assert line_of(caught.value) == line
+    assert "numba_op" in caught.value.fix
 
 
 def _observed(folder: Path, source: str, *example: object) -> dict[str, set[str]]:
