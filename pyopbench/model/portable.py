@@ -20,6 +20,9 @@ BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
 of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or `loop`, over the examples in
 one op."""
 
+BATCHED_PORTS = {"traced": "traced_map", "numba_op": "numba_op_loop"}
+"""Batched forms of ports, by the port of one example."""
+
 WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
 """All that `--to` takes."""
 

@@ -18,7 +18,7 @@ from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED, PORTABLE, format_text
+from pyopbench.model.portable import BATCHED_PORTS, PORTABLE, format_text
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
 from pyopbench.ports.mixed_body import rewrite_for_arrays
@@ -249,9 +249,9 @@ def _around_port(op: Op, key: ArrangementKey) -> PortModule:
     """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
     variant = "numpy_whole" if key.form == "batch_body" else key.variant
     if key.form == "port_batch":
-        if f"{variant}_map" not in BATCHED:
-            raise CannotPort(f"there is no form of {variant} for batches", fix="use traced")
-        variant = f"{variant}_map"
+        if variant not in BATCHED_PORTS:
+            raise CannotPort(f"there is no form of {variant} for batches", fix=f"use {' or '.join(BATCHED_PORTS)}")
+        variant = BATCHED_PORTS[variant]
     made = write_port(op, variant)
     count = len(examples_of(op, 1, 1)[0])
     keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()

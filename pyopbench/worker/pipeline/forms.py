@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
-from pyopbench.model.portable import BATCHED
+from pyopbench.model.portable import BATCHED_PORTS
 from pyopbench.worker.pipeline.form import (
     Build,
     PipelineContext,
@@ -72,10 +72,10 @@ def arrange_port(context: PipelineContext) -> Arrangements:
 
 
 def arrange_port_batch(context: PipelineContext) -> Arrangements:
-    """Yield ports over a batch, vectorised."""
+    """Yield ports over a batch, vectorised or with a loop in the op."""
     batch = usual_batch(context.settings)
     for name, effort, reason in variants_for(context.elements, "port") if batch else ():
-        if f"{name}_map" not in BATCHED:
+        if name not in BATCHED_PORTS:
             continue
         code = f"ds.batch({batch}).map({name}_of_batch, num_parallel_calls=tf.data.AUTOTUNE)"
         effort_of_batch, tried = effort + BATCH_PORT_EFFORT, is_attempt(context.elements, name)
