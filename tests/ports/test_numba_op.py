@@ -85,8 +85,8 @@ def test_what_it_raises_is_an_error_of_the_op_and_no_memory_is_lost(of_several: 
     assert raised(300) - before < 10_000  # kB; each call is given 200
 
 
-@pytest.mark.parametrize("dtype", ["complex64", "bool"])
-def test_other_dtypes_and_axes_are_other_ops(dtype: str) -> None:
+def test_other_dtypes_and_axes_are_other_ops() -> None:
+    dtype = "complex64"
     op = NumbaOp(same_twice, [(dtype, 2)], [("complex128", ((0, 0), (0, 1)))] * 2)
     array = np.array([[0, 1], [1, 0]], dtype)
     np.testing.assert_array_equal(op(array)[1], array + 1)

@@ -149,6 +149,7 @@ def test_a_port_meets_it_and_a_callback_does_not(
     assert reason in found[1]
 
 
+@pytest.mark.slow  # exports an op that is compiled there and in two other processes
 @pytest.mark.parametrize(
     ("requirement", "status", "reason"),
     [

@@ -19,7 +19,7 @@ SOURCE = """def body(x, y):
 """
 
 
-@pytest.mark.parametrize("to", ["traced", "traced_xla", "numba_op", "numpy_function"])
+@pytest.mark.parametrize("to", ["traced", pytest.param("numba_op", marks=pytest.mark.slow), "numpy_function"])
 def test_a_port_in_a_model_is_fitted_and_saved_and_loaded_where_it_is_imported(
     to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,7 +39,7 @@ def written(folder: Path, body: str, statement: str = "np.random.seed({seed})", 
     return write(str(path), to=to)
 
 
-@pytest.mark.parametrize("body", [CROP, PICKED, MIXED])
+@pytest.mark.parametrize("body", [CROP, *(pytest.param(one, marks=pytest.mark.slow) for one in (PICKED, MIXED))])
 def test_a_port_passes_its_test(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = written(tmp_path, body)
     (tmp_path / "ported.py").write_text(found.port)
