@@ -129,11 +129,6 @@ class Variant:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""
         return self.is_attempt or op.is_tried(self.body)
 
-    @property
-    def has_parts(self) -> bool:
-        """Is it a callback whose body and bridge can be measured alone? What an attempt compiles is no such body."""
-        return self.is_callback and not self.is_attempt
-
 
 def _require(variant: Variant, name: str, holds: bool, legal: str) -> None:  # noqa: FBT001
     if not holds:

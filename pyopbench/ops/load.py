@@ -80,7 +80,7 @@ def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
 
 def load_parts() -> dict[str, Variant]:
     """Return every part by name: cost components in alphabetical order, then A/A controls of variants."""
-    twins = [name + CONTROL_SUFFIX for name, variant in load_variants().items() if variant.has_parts]
+    twins = [name + CONTROL_SUFFIX for name, variant in load_variants().items() if variant.is_callback]
     return {name: load_variant(name) for name in (*find("parts"), *twins)}
 
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import threading
-import types
+from types import FunctionType
 
 import llvmlite.binding
 import llvmlite.ir
@@ -23,7 +23,8 @@ from numba.extending import intrinsic, overload
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import core as eager_core
-from tensorflow.python.framework import op_def_library, op_def_registry, ops
+from tensorflow.python.framework import op_def_library, op_def_registry
+from tensorflow.python.framework import ops as tf_ops
 
 TF_LIBRARY = glob.glob(os.path.join(tf.sysconfig.get_lib(), "libtensorflow_framework.*"))[0]
 # Compiled code finds functions of this library by name. Numba could not cache code with pointers to them.
@@ -182,7 +183,7 @@ def compute_op(kernel, context):
 
 def with_globals(function, name, **values):
     """Return a function under a name of its own, by which Numba caches it, with further globals."""
-    copy = types.FunctionType(function.__code__, {**globals(), **values}, f"{function.__name__}_{name}")
+    copy = FunctionType(function.__code__, {**globals(), **values}, f"{function.__name__}_{name}")
     copy.__qualname__ = copy.__name__
     return copy
 
@@ -230,7 +231,7 @@ class NumbaOp:
             try:
                 return pywrap_tfe.TFE_Py_FastPathExecute(eager_context.context(), name, None, *tensors)
             except eager_core._NotOkStatusException as error:
-                ops.raise_from_not_ok_status(error, name)
+                tf_ops.raise_from_not_ok_status(error, name)
         found = op_def_library.apply_op(name, **{f"input_{place}": one for place, one in enumerate(tensors)})
         for one, (_, sizes) in zip(found if len(self.outputs) > 1 else [found], self.outputs):
             one.set_shape([None if size is None else tensors[size[0]].shape[size[1]] for size in sizes])
@@ -288,7 +289,10 @@ class NumbaOp:
             call_c("TF_RegisterKernelBuilder", name.encode(), kernel, status)
             check_status(status)
         call_c("TF_DeleteStatus", status)
-        tf.RegisterGradient(name)(self.differentiate) if self.gradient else tf.no_gradient(name)
+        if self.gradient:
+            tf.RegisterGradient(name)(self.differentiate)
+        else:
+            tf.no_gradient(name)
 
     def differentiate(self, op, *output_gradients):
         """Return the gradient by each input of an op."""

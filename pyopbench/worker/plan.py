@@ -80,7 +80,7 @@ def plan_instruments(
         if case.mode in ("node", "call")
         and case.direction == "forward"
         and case.placement != GPU  # what a GPU takes apart is not measured
-        and variants[case.variant].has_parts
+        and variants[case.variant].is_callback
     ]
     empty = [replace(case, variant=EMPTY, gradient=NO_GRADIENT) for case in cases if case.mode == "node"]
     bodies = [
@@ -89,7 +89,9 @@ def plan_instruments(
         for part in instruments.parts.values()
         if part.is_body_alone and part.body == variants[case.variant].body
     ]
-    twins = _twins([case for case in cases if variants[case.variant].has_parts and case.placement != GPU], instruments)
+    twins = _twins(
+        [case for case in cases if variants[case.variant].is_callback and case.placement != GPU], instruments
+    )
     return tuple(dict.fromkeys((*empty, *bodies, *twins)))
 
 

@@ -42,9 +42,9 @@ from pyopbench.model.portable import BRIDGE
 
 EFFECT = 0.03
 PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
-NJIT = Arrangement("switch", "switch", "ds.map(with_njit)", AUTOTUNE, 0, "numba_op", 1.0)
+COMPILED = Arrangement("switch", "switch", "ds.map(with_numba)", AUTOTUNE, 0, "numba_op", 1.0)
 TWO = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=2)", 2, extra_effort=0.1)
-ALL = (CURRENT, PARALLEL, TWO, BATCH, POOL, NJIT, PORT)
+ALL = (CURRENT, PARALLEL, TWO, BATCH, POOL, COMPILED, PORT)
 STAGE = Stage("train.py", 5, 1, "parse", 3)
 STEP = Step(0.01, 100, 0.9)
 CALLBACK = Callback("f", "train.py", 3, "numpy_function", "graph", "f", True, 3200, 0, 0.8, 0.9, stage=STAGE)
@@ -81,10 +81,14 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     [
         ({}, "leave", []),
         ({PARALLEL.key: 0.5, TWO.key: 0.55}, "arrange", [PARALLEL.key, TWO.key]),
-        ({POOL.key: 0.3, NJIT.key: 0.6}, "arrange", [POOL.key, NJIT.key]),
+        ({POOL.key: 0.3, COMPILED.key: 0.6}, "arrange", [POOL.key, COMPILED.key]),
         ({PORT.key: 0.1, POOL.key: 0.5}, "port", [PORT.key, POOL.key]),
-        ({NJIT.key: 0.1}, "port", [NJIT.key]),
-        ({PORT.key: 0.1, NJIT.key: 0.3, POOL.key: 0.5, PARALLEL.key: 0.6}, "port", [PORT.key, NJIT.key, POOL.key]),
+        ({COMPILED.key: 0.1}, "port", [COMPILED.key]),
+        (
+            {PORT.key: 0.1, COMPILED.key: 0.3, POOL.key: 0.5, PARALLEL.key: 0.6},
+            "port",
+            [PORT.key, COMPILED.key, POOL.key],
+        ),
     ],
 )
 def test_the_arrangement_that_is_decided_on_comes_first_and_those_that_save_less_follow(
@@ -113,10 +117,10 @@ def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
 def test_batches_are_candidates_and_do_not_take_the_places_of_other_arrangements(measured: Any, tmp_path: Path) -> None:
     stage = structs.replace(STAGE, batch=BATCH.batch)
     batched = replace(CALLBACK, stage=stage, kept=kept_of(tmp_path, np.ones(3)))
-    tenths = {BATCH.key: 0.1, POOL.key: 0.2, NJIT.key: 0.4, PORT.key: 0.3, PARALLEL.key: 0.5}
+    tenths = {BATCH.key: 0.1, POOL.key: 0.2, COMPILED.key: 0.4, PORT.key: 0.3, PARALLEL.key: 0.5}
     answer = measured(tenths, batched)
     assert (answer.action, answer.variant) == ("arrange", BATCH.key)
-    assert [one.variant for one in answer.rest] == [POOL.key, PORT.key, NJIT.key]
+    assert [one.variant for one in answer.rest] == [POOL.key, PORT.key, COMPILED.key]
     for other in (
         replace(batched, stage=structs.replace(stage, batch=BATCH.batch + 1)),
         replace(batched, stage=STAGE),
@@ -143,8 +147,8 @@ def test_maps_that_a_patch_cannot_change_are_no_candidates(measured: Any) -> Non
 def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_candidate(
     measured: Any, tmp_path: Path
 ) -> None:
-    answer = measured({PORT.key: 0.1, NJIT.key: 0.3, POOL.key: 0.5}, refuse=(PORT.key,))
-    assert (answer.variant, answer.folder) == (NJIT.key, "port-switch-numba_op")
+    answer = measured({PORT.key: 0.1, COMPILED.key: 0.3, POOL.key: 0.5}, refuse=(PORT.key,))
+    assert (answer.variant, answer.folder) == (COMPILED.key, "port-switch-numba_op")
     assert [one.variant for one in answer.rest] == [POOL.key]
     again = decide_again(CALLBACK, tmp_path, answer, EFFECT)
     assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-processes", ())
@@ -159,7 +163,9 @@ def test_a_change_that_is_predicted_to_save_too_little_is_not_tried(measured: An
 
 
 def test_a_candidate_says_what_it_is() -> None:
-    actions = {one: Candidate(one, 0.5).action for one in ("numba_op", BRIDGE, PORT.key, NJIT.key, POOL.key, TWO.key)}
+    actions = {
+        one: Candidate(one, 0.5).action for one in ("numba_op", BRIDGE, PORT.key, COMPILED.key, POOL.key, TWO.key)
+    }
     assert list(actions.values()) == ["port", "arrange", "port", "port", "arrange", "arrange"]
     assert len({variant_text(one) for one in actions}) == 5, "numba_op by either name"
 

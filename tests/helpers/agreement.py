@@ -15,8 +15,8 @@ from pyopbench.model.modules import load_file
 from pyopbench.model.source_text import read_source
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import types_of
+from pyopbench.ports.porting.body_code import BodyCode, body_name
 from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.numba_code import CallbackCode, body_name
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import DECORATOR
 
@@ -36,7 +36,7 @@ def compiled(body: Any, *inputs: Any) -> Any:
     units.add(read_source(extracted.path), name)
     functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     types = types_of(vars(loaded)[name], [inputs])
-    code = CallbackCode(units, name, functions, DECORATOR, types)
+    code = BodyCode(units, name, functions, DECORATOR, types)
     statements = code.write_units(units).values()
     parts = [*helper_source(needed_helpers(code.helpers)), *statements]
     text = module_text("A body for Numba.", parts, units)

@@ -34,7 +34,6 @@ from pyopbench.report.sections import automatic as section
 from pyopbench.store.line_types import PortLine
 
 CURVES = {"py_function_numpy": 1e-3, "traced": 1e-4, "native": 2e-4}
-NJIT = structs.replace(VARIANTS["numpy_function"], automatic=True)
 WHY = "Numba: no, mine.py line 3"
 
 WRITTEN = WrittenPort(Path("a.py"), "a", Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
@@ -45,7 +44,8 @@ def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str =
     bench = Bench(CURVES, op=name, within=0.0, between=0.01, launches=6)
     run = run_of(bench, failures=[Failure(case, "unsupported", WHY, 0)])
     op = structs.replace(run.catalogue.ops[name], own=own, tried=list(tried) if own else [])
-    variants = {**VARIANTS, "traced": structs.replace(VARIANTS["traced"], automatic=True), "numba_op": NJIT}
+    port = structs.replace(VARIANTS["traced"], automatic=True)
+    variants = {**VARIANTS, "traced": port, "numba_op": port}
     run.catalogue = structs.replace(run.catalogue, ops={name: op}, variants=variants)
     run.ports = ()
     return judge_run(run)

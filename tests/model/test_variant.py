@@ -12,17 +12,17 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Own
 from pyopbench.model.variant import ROLES, Role
 
-QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt", "has_parts")
+QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt")
 
 
 @pytest.mark.parametrize(
     ("role", "answers"),
     [
-        ("candidate", {"is_callback", "is_usual", "has_parts"}),
+        ("candidate", {"is_callback", "is_usual"}),
         ("attempt", {"is_callback", "is_usual", "is_attempt"}),
         ("own_attempt", {"is_callback", "is_attempt"}),
-        ("by_name", {"is_callback", "has_parts"}),
-        ("control", {"is_callback", "has_parts"}),
+        ("by_name", {"is_callback"}),
+        ("control", {"is_callback"}),
         ("body_alone", {"is_part"}),
         ("empty", {"is_part"}),
         ("twin", {"is_part"}),
@@ -34,7 +34,7 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
     assert not variant.is_port
     port = replace(variant, kind="port")
     assert port.is_port is not port.is_part
-    assert not any((port.is_callback, port.has_parts))
+    assert not port.is_callback
 
 
 def test_there_is_a_role_for_each_line_above() -> None:

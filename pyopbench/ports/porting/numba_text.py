@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyopbench.ports
+from pyopbench.ports.porting.body_code import body_name
 from pyopbench.ports.porting.facts import Facts
-from pyopbench.ports.porting.numba_code import body_name
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "numba_op.py"
 """What each port has a copy of. It is read and not imported: it imports Numba."""
@@ -128,16 +128,12 @@ def loop_over(
     made, stored = [], []
     for one, result, (dtype, rank) in zip(many, results, outputs, strict=True):
         sizes = f"len({inputs[0]}), *{result}.shape" if rank else f"len({inputs[0]}),"
-        made += [f"{one} = np.empty(({sizes}), np.{dtype})", f"{one}[0] = {result}"]
+        kind = "bool_" if dtype == "bool" else dtype  # NumPy 1.24 to 1.26 have no `np.bool`
+        made += [f"{one} = np.empty(({sizes}), np.{kind})", f"{one}[0] = {result}"]
         # An array of one element would be spread over the place of more.
-        stored += (
-            [
-                f"if {result}.shape != {one}.shape[1:]:",
-                '    raise ValueError("an example has outputs of another shape")',
-            ]
-            if rank
-            else []
-        )
+        if rank:
+            stored.append(f"if {result}.shape != {one}.shape[1:]:")
+            stored.append('    raise ValueError("an example has outputs of another shape")')
         stored.append(f"{one}[example] = {result}")
     rows = [f"{one}[example]" for one in inputs]
     return name, LOOP.format(

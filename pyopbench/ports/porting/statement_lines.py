@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pyopbench.model.source_text import Source
-from pyopbench.ports.porting.numba_code import body_name
+from pyopbench.ports.porting.body_code import body_name
 
 
 def lines_of_body(text: str, source: Source) -> dict[int, int]:

@@ -22,8 +22,9 @@ from pyopbench.model.source_text import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import Types, types_of
-from pyopbench.ports.porting import numba_code, numba_text
+from pyopbench.ports.porting import callback_text, numba_text
 from pyopbench.ports.porting.batches import LEADING
+from pyopbench.ports.porting.body_code import BodyCode
 from pyopbench.ports.porting.facts import (
     Facts,
     TooLong,
@@ -331,7 +332,7 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     types = types_of(op.numpy, examples_of(op, 2, 1))
     if op.numpy_gradient is not None:
         types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
-    code = numba_code.CallbackCode(units, name, compiled, DECORATOR, types)
+    code = BodyCode(units, name, compiled, DECORATOR, types)
     statements = code.write_units(units)
     helpers = needed_helpers(code.helpers) if code.helpers else []
     imports, module, bound = numba_text.copied_module()
@@ -437,24 +438,24 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     units.add(body.source, name)
     functions = {unit.name for unit in units.in_order() if _is_function(unit)}
     written_to = written_inputs(op.numpy, examples_of(op, 2, 1), units, units.by_name[name])
-    adapters = [numba_code.adapter(facts, [place for place in written_to if facts.inputs[place][2]])]
+    adapters = [callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])]
     gradient, picked, gradient_writes = "", None, False
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
         gradient_writes = _gradient_writes(op, facts)
-    statements = numba_code.CallbackCode(units, name, functions, "", Types()).write_units(units)
+    statements = BodyCode(units, name, functions, "", Types()).write_units(units)
     if gradient and is_of_batch:
-        adapters.append(numba_code.gradient_of_batch(gradient, is_array=picked is None))
-        gradient, picked = numba_code.batch_name(gradient), picked or [0]
+        adapters.append(callback_text.gradient_of_batch(gradient, is_array=picked is None))
+        gradient, picked = callback_text.batch_name(gradient), picked or [0]
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []
     notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
     doc = docstring(body.doc, facts, how, notes)
     texts = [*_with_snippets(units, statements, [], helper_source), *adapters]
-    texts.append(numba_code.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
+    texts.append(callback_text.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
     return Made(module_text(how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
 

@@ -137,7 +137,7 @@ def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogethe
     made = [_call(op, case, function, reference).check() for reference in references]
     calls = [call for call, _ in made]
     _check_together(calls)
-    if case.direction != "forward" and variant.has_parts:
+    if case.direction != "forward" and variant.is_callback:
         _require_safe_gradient(op, variant, case, references)
     return CallsTogether(calls), made[0][1]
 
