@@ -179,8 +179,7 @@ def _is_measuring() -> tuple[bool | None, str]:
 
 
 def _installed_tensorflow() -> str | None:
-    found = (next(iter(metadata.distributions(name=name)), None) for name in environments.DISTRIBUTIONS)
-    return next((one.version for one in found if one is not None), None)
+    return environments.installed_tensorflow() or None
 
 
 @cache

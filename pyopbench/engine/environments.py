@@ -1,22 +1,12 @@
-"""The Pythons that workers run on: this one, or an environment for a version of TensorFlow, made by uv from a lock.
+"""The Pythons that workers run on: this one, the user's, or an environment that uv installs into the cache.
 
-`locks/` has a lock with hashes for each version, with the NumPy that it takes, and Numba. An environment lies in the
-user's cache folder, named by version, Python and what the lock says, and is made once; pyopbench itself is not
-installed there, workers find it where it is.
-
-A run starts dozens of workers, and no worker is to compile TensorFlow's thousands of modules again. uv does not compile
-what it installs unless it is asked to. Where the bytecode of TensorFlow is missing, and PYTHONDONTWRITEBYTECODE is set
-(as in many containers) or the environment is not writable, each worker would compile it for itself: starting took 13 s
-of processor time instead of 5 s (TensorFlow 2.21, Python 3.11). pyopbench's own modules take a few tenths of a second.
-PYTHONPYCACHEPREFIX moves bytecode to a folder of its own, but then Python no longer looks beside the sources. It is
-therefore set only where TensorFlow is not compiled there; otherwise the first worker would compile it a second time.
+`locks/` has a lock with hashes for each version of TensorFlow, with the NumPy that it takes, and Numba. An environment
+is installed once. pyopbench itself is not installed there: workers find it by PYTHONPATH.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import importlib.machinery
 import json
 import os
 import re
@@ -24,9 +14,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -39,7 +28,7 @@ from pyopbench.model.option_text import option_text
 from pyopbench.model.side import Environment
 
 LOCKS = PACKAGE / "engine" / "locks"
-ENVIRONMENTS = "environments"
+ENVIRONMENTS, BYTECODE = "environments", "bytecode"
 
 NEWEST_PYTHON = {"2.16": (3, 12), "2.20": (3, 13)}
 """From which version of TensorFlow on there are wheels for a Python; before these 3.11 is the newest. Read off the
@@ -49,81 +38,49 @@ NEWEST_PYTHON_BEFORE = (3, 11)
 INSTALL_SECONDS = 1800
 INSTALLED_GB = 2.8
 """What an environment takes on the disk, about; 2.21 does."""
-MOST_NAMED = 3
-"""Packages that the name of an environment's folder tells of."""
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
-"""What TensorFlow is called in the package index."""
+"""Names of TensorFlow in the package index."""
 DESCRIBE_SECONDS = 60
 DESCRIBE = (
-    "import importlib.util, json, sys, sysconfig;"
-    "is_free = bool(sysconfig.get_config_var('Py_GIL_DISABLED'));"
-    "print(json.dumps([list(sys.version_info[:2]), is_free, importlib.util.find_spec('tensorflow') is not None]))"
+    "import importlib.util, sys; print(*sys.version_info[:2], int(importlib.util.find_spec('tensorflow') is not None))"
 )
-READY = "pyopbench-ready"
-"""A file that is there when everything is installed."""
+FIND = ("python", "find", "--no-project", "--no-python-downloads", "--system")
+COMPLETE = "pyopbench-complete"
+"""A file that an environment has once everything is installed: uv may have been interrupted."""
+PREFIX, DO_NOT_WRITE = "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python, as it describes itself.
-
-    Attributes:
-        path: of its program.
-        version: the first two numbers of it.
-        is_free_threaded: is it built to run without a GIL?
-        has_tensorflow: is TensorFlow installed where it looks?
-    """
+    """A Python: its program, the first two numbers of its version, and whether it can import TensorFlow."""
 
     path: Path
     version: tuple[int, int]
-    is_free_threaded: bool
     has_tensorflow: bool
 
     @property
     def text(self) -> str:
         """Its version in words."""
-        return f"{'free-threaded ' if self.is_free_threaded else ''}Python {self.version[0]}.{self.version[1]}"
+        return f"Python {self.version[0]}.{self.version[1]}"
 
 
 def locked() -> tuple[str, ...]:
-    """Return every version of TensorFlow that there is a lock for, oldest first."""
+    """Return every version of TensorFlow that has a lock, oldest first."""
     return tuple(sorted((path.stem for path in LOCKS.glob("*.txt")), key=_as_numbers))
 
 
 def available(python: tuple[int, int] = sys.version_info[:2]) -> tuple[str, ...]:
-    """Return the versions of TensorFlow that can be had for a Python, oldest first."""
+    """Return the versions of TensorFlow that can be installed for a Python, oldest first."""
     return tuple(version for version in locked() if python <= _newest_python(version))
 
 
 def require_available(environments: Iterable[Environment]) -> None:
-    """Check that every environment can be had, as far as that is known without making it.
+    """Check that every environment can be installed, as far as that is known without uv.
 
     Raises:
-        BadInput: there is no such interpreter, or no such version of TensorFlow for it; with those that there are.
+        BadInput: there is no such interpreter, or no such version of TensorFlow for it.
     """
-    for environment in environments:
-        if not environment.is_here:
-            _recipe_of(environment)
-
-
-def python_of(environment: Environment) -> Path | None:
-    """Return the Python of an environment, made first where it is not there yet; None for the one that runs this.
-
-    Raises:
-        BadInput: there is no such version for the Python, uv is missing or fails, or the cache cannot be written to.
-    """
-    if environment.is_here:
-        return None
-    recipe = _recipe_of(environment)
-    if recipe is None:  # an environment of the user's own
-        return find_interpreter(str(environment.python)).path
-    folder = recipe.folder
-    cache_folder.make_folder(ENVIRONMENTS, "environments of TensorFlow")
-    if not _is_whole(folder):
-        with hold_lock(folder.with_name(f"{folder.name}.lock")):
-            if not _is_whole(folder):  # somebody else may just have made it
-                _make(recipe)
-    return folder / "bin" / "python"
+    missing(environments)
 
 
 def missing(environments: Iterable[Environment]) -> list[Environment]:
@@ -132,261 +89,149 @@ def missing(environments: Iterable[Environment]) -> list[Environment]:
     Raises:
         BadInput: as `require_available`.
     """
-    recipes = {one: _recipe_of(one) for one in dict.fromkeys(environments) if not one.is_here}
-    return [one for one, recipe in recipes.items() if recipe is not None and not _is_whole(recipe.folder)]
+    folders = {environment: _folder_of(environment) for environment in environments if not environment.is_here}
+    return [environment for environment, folder in folders.items() if folder is not None and not _is_complete(folder)]
+
+
+def python_of(environment: Environment) -> Path | None:
+    """Return the Python of an environment, which is installed if necessary; None for the one that runs this.
+
+    Raises:
+        BadInput: as `require_available`, or uv is missing or fails.
+    """
+    if environment.is_here:
+        return None
+    folder = _folder_of(environment)
+    if folder is None:
+        return find_interpreter(environment.python).path
+    cache_folder.make_folder(ENVIRONMENTS)
+    with cache_folder.hold_lock(folder.with_name(f"{folder.name}.lock")):
+        if not _is_complete(folder):
+            _install(environment, folder)
+    return folder / "bin" / "python"
 
 
 @cache
-def find_interpreter(asked: str | None) -> Interpreter:
-    """Return the Python that is asked for, by its path or version; the one that runs this if None.
+def find_interpreter(name: str | None) -> Interpreter:
+    """Return the Python that is named by its path or version; the one that runs this if None.
 
     Raises:
         BadInput: there is none, or it does not run.
     """
-    if asked is None:
-        is_free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-        return Interpreter(Path(sys.executable), sys.version_info[:2], is_free_threaded, has_tensorflow=True)
-    path = _path_of_python(asked)
-    done = _ask(["-I", "-c", DESCRIBE], path)
+    if name is None:
+        return Interpreter(Path(sys.executable), sys.version_info[:2], has_tensorflow=True)
+    # Not resolved: the link of an environment is what makes it one.
+    path = str(Path(name).expanduser().absolute()) if os.sep in name else _output_of([find_uv(), *FIND, "--", name])
     try:
-        version, is_free_threaded, has_tensorflow = json.loads(done)
-        return Interpreter(path, (version[0], version[1]), bool(is_free_threaded), bool(has_tensorflow))
-    except (ValueError, TypeError, IndexError) as error:
+        major, minor, has_tensorflow = map(int, _output_of([path, "-I", "-c", DESCRIBE]).split())
+    except ValueError as error:
         raise BadInput(
-            "this is no Python that can be started",
-            received=option_text("python", [asked]),
-            hint="name an interpreter, such as /usr/bin/python3.12, or a version, such as 3.12",
+            "there is no such Python on this machine",
+            received=option_text("python", [name]),
+            hint="name an interpreter, such as /usr/bin/python3.12, or a version that is installed, such as 3.12",
         ) from error
+    return Interpreter(Path(path), (major, minor), bool(has_tensorflow))
 
 
-def _ask(arguments: Sequence[str], python: Path) -> str:
-    try:
-        done = subprocess.run(
-            [str(python), *arguments], capture_output=True, text=True, timeout=DESCRIBE_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+def _output_of(command: Sequence[str]) -> str:
+    """Return what a command prints, or nothing where it fails."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=DESCRIBE_SECONDS, check=False)
+        return "" if done.returncode else done.stdout.strip()
+    return ""
 
 
-def _path_of_python(asked: str) -> Path:
-    """Return the path of what an option names; uv finds versions, those with a `t` for free-threaded builds as well.
-
-    Raises:
-        BadInput: there is none.
-    """
-    path = Path(asked).expanduser()
-    if os.sep in asked:
-        if path.is_file():
-            return path.absolute()  # not resolved: the link of an environment is what makes it one
-    elif asked and not asked.startswith("-"):
-        find = [find_uv(), "python", "find", "--no-project", "--no-python-downloads", asked]
-        # Beside a virtual environment uv would look at its Python first.
-        variables = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-        done = subprocess.run(find, capture_output=True, text=True, check=False, cwd="/", env=variables)
-        if done.returncode == 0 and done.stdout.strip():
-            return Path(done.stdout.strip())
-    raise BadInput(
-        "there is no such Python on this machine",
-        received=option_text("python", [asked]),
-        hint="name the path of an interpreter, or install the version, for example with uv python install",
-    )
-
-
-@dataclass(frozen=True)
-class _Recipe:
-    """How an environment is made: its folder, the interpreter, the lock of its TensorFlow, and packages beside it."""
-
-    environment: Environment
-    folder: Path
-    interpreter: Interpreter
-    tf: str
-
-    @property
-    def named(self) -> str:
-        packages = [f"TensorFlow {self.tf}", *self.environment.packages]
-        return f"{', '.join(packages)} on {self.interpreter.text}"
-
-    @property
-    def lock(self) -> Path:
-        return LOCKS / f"{self.tf}.txt"
-
-
-def _recipe_of(environment: Environment) -> _Recipe | None:
-    """Return how to make an environment; None for an interpreter that has a TensorFlow, which is used as it is.
-
-    Raises:
-        BadInput: as `require_available`.
-    """
+def _folder_of(environment: Environment) -> Path | None:
+    """Return where an environment is installed; None for an interpreter that is used with the TensorFlow it has."""
     interpreter = find_interpreter(environment.python)
-    is_made = environment.tf is not None or bool(environment.packages)
-    if environment.python is not None and interpreter.has_tensorflow and not is_made:
+    if interpreter.has_tensorflow and environment.tf is None and not environment.packages:
         return None
-    tf = installed_tensorflow() if environment.tf is None else environment.tf
-    _require_lock(tf, interpreter, environment)
-    digest = hashlib.sha256((LOCKS / f"{tf}.txt").read_bytes())
-    if environment.packages or environment.python is not None:
-        asked = [environment.packages, str(interpreter.path) if environment.python else None]
-        digest.update(json.dumps(asked).encode())
-    python = f"cp{interpreter.version[0]}{interpreter.version[1]}{'t' if interpreter.is_free_threaded else ''}"
-    name = "-".join(["tensorflow", tf, *(pin.replace("==", "-") for pin in environment.packages[:MOST_NAMED]), python])
-    folder = cache_folder.folder_of(ENVIRONMENTS) / f"{name}-{digest.hexdigest()[:12]}"
-    return _Recipe(environment, folder, interpreter, tf)
-
-
-def _require_lock(tf: str, interpreter: Interpreter, environment: Environment) -> None:
-    known = available(interpreter.version)
-    if tf in known:
-        return
-    same_minor = [one for one in known if tf.count(".") and one.startswith(_minor(tf) + ".")]
-    near = f"take {same_minor[-1]}" if same_minor else "take one of these"
-    named = f"{tf}, which is installed" if environment.tf is None else option_text("tf", [tf])
-    received = [named] if environment.python is None else [named, option_text("python", [environment.python])]
-    raise BadInput(
-        f"TensorFlow {tf} is not available for {interpreter.text}" if tf in locked() else "no lock for this version",
-        received=" with ".join(received),
-        legal=f"with {interpreter.text}: {', '.join(known) or 'none'}",
-        hint=f"{near}; CONTRIBUTING.md explains how to add a version",
+    lock = _lock_of(environment)
+    interpreter_path = str(interpreter.path) if environment.python else ""
+    content = json.dumps(
+        [lock.read_text(encoding="utf-8"), environment.packages, interpreter.version, interpreter_path]
     )
+    digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+    return cache_folder.folder_of(ENVIRONMENTS) / f"tensorflow-{lock.stem}-{digest}"
+
+
+def _lock_of(environment: Environment) -> Path:
+    interpreter = find_interpreter(environment.python)
+    tf = installed_tensorflow() if environment.tf is None else environment.tf
+    known = available(interpreter.version)
+    if tf not in known:
+        raise BadInput(
+            "this version of TensorFlow is not available",
+            received=option_text("tf", [tf]) if environment.tf is not None else f"{tf or 'none'}, which is installed",
+            legal=f"with {interpreter.text}: {', '.join(known) or 'none'}",
+            hint="take one of these; CONTRIBUTING.md explains how to add a version",
+        )
+    return LOCKS / f"{tf}.txt"
 
 
 def installed_tensorflow() -> str:
-    """Return the version of the TensorFlow that is installed beside this Python, without importing it.
-
-    Raises:
-        BadInput: there is none.
-    """
+    """Return the version of TensorFlow that is installed here, without importing it; nothing if there is none."""
     for name in DISTRIBUTIONS:
         with suppress(metadata.PackageNotFoundError):
             return metadata.version(name)
-    raise BadInput(
-        "no TensorFlow is installed here whose version another environment could have",
-        received=f"none of {', '.join(DISTRIBUTIONS)}",
-        hint=f"name the version, for example {option_text('tf', [locked()[-1]])}",
-    )
+    return ""
 
 
-def folder_with_only(package: Path) -> Path:
-    """Return a folder in the cache that holds a link to a package and nothing else, for PYTHONPATH."""
-    digest = hashlib.sha256(str(package.resolve()).encode()).hexdigest()[:12]
-    folder = cache_folder.make_folder(ENVIRONMENTS, "environments of TensorFlow") / f"{package.name}-{digest}"
-    folder.mkdir(exist_ok=True)
-    with hold_lock(folder.with_name(f"{folder.name}.lock")):
-        link = folder / package.name
-        if not link.is_symlink():
-            link.symlink_to(package.resolve(), target_is_directory=True)
-    return folder
+def _is_complete(folder: Path) -> bool:
+    # Without the Python that it was created with, the link to it leads nowhere.
+    return (folder / COMPLETE).exists() and (folder / "bin" / "python").exists()
 
 
-def _is_whole(folder: Path) -> bool:
-    # Without the Python that it was made with, the link to it leads nowhere.
-    return (folder / READY).exists() and (folder / "bin" / "python").exists()
-
-
-def _make(recipe: _Recipe) -> None:
-    folder, uv = recipe.folder, find_uv()
-    python = folder / "bin" / "python"
-    made_with = str(recipe.interpreter.path)
-    _run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", made_with, str(folder)], recipe)
-    # Compiled now, once, and not by the first worker, or by each where PYTHONDONTWRITEBYTECODE is set.
-    options = ["--quiet", "--compile-bytecode", "--python", str(python)]
-    if recipe.environment.packages:
-        # Hashes are checked where the index has given some; what lies in a folder of wheels has none.
-        _run([uv, "pip", "install", *options, "-r", str(_resolve(recipe, uv, python))], recipe)
-    else:
-        _run([uv, "pip", "install", *options, "--require-hashes", "-r", str(recipe.lock)], recipe)
-    # By this file uv keeps two of itself apart, and lets everybody write to it.
-    (folder / ".lock").unlink(missing_ok=True)
-    (folder / READY).touch()
-
-
-def _resolve(recipe: _Recipe, uv: str, python: Path) -> Path:
-    """Write the lock of TensorFlow with other versions of some packages, and return its path.
-
-    uv keeps what the lock has, where that goes with these versions.
-
-    Raises:
-        BadInput: they do not go with this TensorFlow; with what uv says.
-    """
-    lock = recipe.folder / "pyopbench-lock.txt"
-    text = recipe.lock.read_text(encoding="utf-8")
-    lock.write_text(text, encoding="utf-8")
-    wanted = [
-        (LOCKS / "requirements.in").read_text(encoding="utf-8"),
-        *re.findall(rf"^tensorflow(?:-cpu)?=={re.escape(recipe.tf)} .*?(?= \\\\?$)", text, re.MULTILINE),
-        *recipe.environment.packages,
-    ]
-    (recipe.folder / "requirements.in").write_text("\n".join(wanted) + "\n", encoding="utf-8")
-    # Some tensorflow-cpu ask for a tensorflow-intel that was never published for them, on Windows only.
-    (recipe.folder / "overrides.in").write_text("tensorflow-intel ; sys_platform == 'never'\n", encoding="utf-8")
-    _run(
-        [
-            *(uv, "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"),
-            *("--python", str(python), "--override", str(recipe.folder / "overrides.in")),
-            *(str(recipe.folder / "requirements.in"), "-o", str(lock)),
-        ],
-        recipe,
-    )
-    return lock
+def _install(environment: Environment, folder: Path) -> None:
+    lock, uv = _lock_of(environment), find_uv()
+    interpreter = find_interpreter(environment.python)
+    # uv compiles nothing by itself, and then each worker would compile TensorFlow where none may write bytecode.
+    install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(folder / "bin" / "python")]
+    _run([uv, "venv", "--quiet", "--clear", "--no-project", "--python", str(interpreter.path), str(folder)])
+    _run([*install, "--require-hashes", "-r", str(lock)])
+    if environment.packages:
+        # uv keeps what the lock has installed where that goes with these versions, and replaces the rest.
+        pattern = rf"^tensorflow(?:-cpu)?=={re.escape(lock.stem)} .*?(?= \\$)"
+        tensorflow = re.findall(pattern, lock.read_text(encoding="utf-8"), re.MULTILINE)
+        _run([*install, "-r", str(LOCKS / "requirements.in"), *tensorflow, *environment.packages])
+    (folder / COMPLETE).touch()
 
 
 def find_uv() -> str:
-    """Return the path of uv: beside this Python, or on PATH.
+    """Return the path of uv: next to this Python, or on PATH.
 
     Raises:
         BadInput: there is none.
     """
     beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if found is None:
+    program = str(beside) if beside.exists() else shutil.which("uv")
+    if program is None:
         raise BadInput(
             "uv, which creates environments for other TensorFlow versions, is not installed",
             received=f"neither {beside} nor uv on PATH",
-            legal="uv 0.5 or later",
             hint="pip install uv",
         )
-    return found
+    return program
 
 
-def _run(command: Sequence[str], recipe: _Recipe) -> None:
+def _run(command: Sequence[str]) -> None:
     # Its own environment variables would have uv install somewhere else.
-    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    variables = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     try:
         done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_SECONDS,
-            check=False,
-            env=environment,
+            command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=variables
         )
     except subprocess.TimeoutExpired:
-        told = f"uv took longer than {INSTALL_SECONDS} s"
+        message = f"uv took longer than {INSTALL_SECONDS} s"
     else:
         if not done.returncode:
             return
-        told = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:])
-        told = told or f"uv ended with exit code {done.returncode} and no message"
+        message = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:])
     raise BadInput(
-        f"cannot create the environment with {recipe.named}",
-        received=told,
+        "cannot create the environment",
+        received=message or "uv failed without a message",
         hint=f"it needs a package index and about {INSTALLED_GB} GB of cache; try it by hand: {shlex.join(command)}",
     )
-
-
-@contextmanager
-def hold_lock(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
-    """Hold the lock of a file, which is created; it goes with the process.
-
-    Raises:
-        BlockingIOError: `how` has `fcntl.LOCK_NB`, and another process holds it.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, how)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _newest_python(version: str) -> tuple[int, int]:
@@ -397,64 +242,40 @@ def _newest_python(version: str) -> tuple[int, int]:
     return newest
 
 
-def _minor(version: str) -> str:
-    return ".".join(version.split(".")[:2])
-
-
 def _as_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall("[0-9]{1,9}", version))
 
 
-def worker_command(usual: Sequence[str], python: Path | None) -> Sequence[str]:
-    """Return the command of a worker with an interpreter; with this one, None, it is the usual command."""
-    return usual if python is None else (str(python), *usual[1:])
+def package_folder() -> Path:
+    """Return a folder that holds a link to pyopbench and nothing else, for PYTHONPATH.
 
-
-def import_variables(python: Path | None) -> dict[str, str]:
-    """Return the environment variables that let another interpreter find pyopbench and nothing else.
-
-    Where pyopbench is installed, the folder that it is in holds this Python's TensorFlow too, which would come first.
+    Where pyopbench is installed, the folder that it is in holds this Python's TensorFlow too.
     """
-    if python is None:
-        return {}
-    places = [str(folder_with_only(PACKAGE)), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {"PYTHONPATH": os.pathsep.join(places)}
+    package = PACKAGE.resolve()
+    digest = hashlib.sha256(str(package).encode()).hexdigest()[:12]
+    folder = cache_folder.make_folder(ENVIRONMENTS) / f"{package.name}-{digest}"
+    folder.mkdir(exist_ok=True)
+    with suppress(FileExistsError):
+        (folder / package.name).symlink_to(package, target_is_directory=True)
+    return folder
 
 
-def start_remedy(python: Path | None) -> str:
-    """Return what to try if a worker does not start."""
-    if python is None:
-        return "check that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'"
-    return f"check that `{python} -c 'import tensorflow'` works; delete {python.parent.parent} to have it created again"
+def worker_variables(python: Path | None) -> dict[str, str]:
+    """Return the environment variables by which a worker finds pyopbench, and writes bytecode.
 
-
-BYTECODE = "bytecode"
-PREFIX, DO_NOT_WRITE = "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"
-
-
-def bytecode_variables(python: Path | None) -> dict[str, str]:
-    """Return the environment variables by which a worker writes and reads bytecode; none where it is there already.
+    Where PYTHONDONTWRITEBYTECODE is set (as in many containers) and TensorFlow was installed without bytecode, each
+    worker would compile it: starting took 13 s of processor time instead of 5 s (TensorFlow 2.21, Python 3.11). So the
+    first worker compiles it into the cache.
 
     Args:
-        python: the interpreter of an environment for a version of TensorFlow; this one if None.
+        python: the interpreter of an environment; None for this one, which has pyopbench.
     """
-    prefix = os.environ.get(PREFIX)  # with one that the user has set, nothing beside the sources is read either
-    if not prefix:
-        if _is_compiled(python):
-            return {}
-        try:
-            prefix = str(cache_folder.make_folder(BYTECODE, "Python's bytecode"))
-        except BadInput:  # it only saves time: a run needs no cache folder
-            return {}
-    return {PREFIX: prefix, DO_NOT_WRITE: ""}  # Python takes an empty one for none
-
-
-def _is_compiled(python: Path | None) -> bool:
-    """Whether TensorFlow has its bytecode beside its sources: one file stands for all, which are installed at once."""
-    path = None if python is None else list(map(str, python.parent.parent.glob("lib/python*/site-packages")))
-    spec = importlib.machinery.PathFinder.find_spec("tensorflow", path)
-    if spec is None or spec.origin is None:
-        return False
-    source = Path(spec.origin)
-    tag = sys.implementation.cache_tag if python is None else "*"  # an environment has one Python, which may be another
-    return any((source.parent / "__pycache__").glob(f"{source.stem}.{tag}.pyc"))
+    variables = {}
+    if python is not None:
+        variables["PYTHONPATH"] = os.pathsep.join(
+            [str(package_folder()), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
+    if os.environ.get(DO_NOT_WRITE):
+        prefix = os.environ.get(PREFIX) or str(cache_folder.folder_of(BYTECODE))
+        variables |= {PREFIX: prefix, DO_NOT_WRITE: ""}
+    return variables

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyopbench.engine.environments import folder_with_only, hold_lock
+from pyopbench.engine.environments import package_folder
 from pyopbench.model import cache_folder
 from pyopbench.model.checkout import Checkout, is_installed
 from pyopbench.model.discover import PACKAGE
@@ -86,7 +86,6 @@ def _run(
 
 
 FOLDER = "revisions"
-WHAT = "worktrees of revisions"
 MOST_KEPT = 20
 """Worktrees of a repository that interrupted runs may leave; the ones that were used last are kept."""
 
@@ -103,7 +102,7 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
     if revision.is_worktree:
         yield Checkout(repository, repository, _package(repository))
         return
-    cache_folder.make_folder(FOLDER, WHAT)
+    cache_folder.make_folder(FOLDER)
     folder = folder_of(repository, revision.commit)
     with ExitStack() as stack:
         while True:
@@ -134,7 +133,7 @@ def _make(repository: Path, commit: str, folder: Path) -> None:
 def _package(repository: Path) -> Path:
     """Return the folder by which workers find pyopbench: of its own repository that of the revision."""
     is_of_it = PACKAGE.is_relative_to(repository) and not is_installed(PACKAGE)
-    return PACKAGE.parent if is_of_it else folder_with_only(PACKAGE)
+    return PACKAGE.parent if is_of_it else package_folder()
 
 
 def folder_of(repository: Path, commit: str) -> Path:
@@ -183,7 +182,7 @@ def _remove(repository: Path, folder: Path) -> None:
 @contextmanager
 def _lock_worktree(folder: Path, how: int) -> Iterator[None]:
     folder.parent.parent.mkdir(mode=0o700, exist_ok=True)
-    with hold_lock(_lock_file(folder), how):
+    with cache_folder.hold_lock(_lock_file(folder), how):
         yield
 
 

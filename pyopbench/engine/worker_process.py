@@ -149,9 +149,9 @@ class Worker:
         return self._process.pid
 
     def _start(self, shared: int, python: Path | None, checkout: Checkout | None) -> subprocess.Popen[bytes]:
-        command = environments.worker_command(COMMAND, python)
+        command = COMMAND if python is None else (str(python), *COMMAND[1:])
         own = {VARIABLE: str(shared), "TMPDIR": str(self._folder.path)}
-        variables = environments.import_variables(python) | environments.bytecode_variables(python)
+        variables = environments.worker_variables(python)
         if checkout is not None:
             variables |= checkout.variables()
         if self._hides_gpu:
@@ -226,7 +226,8 @@ class Worker:
             if self._is_up:
                 raise
             what = f"the worker process did not start: {lost.reason}"
-            raise WorkerLost(what, hint=environments.start_remedy(self._python)) from lost
+            python = "python" if self._python is None else self._python
+            raise WorkerLost(what, hint=f"check that this works: {python} -c 'import tensorflow'") from lost
 
     def _wait(self) -> dict[str, Any]:
         while True:

@@ -1,7 +1,11 @@
-"""Folders of the cache, for what pyopbench makes once and uses in later runs."""
+"""Folders of the user's cache, for what pyopbench makes once and uses in later runs."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
@@ -12,27 +16,34 @@ VARIABLE = "XDG_CACHE_HOME"
 
 
 def folder_of(name: str) -> Path:
-    """Return where a folder of the cache is, whether it is there or not."""
+    """Return where a folder of the cache is, whether it exists or not."""
     return Path(platformdirs.user_cache_dir("pyopbench", appauthor=False)) / name
 
 
-def make_folder(name: str, what: str) -> Path:
-    """Return a folder of the cache, made if it is not there.
-
-    Args:
-        name: of the folder.
-        what: is in it, for the message.
-
-    Raises:
-        BadInput: it cannot be made.
-    """
+def make_folder(name: str) -> Path:
+    """Return a folder of the cache, created if necessary."""
     folder = folder_of(name)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(
-            f"cannot create the folder for {what}: {error}",
+            f"cannot create a folder in the cache: {error}",
             received=folder,
-            hint="set XDG_CACHE_HOME to a folder that you can write to",
+            hint=f"set {VARIABLE} to a folder that you can write to",
         ) from error
     return folder
+
+
+@contextmanager
+def hold_lock(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold the flock of a file, which is created; the lock ends with the process.
+
+    Raises:
+        BlockingIOError: `how` has `fcntl.LOCK_NB`, and another process holds it.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)

@@ -23,7 +23,7 @@ def _nothing_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(environments, "available", lambda python: environments.locked())
-    monkeypatch.setattr(environments, "_make", refuse)
+    monkeypatch.setattr(environments, "_install", refuse)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
@@ -37,7 +37,7 @@ def test_what_is_there_is_not_mentioned(call: Call, tmp_path: Path, monkeypatch:
     def refuse(version: str) -> Path:
         raise BadInput("no worker today")
 
-    monkeypatch.setattr(environments, "_is_whole", lambda folder: True)
+    monkeypatch.setattr(environments, "_is_complete", lambda folder: True)
     monkeypatch.setattr(environments, "python_of", refuse)
     ended = call("run", "double", "--tf", VERSION, "--out", tmp_path / "out")
     assert (ended.code, ended.err.splitlines()) == (2, ["error: no worker today"])

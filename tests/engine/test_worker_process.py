@@ -43,7 +43,7 @@ SHORT = 1.0
 NO_MODULE = "ModuleNotFoundError: No module named 'nothing_of_this_name'"
 DOES_NOT_START = (
     f"the worker process did not start: the worker process ended with exit code 1: {NO_MODULE}",
-    "check that `python -c 'import tensorflow'` works in this environment: pip install -e '.[cpu]'",
+    "check that this works: python -c 'import tensorflow'",
 )
 """What is wrong with a worker that is no more than an import of nothing, and what to try."""
 EXITED = f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"

@@ -131,7 +131,7 @@ def cache_folder() -> Path:
         CannotCompile: it cannot be made.
     """
     try:
-        return make_folder("kernels", "compiled kernels")
+        return make_folder("kernels")
     except BadInput as error:
         raise CannotCompile(error.message, received=error.received, hint=error.hint) from error
 

@@ -129,7 +129,7 @@ def keep_text(name: str, text: str) -> Path:
 @cache
 def _folder() -> Path:
     try:
-        return make_folder("ports", "ports that are measured")
+        return make_folder("ports")
     except BadInput:  # it only saves time
         folder = tempfile.mkdtemp(prefix="pyopbench_ports_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
