@@ -38,7 +38,7 @@ from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.checks import Reference, check_gradients, check_unchanged, check_values, make_reference
-from pyopbench.worker.prepare.gradient_check import judge_at
+from pyopbench.worker.prepare.gradient_check import difference_error
 from pyopbench.worker.prepare.prepare import prepare
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
 
@@ -179,7 +179,7 @@ def _check(op: Op, variant: Variant, function: Any, trial: Trial) -> None:
         forward()
         check_gradients(op, backward(), reference, dtype)
     elif trial.is_moved and "autodiff" in variant.gradients:
-        judge_at(op, function, reference, dtype)
+        difference_error(op, function, reference)
 
 
 def _times(op: Op, variant: Variant, case: Case) -> dict[str, Any]:

@@ -101,13 +101,14 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
         rows = [(variant, n, reason) for (variant, reason), n in told.most_common()]
         print_table("Not supported", ("variant", "cases", "why"), rows)
     rough = Counter(
-        (Case.from_id(finding.case).variant, uncertainty)
+        Case.from_id(finding.case).variant
         for finding in findings
-        if (uncertainty := (finding.checked or {}).get("difference_uncertainty")) is not None
+        if finding.checked
+        and finding.checked["finite_difference"] is None
+        and Case.from_id(finding.case).direction != "forward"
     )
     if rough:
-        rows = [(variant, n, f"{uncertainty:.0%}") for (variant, uncertainty), n in rough.most_common()]
-        print_table("Gradients that finite differences could not check", ("variant", "cases", "uncertain by"), rows)
+        print_table("Gradients not checked by finite differences", ("variant", "cases"), rough.most_common())
     print_failures([finding.failure for finding in wrong if finding.failure])
     out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")
 
@@ -169,6 +170,6 @@ def _writable(right: Sequence[BatchedFinding], own: OwnOps) -> dict[str, list[Wr
 
 def _form_row(finding: BatchedFinding) -> tuple[str, str, str, str]:
     checked = finding.checked or {}
-    errors = [one for name, one in checked.items() if one is not None and name != "difference_uncertainty"]
+    errors = [one for one in checked.values() if one is not None]
     largest = f"{max(errors):.1g}" if errors else formatting.MISSING
     return finding.form, finding.outcome, largest, finding.reason or formatting.MISSING

@@ -33,15 +33,12 @@ from pyopbench.ports.arrays import as_array, as_tuple, dtype_of
 from pyopbench.worker.late_keras import import_tensorflow
 from pyopbench.worker.plan import why_not
 from pyopbench.worker.prepare.checks import (
-    DIFFERENCE_STEP,
-    DIFFERENCE_TOLERANCE,
     Reference,
-    central_differences,
     dense,
     reference_of,
     require_equal,
 )
-from pyopbench.worker.prepare.gradient_check import ROUNDINGS, small_size
+from pyopbench.worker.prepare.gradient_check import ScalarFunction, slope_error, small_size
 from pyopbench.worker.prepare.segments import constants
 
 PEER_SECONDS = 60.0
@@ -51,13 +48,6 @@ SESSION_MILLISECONDS = 20_000
 
 WITH_PORT = "where the port's module is imported"
 """The condition under which a port that registers an op of its own works in another process."""
-
-MOST_MOVED = 8
-"""Elements of each input that are moved for a second derivative, by four calls of the gradient each."""
-
-FINEST = 0.1
-"""Largest uncertainty of a difference, as a share of the largest second derivative, with which it says anything: what
-lacks the part of the op differs by that part."""
 
 
 class Differs(Exception):
@@ -351,17 +341,27 @@ def second_order(subject: Subject) -> str:
         tape.watch(watched)
         first = _first_gradients(subject, function, tensors)
     found = dense(tape.gradient(first, watched, output_gradients=list(constants(directions))))
-    expected = _by_differences(subject, function, directions)
-    if not expected:
+
+    def scalar(*arrays: Any) -> float:
+        return float(sum(product.sum() for product in _products(subject, function, directions, arrays)))
+
+    magnitude = sum(float(np.abs(one).sum()) for one in _products(subject, function, directions, subject.arrays))
+    errors = []
+    for position, second in zip(subject.op.differentiable, found, strict=True):
+        what = f"the second derivative by input {position}, without an error"
+        try:
+            errors.append(slope_error(what, second, ScalarFunction(scalar, subject.arrays, position, magnitude)))
+        except WrongResult as wrong:
+            raise Differs(str(wrong)) from wrong
+    if all(error is None for error in errors):
         raise Inapplicable("finite differences are too rough to check its second derivative")
-    for place, index, value, tolerance in expected:
-        got = float(found[place][index])
-        if not abs(got - value) <= tolerance:
-            raise Differs(
-                f"a second derivative by input {subject.op.differentiable[place]} is {got:.6g} at index {list(index)} "
-                f"and should be {value:.6g} by finite differences, without an error"
-            )
     return ""
+
+
+def _products(subject: Subject, function: Body, directions: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """Return the first gradients at some inputs times a direction each, float64."""
+    first = _first_gradients(subject, function, constants(arrays))
+    return [gradient.numpy().astype(np.float64) * way for gradient, way in zip(first, directions, strict=True)]
 
 
 def _first_gradients(subject: Subject, function: Body, tensors: Sequence[Any]) -> list[Any]:
@@ -376,39 +376,6 @@ def _first_gradients(subject: Subject, function: Body, tensors: Sequence[Any]) -
             targets.append(outputs[place] + outputs[place] * outputs[place] / (2 * scale))
     incoming = [*map(tf.ones_like, watched), *constants(subject.reference.output_gradients)]
     return dense(tape.gradient(targets, watched, output_gradients=incoming))
-
-
-def _by_differences(
-    subject: Subject, function: Body, directions: Sequence[Any]
-) -> list[tuple[int, tuple[int, ...], float, float]]:
-    """Return elements of the second derivative, each with the place of its input, its index, value and tolerance.
-
-    Only those at which a step and half of it agree: a step across a kink of the gradient gives another number.
-    """
-    parts: list[float] = []
-
-    def scalar(*arrays: Any) -> float:
-        first = _first_gradients(subject, function, constants(arrays))
-        products = [gradient.numpy().astype(np.float64) * way for gradient, way in zip(first, directions, strict=True)]
-        parts.append(max(float(np.abs(product).max(initial=0.0)) for product in products))
-        return float(sum(product.sum() for product in products))
-
-    found = []
-    for place, position in enumerate(subject.op.differentiable):
-        x = subject.arrays[position]
-        step = DIFFERENCE_STEP.get(x.dtype.name)
-        if step is None:
-            continue
-        drawn = np.random.default_rng(x.size).permutation(x.size)[:MOST_MOVED]
-        moved = [tuple(map(int, np.unravel_index(one, x.shape))) for one in drawn]
-        coarse, fine = (central_differences(scalar, subject.arrays, position, one, moved) for one in (step, step / 2))
-        scale = max((abs(float(fine[index])) for index in moved if np.isfinite(fine[index])), default=0.0)
-        rounding = ROUNDINGS * float(np.finfo(x.dtype).eps) * max(parts, default=0.0) / step
-        tolerance = DIFFERENCE_TOLERANCE[x.dtype.name] * scale + rounding
-        if tolerance <= FINEST * scale:
-            agreed = [index for index in moved if abs(float(coarse[index]) - float(fine[index])) <= tolerance]
-            found += [(place, index, float(fine[index]), 2 * tolerance) for index in agreed]
-    return found
 
 
 REQUIREMENTS: Mapping[str, Callable[[Subject], str]] = {

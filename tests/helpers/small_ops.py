@@ -83,25 +83,6 @@ def differing(what: str, got: Any, expected: Any, tolerance: float) -> str:
     )
 
 
-def compared_with_differences(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """Return what gradients are held against finite differences with: name, gradient, differences and tolerance."""
-    made = []
-
-    def require_equal(*compared: Any) -> float:
-        made.append(compared)
-        return checks.require_equal(*compared)
-
-    monkeypatch.setattr(gradient_check, "require_equal", require_equal)
-    return made
-
-
-def differing_from_differences(compared: tuple[Any, ...]) -> str:
-    """Return in what words a gradient of input 0 that was held against finite differences is refused."""
-    what, got, expected, tolerance = compared
-    assert what == "gradient of input 0 against finite differences"
-    return differing(what, np.asarray(got), expected, tolerance)
-
-
 def power(**changes: Any) -> Op:
     """Return (x**n, 2 n, 3 x) for whole numbers n: three outputs, the middle one int64, and a gradient by x alone."""
     op = square(
@@ -135,8 +116,7 @@ def square_with_gradient(gradient: Callable[[Any, Any], Any]) -> Callable[..., A
 def put_in_place(monkeypatch: pytest.MonkeyPatch, op: Op, **variant_changes: Any) -> None:
     """Have an op, and changed variants, prepared in place of what is loaded by name."""
     checks.reference_of.cache_clear()
-    gradient_check._checked_differences.clear()
-    gradient_check._vouched.clear()
+    gradient_check._errors.clear()
     for module in (prepare, checks):
         monkeypatch.setattr(module, "load_op", lambda name: op)
     monkeypatch.setattr(prepare, "load_variant", lambda name: replace(load_variant(name), **variant_changes))

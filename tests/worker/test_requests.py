@@ -27,7 +27,7 @@ from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op
 from pyopbench.worker import noise, requests
 from pyopbench.worker.prepare.prepare import prepare
-from small_ops import compared_with_differences, differing, differing_from_differences
+from small_ops import differing
 
 
 @pytest.fixture(autouse=True)
@@ -89,13 +89,12 @@ def test_a_planted_wrong_gradient_is_found_with_index_expected_and_got(direction
     assert np.flatnonzero(wrong != right).tolist() == [SIZE - 1], "the place that is told"
 
 
-def test_a_wrong_reference_is_found_by_finite_differences_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_reference_is_found_by_finite_differences_alone() -> None:
     key = case("numpy_function", "backward", op="misderived")
     assert "checked" in verify(key)
-    compared = compared_with_differences(monkeypatch)
     failure = failure_of(verify(key, finite_differences=True))
     assert failure["status"] == "wrong"
-    assert failure["reason"] == differing_from_differences(compared[-1])
+    assert failure["reason"].startswith("gradient of input 0 against finite differences")
 
 
 def test_an_attempt_that_does_not_work_is_unsupported() -> None:

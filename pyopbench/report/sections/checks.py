@@ -12,15 +12,13 @@ from pyopbench.report.sections._places import Places, ops_of, places_of, records
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
-DIFFERENCE, UNCERTAINTY = "finite_difference", "difference_uncertainty"
-ERRORS = {"values": "values", "gradient": "gradient", DIFFERENCE: "against finite differences"}
+ERRORS = {"values": "values", "gradient": "gradient", "finite_difference": "against finite differences"}
 """Key of `Run.checked` -> the heading of its column."""
 MEANING = (
     "Every variant with a number was checked: its values against NumPy, its gradient against a reference gradient and, "
     "at a small size, against finite differences. Shown is the largest error over the sizes, relative to the largest "
     "expected magnitude. A variant with a larger error than the op allows is reported as wrong and never timed. Where "
-    "a function is too rough or too noisy for finite differences, they could not check the gradient; the table says by "
-    "how much they may be off."
+    "a function is too rough or too noisy for finite differences, the last column is empty."
 )
 
 
@@ -42,7 +40,7 @@ def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
             held.update({name: max(error, held.get(name, 0.0)) for name, error in errors.items()})
     if not largest:
         return ()
-    rows = tuple((*head, *(_cell(name, errors) for name in ERRORS)) for head, errors in largest.items())
+    rows = tuple((*head, *(_shown(errors.get(name)) for name in ERRORS)) for head, errors in largest.items())
     columns = ("direction", *places.varying, "variant", *ERRORS.values())
     caption = f"{op}: largest errors, relative to the largest magnitude"
     return (
@@ -53,13 +51,6 @@ def _op(judgement: Judgement, op: str, places: Places) -> Sequence[Block]:
 
 def _head(row: Mapping[str, Any], places: Places) -> tuple[Cell | str, ...]:
     return (formatting.direction(row["direction"]), *places.of(row), row["label"])
-
-
-def _cell(name: str, errors: Mapping[str, float]) -> Cell | str:
-    uncertainty = errors.get(UNCERTAINTY)
-    if name == DIFFERENCE and uncertainty is not None:
-        return f"could not be checked: uncertain by {uncertainty:.0%}"
-    return _shown(errors.get(name))
 
 
 def _shown(error: float | None) -> Cell | str:

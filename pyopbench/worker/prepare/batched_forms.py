@@ -26,7 +26,7 @@ from pyopbench.worker.prepare.checks import (
     make_reference,
     require_equal,
 )
-from pyopbench.worker.prepare.gradient_check import judge_at, with_differences
+from pyopbench.worker.prepare.gradient_check import difference_error
 from pyopbench.worker.prepare.segments import constants, forward_and_backward
 
 Outcome: TypeAlias = Literal["right", "wrong", "cannot"]
@@ -253,6 +253,6 @@ def _agreement(op: Op, form: Form, call: Body, reference: Reference, dtype: str)
         gradient = check_gradients(op, backward(), reference, dtype)
         checked = Checked(values, gradient)
         if gradient is None:
-            checked = with_differences(checked, judge_at(op, function, reference, dtype))
+            checked = replace(checked, finite_difference=difference_error(op, function, reference))
     check_unchanged("input", tensors, reference.inputs)
     return checked

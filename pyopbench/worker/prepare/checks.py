@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,12 +15,6 @@ from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op, make_inputs
 from pyopbench.ports.arrays import as_array, as_given, as_tuple, in_parts, is_rounded, is_same, relative_errors
 
-DIFFERENCE_STEP = {"float32": 2.0**-8, "float64": 2.0**-16}
-"""Half the distance of a central difference; its rounding error (about eps / step) and its truncation error (about
-step squared) are then both well below `DIFFERENCE_TOLERANCE` for functions of order one."""
-
-DIFFERENCE_TOLERANCE = {"float32": 5e-3, "float64": 1e-6}
-
 
 @dataclass(frozen=True)
 class Checked:
@@ -29,15 +23,12 @@ class Checked:
     Attributes:
         values: of the outputs.
         gradient: against the reference gradient.
-        finite_difference: of the gradient against finite differences, where these are good enough to tell.
-        difference_uncertainty: how uncertain finite differences are where they cannot tell, because the body is too
-            rough or too noisy; None where they can everywhere. At most 1.
+        finite_difference: of the gradient against finite differences.
     """
 
     values: float
     gradient: float | None = None
     finite_difference: float | None = None
-    difference_uncertainty: float | None = None
 
 
 def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negligible: float = 0.0) -> float:
@@ -81,43 +72,6 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
             f"(relative error {error[worst]:.2g}, tolerance {tolerance:.2g})"
         )
     return float(error[worst])
-
-
-def central_differences(
-    scalar: Callable[..., float],
-    inputs: Sequence[Any],
-    position: int,
-    step: float,
-    places: Iterable[tuple[int, ...]] | None = None,
-) -> Any:
-    """Return the numeric gradient of a function, by (f(x + step) - f(x - step)) / (2 step) for each element.
-
-    `tf.test.compute_gradient` does the same, but takes the analytic side from a persistent tape, under which
-    TensorFlow 2.21 also differentiates a `py_function` inside a custom gradient by itself and fails.
-
-    Args:
-        scalar: function of arrays.
-        inputs: the arrays at which to differentiate.
-        position: the input to differentiate by, any shape.
-        step: half the distance between both points, times the magnitude of the element where that is above 1.
-        places: indices of the elements to move; None for all.
-
-    Returns:
-        An array of the shape and dtype of that input, 0 where nothing was moved.
-    """
-    gradient = np.zeros_like(inputs[position])
-    for index in np.ndindex(gradient.shape) if places is None else places:
-        values = []
-        # Grown with the element, because one that its dtype cannot tell from 0 moves nothing.
-        reach = step * max(1.0, abs(float(inputs[position][index])))
-        for offset in (reach, -reach):
-            moved = [np.array(array) for array in inputs]
-            moved[position][index] += offset
-            # The distance that the dtype could really represent, not the one asked for.
-            values.append((scalar(*moved), float(moved[position][index])))
-        (above, right), (below, left) = values
-        gradient[index] = (above - below) / (right - left)
-    return gradient
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,6 @@ import tensorflow as tf
 from pyopbench.model.errors import WrongResult
 from pyopbench.ops.own.complete import TOLERANCE
 from pyopbench.worker.prepare.checks import (
-    DIFFERENCE_STEP,
-    DIFFERENCE_TOLERANCE,
-    central_differences,
     check_gradients,
     make_reference,
     require_equal,
@@ -184,53 +181,6 @@ def test_nan_and_infinity_of_a_complex_number_are_right_in_their_own_part_only(d
     got = expected.copy()
     got[3] = complex(1, special)
     assert "index [3]" in complaint(got, expected, 1e6)
-
-
-# Finite differences
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_differences_of_a_parabola_are_its_slope_but_for_rounding(dtype: str) -> None:
-    """The step is a power of two and the numbers short, so that every point is met exactly."""
-    x = np.array([[0.5, -1.0], [2.0, 0.0]], dtype=dtype)
-    weights = np.array([[1.0, 2.0], [3.0, 4.0]])
-    found = central_differences(lambda x: float((weights * x.astype(float) ** 2).sum()), [x], 0, DIFFERENCE_STEP[dtype])
-    assert (found.dtype, found.shape) == (x.dtype, x.shape)
-    np.testing.assert_allclose(found, 2 * weights * x, rtol=1e-9)
-
-
-def test_differences_of_a_cubic_are_off_by_the_square_of_the_step() -> None:
-    """f(x + h) - f(x - h) over 2 h is 3 x**2 + h**2, where h grows with x above 1."""
-    x = np.array([0.5, 4.0])
-    found = central_differences(lambda x: float((x**3).sum()), [x], 0, 2.0**-4)
-    np.testing.assert_allclose(found, [3 * 0.5**2 + 2.0**-8, 3 * 4.0**2 + 2.0**-4], rtol=1e-12)
-
-
-def test_differences_move_one_input_and_leave_all_as_they_were() -> None:
-    x, y, n = np.array([1.0, 2.0]), np.array(3.0), np.array([4, 5])
-    seen = []
-
-    def product(x: Any, y: Any, n: Any) -> float:
-        seen.append((x.tolist(), n.tolist()))
-        return float((x * y * n).sum())
-
-    found = central_differences(product, [x, y, n], 1, 0.5)
-    assert found.shape == ()
-    assert found == pytest.approx(1 * 4 + 2 * 5)
-    assert seen == [([1.0, 2.0], [4, 5])] * 2
-    np.testing.assert_array_equal(x, [1.0, 2.0])
-    assert y == 3.0
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_steps_are_fine_enough_for_the_tolerance_and_no_finer(dtype: str) -> None:
-    """For the sine, evaluated in `dtype`: truncation is about step**2 / 6, rounding about eps / step."""
-    x = np.linspace(-2, 2, 41).astype(dtype)
-    step, tolerance = DIFFERENCE_STEP[dtype], DIFFERENCE_TOLERANCE[dtype]
-    found = central_differences(lambda x: float(np.sin(x).astype(np.float64).sum()), [x], 0, step)
-    assert np.abs(found - np.cos(x)).max() < tolerance
-    assert step**2 / 6 < tolerance / 10
-    assert np.finfo(dtype).eps / step < tolerance / 10
 
 
 def _cancelling(x: Any) -> Any:
