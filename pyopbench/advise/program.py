@@ -21,10 +21,10 @@ from msgspec import Struct
 from pyopbench.find.record import PROGRAM, environment_of
 from pyopbench.find.scan import ADVICE_FILE, NOT_SOURCES
 from pyopbench.model import formatting
+from pyopbench.model.child_process import die_with_parent, end_group
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
-from pyopbench.model.process_guard import Guard, end_group
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.json_file import problem
 
@@ -336,22 +336,27 @@ def _wait(
             received=words[0],
             hint="for example `pyopbench advise -- python train.py`",
         )
-    guard = Guard()
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=die_with_parent,  # noqa: PLW1509 - it calls one function of the C library
+    )
+    ended = ""
     try:
-        process = guard.start(words, cwd=folder, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        ended = ""
         try:
-            try:
-                printed = process.communicate(timeout=timeout)
-            except subprocess.TimeoutExpired:
-                ended = "timeout"
-                end_group(process.pid)
-                printed = process.communicate()
-        finally:
+            printed = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            ended = "timeout"
             end_group(process.pid)
-            process.wait()
+            printed = process.communicate()
     finally:
-        guard.close()
+        end_group(process.pid)
+        process.wait()
     for path, content in zip(streams, printed, strict=True):
         write_atomically(path, content[-MOST_OUTPUT_BYTES:])
     return process.returncode, ended

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyopbench.api.judging import Mix, judging_of
 from pyopbench.api.listeners import alone_on_this_machine, listener_here
@@ -24,7 +25,6 @@ from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.parse import split_some
-from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import combine_environments
 from pyopbench.store import run_folder, run_sides
 from pyopbench.store.run_sides import OpenRun
@@ -271,7 +271,8 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     """
     training = TrainingStep(step_elements, step_seconds)
     judging = judging_of(baseline or BASELINE, minimum_effect)
-    with TemporaryFolder() as scratch:
+    with TemporaryDirectory() as folder:
+        scratch = Path(folder)
         name, own = read_op(op, inputs, scratch, seed_with)
         own = pipelines.with_program(name, own, program)
         request = pipelines.PipelineRequest(

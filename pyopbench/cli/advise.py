@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 from rich.markup import escape
@@ -19,7 +20,6 @@ from pyopbench.api.listeners import listener_here
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.engine import git
 from pyopbench.model.errors import BadInput
-from pyopbench.model.process_guard import TemporaryFolder
 
 
 def advise(  # each is an option
@@ -58,8 +58,8 @@ def advise(  # each is an option
 
 def _check(program: Program, options: Options, stored: Path, out_path: Path | None) -> int:
     """Fail if a callback is new, or was ported and is a callback again."""
-    with TemporaryFolder() as scratch:
-        folder = out_path or scratch / "advice"
+    with TemporaryDirectory() as scratch:
+        folder = out_path or Path(scratch, "advice")
         changes = check_advice(program, folder, options, stored, listener_here(progress=not err.quiet))
     for one in changes:
         say(escape(one.text()))

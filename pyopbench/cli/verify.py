@@ -6,6 +6,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -79,7 +80,7 @@ def verify(
             )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
-        out.print_json(json.dumps([*(one.as_dict() for one in findings), *map(msgspec.to_builtins, tried)]))
+        out.print_json(json.dumps([*(asdict(one) for one in findings), *map(msgspec.to_builtins, tried)]))
     else:
         _print_findings(findings, wrong)
         if required:
@@ -140,7 +141,7 @@ def check_batched(axes: Axes, own: OwnOps, batch: int, tf: str | None, *, as_jso
             own,
         )
     if as_json:
-        out.print_json(json.dumps([finding.as_dict() for finding in findings]))
+        out.print_json(json.dumps([asdict(finding) for finding in findings]))
     else:
         _print_forms(findings, own)
     return EXIT_WRONG if any(finding.is_broken for finding in findings) else 0

@@ -6,13 +6,13 @@ simulated one: then the counts are the same every time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyopbench
 from pyopbench.engine.plan import ask_for_plan, no_gpu, python_for, require_cases
-from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop, ask_once
+from pyopbench.engine.worker_process import CaseLost, Worker, ask_each, ask_once
 from pyopbench.model.case import GPU, SIMULATED, Axes, Case
 from pyopbench.model.errors import NothingMeasured, WorkerLost
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -69,11 +69,21 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
         "rows": [],
         "failures": [],
     }
-    counting = _Counting(cases, request, document, tell)
+    requests = ask_each(cases, lambda case: {"do": "count_copies", "case": case.id}, lambda: _open_device(request))
+    tell(0, len(cases))
+    done = 0
     try:
-        counting.run()
+        for case, answer in requests:
+            if isinstance(answer, CaseLost):
+                document["failures"].append(_failure(case, answer.status, answer.reason))
+            elif "failure" in answer:
+                document["failures"].append(_failure(case, answer["failure"]["status"], answer["failure"]["reason"]))
+            else:
+                document["rows"] += [{**_names(case), **row} for row in answer["rows"]]
+            done += 1
+            tell(done, len(cases))
     except WorkerLost as lost:  # what was counted before is kept
-        counting.give_up("crashed", lost.message)
+        document["failures"] += [_failure(case, "crashed", lost.message) for case in cases[done:]]
     if not document["rows"]:
         raise NothingMeasured(
             "nothing was counted",
@@ -84,53 +94,28 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     return document
 
 
-class _Counting(WorkerLoop[Case]):
-    """Puts the rows and failures of each case that a worker was asked to count into the document."""
+def _open_device(request: CountRequest) -> Worker:
+    """Return a worker that has the device.
 
-    def __init__(self, cases: Sequence[Case], request: CountRequest, document: dict[str, Any], tell: Tell) -> None:
-        super().__init__(cases)
-        self._request, self._document, self._tell = request, document, tell
-
-    def start(self) -> Worker:
-        return Worker(COUNT_SECONDS, python_for(self._request.tf), own=self._request.own)
-
-    def prepare(self, worker: Worker) -> bool:
-        """Open the device; where it is not there, nothing is counted.
-
-        Raises:
-            BadInput: a GPU was asked for, and TensorFlow sees none.
-        """
-        try:
-            answer: Mapping[str, Any] = worker.ask({"do": "device", "placement": DEVICES[self._request.device]})
-        except CaseLost as lost:
-            answer = {"reason": f"the {self._request.device} device cannot be loaded: {lost.reason}", "devices": []}
-        if answer["reason"] and self._request.device == GPU:
+    Raises:
+        BadInput: a GPU was asked for, and TensorFlow sees none.
+        WorkerLost: there is no such device, or the worker does not start.
+    """
+    worker = Worker(COUNT_SECONDS, python_for(request.tf), own=request.own)
+    try:
+        answer = worker.ask({"do": "device", "placement": DEVICES[request.device]})
+        if answer["reason"] and request.device == GPU:
             raise no_gpu(answer["devices"])
         if answer["reason"]:
-            self.give_up("unsupported", answer["reason"])
-        return not answer["reason"]
+            raise WorkerLost(answer["reason"])
+    except BaseException:
+        worker.close()
+        raise
+    return worker
 
-    def ask(self, worker: Worker, item: Case) -> bool:
-        self._tell(self.done, len(self.items))
-        answer = worker.ask({"do": "count_copies", "case": item.id})
-        if "failure" in answer:
-            self._fail(item, answer["failure"]["status"], answer["failure"]["reason"])
-        else:
-            self._document["rows"] += [{**_names(item), **row} for row in answer["rows"]]
-        return True
 
-    def record_loss(self, item: Case, lost: CaseLost) -> bool:
-        self._fail(item, lost.status, lost.reason)
-        return True
-
-    def give_up(self, status: str, reason: str) -> None:
-        """Let everything that is left fail for one and the same reason."""
-        for item in self.left:
-            self._fail(item, status, reason)
-        self.end()
-
-    def _fail(self, item: Case, status: str, reason: str) -> None:
-        self._document["failures"].append({**_names(item), "status": status, "reason": reason})
+def _failure(case: Case, status: str, reason: str) -> dict[str, str]:
+    return {**_names(case), "status": status, "reason": reason}
 
 
 def _names(case: Case) -> dict[str, str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
@@ -25,7 +26,6 @@ from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
-from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.write_file import write_new
 
 RUNNER = Path(__file__).with_name("port_test_process.py")
@@ -155,7 +155,8 @@ def _ratios(
 
 def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tools: Tools) -> dict[str, Any]:
     """Return what the test of a port says, run in a folder that is thrown away."""
-    with TemporaryFolder() as folder:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         for path, text in files.items():
             (folder / path.name).write_text(text, encoding="utf-8")
         return tools.test(folder, module, timeout_seconds)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.engine.worker_process import CaseLost, Worker, WorkerLoop
+from pyopbench.engine.worker_process import CaseLost, Worker, ask_each
 from pyopbench.judge.requirements import GPU, OF_THE_GRADIENT
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.label import Label
@@ -91,38 +91,20 @@ def try_all(
     Raises:
         WorkerLost: a worker did not start.
     """
-    _Trying(attempts, start, keep, tell).run()
+    tell(0, len(attempts))
+    for done, (attempt, answer) in enumerate(ask_each(attempts, _request_of, start), 1):
+        status: Any = "fails" if isinstance(answer, CaseLost) else answer["status"]
+        reason = answer.reason if isinstance(answer, CaseLost) else answer["reason"]
+        line = {"requirement": attempt.requirement, "op": attempt.op, "label": attempt.label}
+        keep(RequirementLine(launch=0, **line, status=status, reason=reason))
+        tell(done, len(attempts))
 
 
-class _Trying(WorkerLoop[Attempt]):
-    def __init__(
-        self,
-        attempts: Sequence[Attempt],
-        start: Callable[[], Worker],
-        keep: Callable[[RequirementLine], None],
-        tell: Tell,
-    ) -> None:
-        super().__init__(attempts)
-        self._start, self._keep, self._tell = start, keep, tell
-
-    def start(self) -> Worker:
-        return self._start()
-
-    def ask(self, worker: Worker, item: Attempt) -> bool:
-        self._tell(self.done, len(self.items))
-        variant = Label.parse(item.label).variant
-        asked = {"requirement": item.requirement, "op": item.op, "variant": variant, "gradient": item.gradient}
-        answer = worker.ask({"do": "require", **asked})
-        self._keep_line(item, answer["status"], answer["reason"])
-        return True
-
-    def record_loss(self, item: Attempt, lost: CaseLost) -> bool:
-        self._keep_line(item, "fails", lost.reason)
-        return True
-
-    def _keep_line(self, item: Attempt, status: Any, reason: str) -> None:
-        self._keep(
-            RequirementLine(
-                launch=0, requirement=item.requirement, op=item.op, label=item.label, status=status, reason=reason
-            )
-        )
+def _request_of(attempt: Attempt) -> dict[str, str]:
+    return {
+        "do": "require",
+        "requirement": attempt.requirement,
+        "op": attempt.op,
+        "variant": Label.parse(attempt.label).variant,
+        "gradient": attempt.gradient,
+    }

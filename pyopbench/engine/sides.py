@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,7 +26,6 @@ from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_fail_on
-from pyopbench.model.process_guard import TemporaryFolder
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store import run_sides
 from pyopbench.store.run_json import Revision, RunContent
@@ -240,11 +240,11 @@ class _Plans:
         """
         made: dict[object, tuple[Side, RunContent | None]] = {}
         several = len({_identity(side) for side in wanted}) > 1
-        with TemporaryFolder() as scratch:
+        with TemporaryDirectory() as scratch:
             for side in wanted:
                 if _identity(side) not in made:
                     is_first = all(content is None for _, content in made.values())
-                    values = _FirstValues(scratch, is_first=is_first) if several else None
+                    values = _FirstValues(Path(scratch), is_first=is_first) if several else None
                     made[_identity(side)] = self._plan(side, values)
         found = [made[_identity(side)] for side in wanted]
         return [

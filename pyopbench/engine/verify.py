@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine import require
 from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases, require_loaded
-from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, WorkerLoop
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
 from pyopbench.model.case import DTYPES, GPU, PLACEMENTS, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -31,6 +31,10 @@ EVERYTHING = Axes(
 is built as in mode call."""
 
 
+Tell = Callable[[int, int], None]
+"""Is called with how many cases or forms are done, of how many."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What came out for one case: the errors against the references, or a failure."""
@@ -39,29 +43,18 @@ class Finding:
     checked: dict[str, float | None] | None
     failure: Failure | None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding as plain data."""
-        return asdict(self)
-
 
 def verify_cases(
-    axes: Axes,
-    timeout_seconds: float,
-    tell: Callable[[int, int], None],
-    tf: str | None = None,
-    own: OwnOps = NO_OWN_OPS,
+    axes: Axes, timeout_seconds: float, tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
 ) -> list[Finding]:
-    """Verify every case of `axes`.
+    """Verify every case of `axes` and return a finding for each, in the order of the plan.
 
     Args:
         axes: what to cover; `EVERYTHING`, or a part of it.
         timeout_seconds: how long a case may be silent.
-        tell: is told how many cases are done, of how many.
-        tf: version of TensorFlow to verify on; None is the one beside this Python.
+        tell: is called with the progress.
+        tf: version of TensorFlow to verify on; None is the installed one.
         own: the own ops among the ops.
-
-    Returns:
-        A finding for each case, in the order of the plan.
 
     Raises:
         BadInput: a bad name or size, or axes that leave no case.
@@ -73,17 +66,34 @@ def verify_cases(
         plan = ask_for_plan(axes, own, environment=Environment(tf), worker=planner)
         require_cases(plan, axes)
         cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
-        verification = _Verification(cases, partial(Worker, timeout_seconds, python, own=own), tell)
         planner.timeout_seconds = timeout_seconds
-        is_usable = hides_gpu == (cases[0].placement != GPU)
-        verification.run(planner if is_usable else None)  # it has imported TensorFlow already
-    return verification.findings
+        findings: list[Finding] = []
+        for placement in dict.fromkeys(case.placement for case in cases):  # of which a worker serves one alone
+            start = partial(Worker, timeout_seconds, python, own=own, hides_gpu=placement != GPU)
+            first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
+            here = [case for case in cases if case.placement == placement]
+            tell(len(findings), len(cases))
+            for case, answer in ask_each(here, _request_of, start, first):
+                findings.append(_finding(case.id, answer))
+                tell(len(findings), len(cases))
+    return findings
+
+
+def _request_of(case: Case) -> dict[str, Any]:
+    return {"do": "verify", "case": case.id, "finite_differences": True}
+
+
+def _finding(case: str, answer: dict[str, Any] | CaseLost) -> Finding:
+    if isinstance(answer, CaseLost):
+        return Finding(case, None, Failure(case, answer.status, answer.reason))
+    failure = Failure(**answer["failure"]) if "failure" in answer else None
+    return Finding(case, answer.get("checked"), failure)
 
 
 def verify_requirements(
     axes: Axes,
     requires: Sequence[str],
-    tell: Callable[[int, int], None],
+    tell: Tell,
     tf: str | None = None,
     own: OwnOps = NO_OWN_OPS,
 ) -> list[RequirementLine]:
@@ -107,30 +117,6 @@ def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> lis
         if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
         and (case.direction == "backward" or case not in checked)
     ]
-
-
-class _Verification(WorkerLoop[Case]):
-    """Keeps a finding for each case; a worker verifies cases of one placement."""
-
-    def __init__(self, cases: Sequence[Case], start: Callable[..., Worker], tell: Callable[[int, int], None]) -> None:
-        super().__init__(cases)
-        self.findings: list[Finding] = []
-        self._start = start
-        self._tell = tell
-
-    def start(self) -> Worker:
-        return self._start(hides_gpu=self.left[0].placement != GPU)
-
-    def ask(self, worker: Worker, item: Case) -> bool:
-        self._tell(self.done, len(self.items))
-        answer = worker.ask({"do": "verify", "case": item.id, "finite_differences": True})
-        failure = Failure(**answer["failure"]) if "failure" in answer else None
-        self.findings.append(Finding(item.id, answer.get("checked"), failure))
-        return {case.placement for case in self.left[:2]} == {item.placement}
-
-    def record_loss(self, item: Case, lost: CaseLost) -> bool:
-        self.findings.append(Finding(item.id, None, Failure(item.id, lost.status, lost.reason)))
-        return True
 
 
 Outcome: TypeAlias = Literal["right", "wrong", "cannot", "timeout", "crashed", "raised"]
@@ -167,31 +153,19 @@ class BatchedFinding:
         """Is it one that nobody can put down to the op: a lost worker, or the plain loop itself?"""
         return self.outcome not in ("right", "wrong", "cannot") or (self.form == LOOP and self.outcome == "wrong")
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding as plain data."""
-        return asdict(self)
-
 
 def verify_batched(  # noqa: PLR0913 - as `verify_cases`, and the batch
-    axes: Axes,
-    batch: int,
-    timeout_seconds: float,
-    tell: Callable[[int, int], None],
-    tf: str | None = None,
-    own: OwnOps = NO_OWN_OPS,
+    axes: Axes, batch: int, timeout_seconds: float, tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
 ) -> list[BatchedFinding]:
-    """Check every batched form of some ops.
+    """Check every batched form of some ops and return a finding for each.
 
     Args:
         axes: which ops, sizes and dtypes, and what the forms are made of; of the other axes nothing counts.
         batch: examples in a batch, from 1.
         timeout_seconds: how long a form may be silent.
-        tell: is told how many forms are done, of how many.
-        tf: version of TensorFlow to check on; None is the one beside this Python.
+        tell: is called with the progress.
+        tf: version of TensorFlow to check on; None is the installed one.
         own: the own ops among the ops.
-
-    Returns:
-        A finding for each form.
 
     Raises:
         BadInput: a bad name or size, or axes that leave no form.
@@ -199,15 +173,22 @@ def verify_batched(  # noqa: PLR0913 - as `verify_cases`, and the batch
     check_axes(axes, own)
     python = python_for(tf)
     asked = {name: list(getattr(axes, name)) for name in ("ops", "variants", "dtypes", "sizes")}
+    findings: list[BatchedFinding] = []
     with Worker(START_TIMEOUT_SECONDS, python, own=own) as first:
         answer = first.ask({"do": "batched_forms", **asked})
         require_loaded(answer)
-        _require_forms(answer["forms"], asked)
+        forms: list[dict[str, Any]] = answer["forms"]
+        _require_forms(forms, asked)
         start = partial(Worker, timeout_seconds, python, own=own)
-        verification = _BatchedVerification(answer["forms"], batch, start, tell)
         first.timeout_seconds = timeout_seconds
-        verification.run(first)  # which has imported TensorFlow already
-    return verification.findings
+        tell(0, len(forms))
+        for form, outcome in ask_each(forms, lambda form: {"do": "batched", "batch": batch, **form}, start, first):
+            if isinstance(outcome, CaseLost):
+                findings.append(BatchedFinding(**form, batch=batch, outcome=outcome.status, reason=outcome.reason))
+            else:
+                findings.append(BatchedFinding(**form, batch=batch, **outcome))
+            tell(len(findings), len(forms))
+    return findings
 
 
 def _require_forms(forms: Sequence[Mapping[str, Any]], asked: Mapping[str, Sequence[object]]) -> None:
@@ -218,33 +199,3 @@ def _require_forms(forms: Sequence[Mapping[str, Any]], asked: Mapping[str, Seque
             legal="a size and a dtype that the op has",
             hint="`pyopbench run OP --list` shows them",
         )
-
-
-class _BatchedVerification(WorkerLoop[dict[str, Any]]):
-    """Keeps a finding for each form that a worker was asked to check."""
-
-    def __init__(
-        self,
-        forms: Sequence[dict[str, Any]],
-        batch: int,
-        start: Callable[[], Worker],
-        tell: Callable[[int, int], None],
-    ) -> None:
-        super().__init__(forms)
-        self.findings: list[BatchedFinding] = []
-        self._batch = batch
-        self._start = start
-        self._tell = tell
-
-    def start(self) -> Worker:
-        return self._start()
-
-    def ask(self, worker: Worker, item: dict[str, Any]) -> bool:
-        self._tell(self.done, len(self.items))
-        answer = worker.ask({"do": "batched", "batch": self._batch, **item})
-        self.findings.append(BatchedFinding(**item, batch=self._batch, **answer))
-        return True
-
-    def record_loss(self, item: dict[str, Any], lost: CaseLost) -> bool:
-        self.findings.append(BatchedFinding(**item, batch=self._batch, outcome=lost.status, reason=lost.reason))
-        return True

@@ -12,17 +12,17 @@ import sys
 import tempfile
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import IO, Any, Literal, TypeAlias, TypeVar
 
 from pyopbench.engine import environments, memory
 from pyopbench.model.checkout import Checkout
+from pyopbench.model.child_process import end_group
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.marker import BYTES, VARIABLE, Marker
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
-from pyopbench.model.process_guard import TemporaryFolder, end_group
 
 START_TIMEOUT_SECONDS = 180.0
 """Importing TensorFlow from a cold disk takes tens of seconds on a busy machine."""
@@ -43,14 +43,13 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 refuses to hide it."""
 
 LONGEST_ANSWER = 100
-"""How much of an answer that is none is shown, in bytes."""
+"""Bytes of a malformed answer to quote."""
 
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals by which somebody else ends a process, or the kernel that is out of memory; no body does so by mistake."""
 
 READ_SECONDS = 5.0
-"""How long what an ended worker has said may take to read: longer only if a process that it left holds the pipe."""
-
+"""Longest wait for the last lines of a worker that was ended."""
 
 Status: TypeAlias = Literal["timeout", "crashed", "raised"]
 
@@ -76,12 +75,12 @@ class CaseLost(WorkerLost):
 class Worker:
     """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in.
 
-    What is asked of it may be waited for (`ask`), or sent and looked for now and then (`send` and `answer`), so that
-    several workers are at work at the same time. The first answer is that it has come up.
+    Requests are answered at once (`ask`), or sent and looked for now and then (`send` and `answer`), so that several
+    workers are busy at the same time. The first answer is that it has come up.
 
     Attributes:
         timeout_seconds: longest silence within a request.
-        environment: what it says of itself and its machine, once it has come up.
+        environment: what it reports about itself and its machine, once it has come up.
     """
 
     environment: Mapping[str, Any]
@@ -101,10 +100,10 @@ class Worker:
         Args:
             timeout_seconds: longest silence within a request, in seconds.
             python: the interpreter that has the TensorFlow; this one if None.
-            heard: is set whenever the worker has said something. Then it is not waited for: that it has come up is the
-                first of its answers.
-            checkout: the files of the revision that it stands for; None for the working tree.
-            own: the own ops of the run, which its first request has with it.
+            heard: is set whenever the worker has said something. With it nobody waits here: `answer` returns first
+                that the worker has come up.
+            checkout: the files of the revision to measure; None for the working tree.
+            own: the own ops of the run, which are sent with the first request.
             hides_gpu: is the worker for the CPU alone?
 
         Raises:
@@ -113,28 +112,27 @@ class Worker:
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
         self._python = python
-        self._is_up, self._anything, self._hides_gpu = False, heard, hides_gpu
+        self._is_up, self._event, self._hides_gpu = False, heard, hides_gpu
         self._case: str | None = None
-        self._log = tempfile.TemporaryFile()
-        with tempfile.TemporaryFile() as shared:
-            # Written, not only sized: a page that a full disk has no room for would end the worker when it is touched.
-            shared.write(bytes(BYTES))
-            shared.flush()
-            self._marker = Marker(shared)
-            # Whatever ends the worker, what TensorFlow, compilers and bodies leave in a temporary folder goes with it.
-            self._folder = TemporaryFolder()
-            try:
-                self._process = self._start(shared.fileno(), python, checkout)
-            except BaseException:
-                self._folder.close()
-                raise
-        self._folder.guard.watch(self._process.pid)
+        with ExitStack() as resources:
+            self._log = resources.enter_context(tempfile.TemporaryFile())
+            # What TensorFlow, compilers and bodies leave in their temporary folder goes with the worker.
+            folder = resources.enter_context(
+                tempfile.TemporaryDirectory(prefix="pyopbench-", ignore_cleanup_errors=True)
+            )
+            with tempfile.TemporaryFile() as shared:
+                # Written, not only sized: a page that a full disk has no room for would end the worker when it is used.
+                shared.write(bytes(BYTES))
+                shared.flush()
+                self._marker = Marker(shared)
+                resources.callback(self._marker.close)
+                variables = {VARIABLE: str(shared.fileno()), "TMPDIR": folder}
+                self._process = self._start(shared.fileno(), variables, checkout)
+            self._resources = resources.pop_all()
         memory.offer(self._process.pid)
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
-        self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
-        self._watcher.start()
         self._heard = time.monotonic()
         if heard is None:
             try:
@@ -148,10 +146,9 @@ class Worker:
         """The id of the process."""
         return self._process.pid
 
-    def _start(self, shared: int, python: Path | None, checkout: Checkout | None) -> subprocess.Popen[bytes]:
-        command = COMMAND if python is None else (str(python), *COMMAND[1:])
-        own = {VARIABLE: str(shared), "TMPDIR": str(self._folder.path)}
-        variables = environments.worker_variables(python)
+    def _start(self, shared: int, variables: Mapping[str, str], checkout: Checkout | None) -> subprocess.Popen[bytes]:
+        command = COMMAND if self._python is None else (str(self._python), *COMMAND[1:])
+        variables = {**environments.worker_variables(self._python), **WORKER_VARIABLES, **variables}
         if checkout is not None:
             variables |= checkout.variables()
         if self._hides_gpu:
@@ -161,7 +158,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env={**os.environ, **variables, **WORKER_VARIABLES, **own},
+            env={**os.environ, **variables},
             pass_fds=(shared,),
             cwd=None if checkout is None else checkout.current_folder,
             # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
@@ -184,7 +181,7 @@ class Worker:
         return self._wait()
 
     def send(self, request: Mapping[str, Any]) -> None:
-        """Send a request, whose answer `answer` has later.
+        """Send a request, whose answer `answer` returns later.
 
         Raises:
             CaseLost: the worker has ended.
@@ -221,56 +218,54 @@ class Worker:
                     self._is_up, self.environment = True, event["environment"]
                 if kind in ("ready", "done"):
                     return event
-                self._case = event.get("case", self._case)  # an event without one only shows that there is life
+                self._case = event.get("case", self._case)  # an event without one is only a sign of life
         except CaseLost as lost:
             if self._is_up:
                 raise
-            what = f"the worker process did not start: {lost.reason}"
             python = "python" if self._python is None else self._python
-            raise WorkerLost(what, hint=f"check that this works: {python} -c 'import tensorflow'") from lost
+            raise WorkerLost(
+                f"the worker process did not start: {lost.reason}",
+                hint=f"check that this works: {python} -c 'import tensorflow'",
+            ) from lost
 
     def _wait(self) -> dict[str, Any]:
         while True:
-            found = self.answer(self.timeout_seconds)
-            if found is not None:
-                return found
+            answer = self.answer(self.timeout_seconds)
+            if answer is not None:
+                return answer
 
     def close(self) -> None:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
         self._kill()
-        self._watcher.join()
-        self._folder.close()
+        self._process.wait()
+        self._reader.join(READ_SECONDS)
         if self._process.stdin is not None:
-            _close_quietly(self._process.stdin)
-        self._log.close()
-        self._marker.close()
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                pass  # what was still to be written concerns nobody any more
+        self._resources.close()
 
     def _kill(self) -> None:
-        # The whole group: a compiler that it has started would go on, beside whatever is measured next.
+        # The whole group: a compiler that it has started would go on, next to whatever is measured next.
         if self._process.poll() is None:
             end_group(self._process.pid)
 
     def _read(self) -> None:
+        """Hand over the lines of the worker, and behind the last one that it has ended, with all that it started."""
         assert self._process.stdout is not None
         with self._process.stdout as stream:
             for line in stream:
                 if line.endswith(b"\n"):  # or else the process ended in the middle of it
                     self._put(line)
-
-    def _watch(self) -> None:
-        """Wait for the end of the process, end what it leaves, and say so behind the last of its lines.
-
-        The end of the pipe is no sign: a process that a body has forked may hold it open.
-        """
         self._process.wait()
         end_group(self._process.pid)
-        self._reader.join(READ_SECONDS)
         self._put(b"")
 
     def _put(self, line: bytes) -> None:
         self._lines.put(line)
-        if self._anything is not None:
-            self._anything.set()
+        if self._event is not None:
+            self._event.set()
 
     def _next(self, until: float) -> dict[str, Any] | None:
         """Return the next event, or None if there is none until some moment."""
@@ -292,8 +287,8 @@ class Worker:
             return {"event": event.pop("event"), **event}
         except (ValueError, AttributeError, KeyError) as error:
             self._kill()
-            said = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
-            reason = f"the worker was killed because its answer is invalid: {said}"
+            quote = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
+            reason = f"the worker was killed because its answer is invalid: {quote}"
             raise CaseLost(self._marker.get() or self._case, "crashed", reason) from error
 
     def _ended(self, case: str | None) -> CaseLost:
@@ -302,13 +297,6 @@ class Worker:
         cause = "" if self._log.closed else cause_of_end(tail_of(self._log), case)
         words = ", from outside or out of memory" if outside else cause and f": {cause}"
         return CaseLost(case, "crashed", f"the worker process {how_ended(code)}{words}", from_outside=outside)
-
-
-def _close_quietly(stream: Any) -> None:
-    try:
-        stream.close()
-    except BrokenPipeError:
-        pass  # what was still to be written concerns nobody any more
 
 
 def ask_once(
@@ -325,108 +313,62 @@ def ask_once(
 Item = TypeVar("Item")
 
 
-class WorkerLoop(ABC, Generic[Item]):
-    """Asks about items in order, by one worker for as long as that lasts, and by the next one from there on.
+def ask_each(
+    items: Sequence[Item],
+    request_of: Callable[[Item], Mapping[str, Any]],
+    start: Callable[[], Worker],
+    first: Worker | None = None,
+) -> Iterator[tuple[Item, dict[str, Any] | CaseLost]]:
+    """Yield each item with the answer to its request, or with how its worker was lost: then the next one is started.
 
-    A subclass says how workers are started and asked, and records what came of each item.
-
-    Attributes:
+    Args:
         items: what is asked about.
-        done: how many of them, from the first, are done with.
+        request_of: returns the request for an item.
+        start: starts a worker.
+        first: a worker that is up already; it is ended as all are.
+
+    Raises:
+        WorkerLost: a worker did not start.
     """
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self.items = items
-        self.done = 0
-
-    @property
-    def left(self) -> Sequence[Item]:
-        """What is still to be asked about, the current item first."""
-        return self.items[self.done :]
-
-    def run(self, first: Worker | None = None) -> None:
-        """Ask about every item.
-
-        Args:
-            first: a worker that is up already, to be asked before any is started; it is ended as all are.
-
-        Raises:
-            WorkerLost: a worker did not start; what is left was not asked about.
-        """
-        while self.left:
-            with first or self.start() as worker:
-                first = None
-                is_usable = self.prepare(worker)
-                while is_usable and self.left:
-                    is_usable = self._ask_next(worker)
-
-    def _ask_next(self, worker: Worker) -> bool:
-        item = self.items[self.done]
-        try:
-            is_usable, is_done = self.ask(worker, item), True
-        except CaseLost as lost:
-            is_usable, is_done = False, self.record_loss(item, lost)
-        self.done += is_done
-        return is_usable
-
-    def end(self) -> None:
-        """Count all that is left as done with, and ask no more."""
-        self.done = len(self.items)
-
-    @abstractmethod
-    def start(self) -> Worker:
-        """Start a worker.
-
-        Raises:
-            WorkerLost: it does not start.
-        """
-
-    def prepare(self, worker: Worker) -> bool:
-        """Do what comes before the first item of each worker; can it be asked about items?
-
-        What it asks the worker it has to survive itself. If it returns False, it has to have changed something, or the
-        next worker ends in the same way.
-        """
-        return True
-
-    @abstractmethod
-    def ask(self, worker: Worker, item: Item) -> bool:
-        """Ask about an item and record the answer; can the same worker be asked about the next one?
-
-        Raises:
-            CaseLost: the worker was lost.
-        """
-
-    @abstractmethod
-    def record_loss(self, item: Item, lost: CaseLost) -> bool:
-        """Record that a worker was lost at an item, and why; is that all there is to the item?
-
-        If not, the next worker is asked about it again, so that each loss has to leave less to ask.
-        """
+    worker = first
+    try:
+        for item in items:
+            worker = worker or start()
+            answer: dict[str, Any] | CaseLost
+            try:
+                answer = worker.ask(request_of(item))
+            except CaseLost as lost:
+                answer = lost
+                worker.close()
+                worker = None
+            yield item, answer
+    finally:
+        if worker is not None:
+            worker.close()
 
 
 LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
 """Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
 
 LOG_PREFIX = re.compile(r"^[EF]\d{4} [\d:.]+\s+\d+ ")
-"""Severity, time and thread of a line that TensorFlow logs: nothing that tells two runs of the same apart."""
+"""Severity, time and thread of a line that TensorFlow logs."""
 
 FATAL = "Fatal Python error: "
 """How Python's faulthandler begins: what is wrong, then a stack for each thread, the current one first."""
 
 FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
-
 LIBRARY = re.compile(r"/lib/python\d|<frozen")
-
-LONGEST = 200
-
+LONGEST_LINE = 200
 TAIL_BYTES = 64_000
 """More than the stacks of a hundred threads, which are behind the words that count."""
 
 
 def how_ended(code: int) -> str:
     """Return how a process ended in words, by its exit code; below 0 it is the number of a signal."""
-    return f"ended by signal {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"ended by signal {names.get(-code, -code)}"
 
 
 def tail_of(log: IO[bytes]) -> str:
@@ -437,20 +379,18 @@ def tail_of(log: IO[bytes]) -> str:
 
 
 def cause_of_end(log: str, case: str | None) -> str:
-    """Return the line of a log that tells most about how a worker ended; nothing if none tells anything.
+    """Return the words of a log that say most about how a worker ended, or nothing.
 
     Args:
         log: the end of the log.
-        case: the case that the worker was at; only what was logged since it said so counts.
+        case: the case that the worker was at; only what was logged since counts.
     """
     since = log if case is None else log.rpartition(case)[2]
-    said, fatal, dump = since.partition(FATAL)
-    lines = [line.strip() for line in said.splitlines()]
-    telling = [LOG_PREFIX.sub("", line) for line in lines if line and not LOG_NOISE.match(line)]
-    if not fatal:
-        return telling[-1][:LONGEST] if telling else ""
+    before, _, dump = since.partition(FATAL)
+    lines = [line.strip() for line in before.splitlines()]
+    lines = [LOG_PREFIX.sub("", line) for line in lines if line and not LOG_NOISE.match(line)]
     # "Aborted" alone says less than what was said before it, for example by a `terminate` for want of memory.
-    return "; ".join(part for part in (_place(dump), telling[-1][:LONGEST] if telling else "") if part)
+    return "; ".join(filter(None, (_place(dump), *[line[:LONGEST_LINE] for line in lines[-1:]])))
 
 
 def _place(dump: str) -> str:
@@ -461,10 +401,3 @@ def _place(dump: str) -> str:
     own = [frame for frame in frames if not LIBRARY.search(frame["file"])]
     frame = next(iter(own or frames), None)
     return f"{what.strip()} in {frame['function']} ({frame['file']}:{frame['line']})" if frame else what.strip()
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 
+from pyopbench.model.child_process import die_with_parent
 from pyopbench.worker.late_keras import keras_later
 
 
 def main() -> None:
     """Import TensorFlow, and answer the parent.
 
-    While TensorFlow makes its modules nothing is garbage, and looking for some takes a tenth of the import.
+    A worker ends with its parent: by the end of its input, and where it hangs, by a signal. While TensorFlow makes its
+    modules nothing is garbage, and looking for some takes a tenth of the import.
     """
+    die_with_parent()
     gc.disable()
     try:
         with keras_later():

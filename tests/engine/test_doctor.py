@@ -62,17 +62,6 @@ def has(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
     monkeypatch.setattr(doctor, "describe_machine", lambda: Machine(**{**known, **changes}))
 
 
-def test_a_nightly_tensorflow_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Nightly:
-        version = "2.22.0.dev20261101"
-
-    monkeypatch.undo()
-    monkeypatch.setattr(
-        doctor.metadata, "distributions", lambda name: iter([Nightly()] if name == "tf-nightly" else [])
-    )
-    assert doctor.describe_machine().tensorflow == Nightly.version
-
-
 def worker_lacks(monkeypatch: pytest.MonkeyPatch, **lacks: Any) -> None:
     monkeypatch.setenv("FAKE_WORKER_LACKS", json.dumps(lacks))
 

@@ -9,31 +9,28 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 
 import pytest
 
 import stored
 from fake_worker import EXIT_CODE, VERSIONS
-from places import EXTRAS, FAKE_WORKER, FAKE_WORKER_COMMAND
+from places import FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.engine import worker_process
 from pyopbench.engine.worker_process import (
-    LONGEST,
+    LONGEST_LINE,
     TAIL_BYTES,
     CaseLost,
     Worker,
-    WorkerLoop,
+    ask_each,
     ask_once,
     cause_of_end,
     how_ended,
     tail_of,
 )
-from pyopbench.model.case import Case
 from pyopbench.model.checkout import Checkout
-from pyopbench.model.discover import PACKAGE, PATH_VARIABLE
+from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import WorkerLost
 from pyopbench.model.own_target import OwnOps, Target
 
@@ -48,7 +45,6 @@ DOES_NOT_START = (
 """What is wrong with a worker that is no more than an import of nothing, and what to try."""
 EXITED = f"the worker process ended with exit code {EXIT_CODE}: some.cc:1] last words"
 """Why the fake worker's variants that exit have no number."""
-HANGING = Case("negate", "hanging", "none", "forward", "call", "float32", 4).id
 
 
 @pytest.fixture
@@ -112,8 +108,7 @@ def test_another_python_without_its_modules_is_named_with_what_to_do(tmp_path: P
     python.chmod(0o700)
     with pytest.raises(WorkerLost) as lost:
         Worker(LONG, python)
-    remade = f"delete {tmp_path / 'environment'} to have it created again"
-    assert lost.value.hint == f"check that `{python} -c 'import tensorflow'` works; {remade}"
+    assert lost.value.hint == f"check that this works: {python} -c 'import tensorflow'"
 
 
 @pytest.mark.usefixtures("_fake")
@@ -229,7 +224,6 @@ def test_a_lost_worker_names_the_case_and_says_how(variant: str, status: str, re
 def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds the worker's pipe open, so that the end of the pipe would never come."""
     monkeypatch.setenv("FAKE_WORKER_LEFT", str(tmp_path / "left"))
     with Worker(LONG) as worker, pytest.raises(CaseLost) as caught:
         worker.ask(prepare("forking"))
@@ -295,140 +289,63 @@ def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pyte
     assert is_gone(pids[0])
 
 
+HANGING = """
+import sys, time, types
+sys.modules["pyopbench.worker.requests"] = requests = types.ModuleType("requests")
+def main():
+    print('{"event": "ready", "environment": {}}', flush=True)
+    time.sleep(600)
+requests.main = main
+from pyopbench.worker.__main__ import main
+main()
+"""
+"""A worker that reads no input, with a main program as it is, but for TensorFlow."""
+
 PARENT = """
-import sys
-from pyopbench.engine.worker_process import Worker
-with Worker(600) as worker:
-    worker.ask({"do": "verify", "case": sys.argv[1], "finite_differences": False})
+import os, sys
+from pyopbench.engine import worker_process
+worker_process.COMMAND = (sys.executable, "-c", sys.argv[1])
+with worker_process.Worker(600) as worker:
+    print(worker.process, flush=True)
+    os.kill(os.getpid(), 9)
 """
 
 
-@pytest.fixture
-def orphan(tmp_path: Path) -> Iterator[int]:
-    """The process id of a real worker that is in a body that never returns, and whose parent has just been killed."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    environment = {**os.environ, PATH_VARIABLE: str(EXTRAS), "PYOPBENCH_TESTS_HANGING": str(pipe)}
-    with subprocess.Popen([sys.executable, "-c", PARENT, HANGING], env=environment) as parent:
-        pid = int(pipe.read_text(encoding="utf-8"))  # opens when the body writes to it
-        parent.kill()
-    yield pid
-    if not is_gone(pid):
-        os.kill(pid, signal.SIGKILL)
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux ends a worker that reads no input")
+def test_a_hanging_worker_ends_with_its_parent(tmp_path: Path) -> None:
+    variables = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT, HANGING], capture_output=True, text=True, check=False, env=variables
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert has_ended(int(done.stdout))
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells the end of a process that is no child")
-def test_a_worker_in_a_hanging_body_ends_with_its_parent(orphan: int) -> None:
-    assert has_ended(orphan)
-
-
-class AnyWorker:
-    """Stands for `worker_process.Worker`, and knows whether it has been closed."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.closed = False
-
-    def __enter__(self) -> AnyWorker:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None):
-        self.closed = True
-
-
-LOST = WorkerLost("the worker process did not start")
-
-
-class Loop(WorkerLoop[str]):
-    """Records `(worker, item)`; an item does to its worker what it is named after."""
-
-    def __init__(self, *items: str, workers: int = 10, refuses: int = 0) -> None:
-        super().__init__(items)
-        self.records: list[tuple[int, str]] = []
-        self.losses: list[tuple[int, str]] = []
-        self.started: list[AnyWorker] = []
-        self.workers = workers
-        self.refuses = refuses
-
-    def start(self):
-        assert all(worker.closed for worker in self.started), "one worker at a time"
-        if len(self.started) == self.workers:
-            raise LOST
-        self.started.append(AnyWorker(len(self.started)))
-        return self.started[-1]
-
-    def prepare(self, worker) -> bool:
-        return worker.number >= self.refuses
-
-    def ask(self, worker, item: str) -> bool:
-        if item in ("crashes", "crashes once") and (item, len(self.losses)) != ("crashes once", 1):
-            raise CaseLost(item, "crashed", "it ended")
-        self.records.append((worker.number, item))
-        return item != "spoils"
-
-    def record_loss(self, item: str, lost: CaseLost) -> bool:
-        self.losses.append((self.started[-1].number, lost.reason))
-        return item != "crashes once"
-
-
-def test_one_worker_is_asked_about_everything_while_it_lasts() -> None:
-    loop = Loop("a", "b", "c")
-    loop.run()
-    assert loop.records == [(0, "a"), (0, "b"), (0, "c")]
-    assert loop.started[0].closed
-
-
-def test_nothing_to_ask_starts_no_worker() -> None:
-    loop = Loop()
-    loop.run()
-    assert loop.started == []
-
-
+@pytest.mark.usefixtures("_fake")
 def test_a_lost_worker_costs_its_item_and_the_next_worker_goes_on_behind_it() -> None:
-    loop = Loop("a", "crashes", "b", "crashes")
-    loop.run()
-    assert loop.records == [(0, "a"), (1, "b")]
-    assert loop.losses == [(0, "it ended"), (1, "it ended")]
-    assert len(loop.started) == 2, "nothing was left for a third"
+    started: list[Worker] = []
+
+    def start() -> Worker:
+        assert all(is_gone(worker.process) for worker in started), "one worker at a time"
+        started.append(Worker(LONG))
+        return started[-1]
+
+    answers = list(ask_each(["well", "crashing", "well_too", "killed"], prepare, start))
+    assert [variant for variant, _ in answers] == ["well", "crashing", "well_too", "killed"]
+    assert [isinstance(answer, CaseLost) for _, answer in answers] == [False, True, False, True]
+    assert len(started) == 2, "nothing was left for a third"
+    assert all(is_gone(worker.process) for worker in started)
 
 
-def test_an_item_that_is_not_done_with_is_asked_about_again() -> None:
-    loop = Loop("crashes once", "b")
-    loop.run()
-    assert loop.records == [(1, "crashes once"), (1, "b")]
+@pytest.mark.usefixtures("_fake")
+def test_a_worker_that_is_up_is_asked_before_another_is_started_and_ended() -> None:
+    def start() -> Worker:
+        raise AssertionError
 
-
-def test_a_worker_that_an_answer_has_spoilt_is_replaced() -> None:
-    loop = Loop("spoils", "b")
-    loop.run()
-    assert loop.records == [(0, "spoils"), (1, "b")]
-
-
-def test_a_worker_that_cannot_be_prepared_is_asked_about_no_item() -> None:
-    loop = Loop("a", refuses=2)
-    loop.run()
-    assert loop.records == [(2, "a")]
-    assert all(worker.closed for worker in loop.started)
-
-
-def test_a_worker_that_does_not_start_leaves_the_rest() -> None:
-    loop = Loop("a", "crashes", "b", "c", workers=1)
-    with pytest.raises(WorkerLost) as caught:
-        loop.run()
-    assert caught.value is LOST
-    assert list(loop.left) == ["b", "c"]
-    assert loop.done == 2
-
-
-def test_ended_from_within_it_asks_no_more() -> None:
-    class Ending(Loop):
-        def prepare(self, worker) -> bool:
-            self.end()
-            return False
-
-    loop = Ending("a", "b")
-    loop.run()
-    assert (loop.records, list(loop.left), len(loop.started)) == ([], [], 1)
+    first = Worker(LONG)
+    assert [item for item, _ in ask_each(["well", "well_too"], prepare, start, first)] == ["well", "well_too"]
+    assert is_gone(first.process)
+    assert list(ask_each([], prepare, start)) == []
 
 
 INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
@@ -459,7 +376,7 @@ def test_a_line_of_tensorflow_is_told_without_time_and_thread() -> None:
 
 
 def test_a_long_line_is_cut() -> None:
-    assert cause_of_end("x" * 999, None) == "x" * LONGEST
+    assert cause_of_end("x" * 999, None) == "x" * LONGEST_LINE
 
 
 def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:

@@ -9,7 +9,7 @@
     leaving, waiting  leave a thread that works, or waits
     eating  wants too much memory, but where no other group is prepared
     late_NAME  is prepared as `well`, and is as NAME when it is sampled
-    forking  leaves a process that holds the pipe, then ends as `exiting`
+    forking  leaves a process, then ends as `exiting`
     torn  ends in the middle of its answer    talking  writes to the log, then as `well`
 
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
@@ -78,9 +78,10 @@ def hang() -> None:
 
 
 def leave_a_process(path: str) -> None:
-    """Fork a process that stays, and write its id to a file."""
+    """Fork a process that stays, and write its id to a file; as in a real worker it does not keep the pipe."""
     process = os.fork()
     if process == 0:
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         signal.pause()
     with open(path, "w", encoding="utf-8") as file:
         file.write(str(process))

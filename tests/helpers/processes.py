@@ -1,10 +1,9 @@
-"""Whether a process has ended, and what a killed one has left in the temporary folder."""
+"""Whether a process has ended."""
 
 from __future__ import annotations
 
 import os
 import select
-from pathlib import Path
 
 LONG = 60.0
 
@@ -26,22 +25,3 @@ def has_ended(pid: int, seconds: float = LONG) -> bool:
     ended, _, _ = select.select([descriptor], [], [], seconds)
     os.close(descriptor)
     return bool(ended)
-
-
-def left_in(folder: Path) -> list[str]:
-    """Return what killed processes have left in their temporary folder, once all guards over it have ended."""
-    for guard in _named_with(f"\0{folder}{os.sep}pyopbench-"):
-        assert has_ended(guard)
-    return sorted(os.listdir(folder))
-
-
-def _named_with(text: str) -> list[int]:
-    """Return the processes whose command line, in which words are parted by null characters, has a text."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = file.read_bytes()
-        except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-            continue
-        found += [int(file.parent.name)] if os.fsencode(text) in words else []
-    return found

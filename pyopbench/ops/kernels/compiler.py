@@ -26,10 +26,10 @@ from typing import Any
 import tensorflow as tf
 
 from pyopbench.model.cache_folder import make_folder
+from pyopbench.model.child_process import end_group
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput, Unsupported
 from pyopbench.model.failures import describe_error
-from pyopbench.model.process_guard import Guard, end_group
 
 COMPILERS = ("g++", "c++", "clang++")
 COMPILER_VARIABLE = "CXX"
@@ -280,7 +280,6 @@ def _run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[
         errors="replace",
         start_new_session=True,  # a compiler is several processes, which have to end together
     ) as process:
-        guard = Guard(process.pid)
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired as error:
@@ -291,7 +290,6 @@ def _run(command: Sequence[str], seconds: float) -> subprocess.CompletedProcess[
             ) from error
         finally:
             end_group(process.pid)
-            guard.close()
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
