@@ -25,9 +25,9 @@ from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import PLACES, RESERVED, names_in, python_files
-from pyopbench.model.function_source import unused_name
-from pyopbench.model.literals import NotWritable, source_parts
+from pyopbench.model.syntax import unused_name
 from pyopbench.model.write_file import write_atomically
+from pyopbench.ports.extract.values import NotWritable, expression_of
 from pyopbench.store.json_file import problem
 from pyopbench.store.mix_file import write_mix
 
@@ -413,8 +413,6 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     """
     kept = callback.kept
     assert kept is not None
-    head, text = _split_future(kept.source.text)
-    sep = "\n" if head else ""
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
     may_need_gradient = callback.gradient_calls or (callback.was_ended and not callback.in_input)
@@ -422,7 +420,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
         [
             f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
             "",
-            f"{head}{sep}import base64",
+            "import base64",
             "import zlib",
             "",
             "import numpy",
@@ -432,7 +430,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             "",
         ]
     )
-    block = text.strip()
+    block = kept.source.text.strip()
     content = above + "\n".join(
         [
             block,
@@ -461,12 +459,6 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     if near:
         write_mix(folder / MIX_FILE, near)
     return path
-
-
-def _split_future(text: str) -> tuple[str, str]:
-    """Return the import of `annotations` if a source begins with it, or an empty text, and the rest of the source."""
-    future = "from __future__ import annotations\n"
-    return (future, text.removeprefix(future)) if text.startswith(future) else ("", text)
 
 
 def _copied(
@@ -542,7 +534,7 @@ def _written(array: np.ndarray[Any, Any], folder: Path, name: str) -> str:
         return f"numpy.array({array.tolist()!r}, object)"
     if array.size <= LITERAL_ELEMENTS:
         with suppress(NotWritable):  # a dtype that is not NumPy's own
-            return "".join(source_parts(array, lambda _: "numpy"))
+            return ast.unparse(expression_of(array, lambda _: ast.Name("numpy", ast.Load())))
     packed = base64.b85encode(zlib.compress(array.tobytes(), 9)).decode()
     if len(packed) <= PACKED_BYTES and array.dtype.isnative:
         return (

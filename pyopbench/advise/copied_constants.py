@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from pyopbench.model.function_source import every_name, root_of
+from pyopbench.model.syntax import every_name, root_of
 
 REQUIRE_VALUES = "require_values"
 

@@ -16,9 +16,8 @@ from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, par
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.model.function_source import has_unpacked, root_of
 from pyopbench.model.own_target import decode_source
-from pyopbench.model.source_text import Replacement, Source
+from pyopbench.model.syntax import Replacement, Source, has_unpacked, root_of
 
 
 class CannotPlace(PyopbenchError):

@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.model.definitions import CannotExtract
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
-from pyopbench.model.extract import Extraction
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
+from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.extraction import Extraction
 
 Op: TypeAlias = Callable[..., Any] | str | Path
 """A function, or what names an op on the command line."""

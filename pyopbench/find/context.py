@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
-from pyopbench.model.function_source import defaults_of, every_name
+from pyopbench.model.syntax import defaults_of, every_name
 
 DATASET_METHODS = {
     *("map", "flat_map", "interleave", "filter", "apply", "scan", "reduce", "take_while", "map_with_legacy_function"),

@@ -21,7 +21,7 @@ from pyopbench.find.call_sites import CALLBACKS, WORD, CallSite, find_callbacks,
 from pyopbench.find.context import CONTEXTS, PARALLEL_CONTEXTS, bases_of, look_around, reached
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.source import ProgramSource, bound_by_import
-from pyopbench.model.function_source import every_name
+from pyopbench.model.syntax import every_name
 
 IMPORT = re.compile(
     rb"""^[ \t]*( from [ \t]+[.\w]+[ \t]+ import [ \t]* (?:\([^)]*\)|[^\n;\#]*) | import [ \t]+[^\n;\#]* )""",

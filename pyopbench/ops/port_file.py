@@ -14,11 +14,11 @@ from pathlib import Path
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import Case
-from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import SEED, Body, Op
 from pyopbench.model.portable import BATCHED
-from pyopbench.model.source_text import read_source
+from pyopbench.model.syntax import read_source
+from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.arrangements import write_arrangement
 from pyopbench.ports.porting.module_text import keep_text
 from pyopbench.ports.porting.port import PortModule, extracted_op, write_port

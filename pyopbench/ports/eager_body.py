@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Body
 from pyopbench.ports import conversions, mixed_body
 from pyopbench.ports.arrays import as_outputs, as_tuple, is_same, read_only
+from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written

@@ -16,14 +16,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.definitions import CannotExtract
-from pyopbench.model.extract import extract
-from pyopbench.model.extracted_module import Extracted, load, place_of_user
-from pyopbench.model.function_source import local_names
 from pyopbench.model.op import Body
-from pyopbench.model.source_text import Function, Source, number_of, read_source
+from pyopbench.model.syntax import Function, Source, local_names, number_of, read_source
 from pyopbench.ports import conversions
 from pyopbench.ports.arrays import as_tuple, is_same, read_only
+from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.extraction import extract
+from pyopbench.ports.extract.module import Extracted, load, place_of_user
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import written

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.definitions import is_file_of_user, is_module_of_user
 from pyopbench.model.op import Body
 from pyopbench.ports.arrays import as_array, as_outputs, one_or_tuple
+from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
 
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""

@@ -26,9 +26,9 @@ from pyopbench.advise.callbacks import (
 )
 from pyopbench.advise.candidates import ports_of
 from pyopbench.find.usage import DISPATCH_SECONDS, Cost, Shape, SiteUsage, Usage
-from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.own_target import Target
 from pyopbench.ops.own.load import load_own
+from pyopbench.ports.extract.module import place_of_user
 
 STEP = Step(0.01, 100, 0.0)
 

@@ -21,7 +21,7 @@ from pyopbench.advise.copied_constants import (
     select_compared,
     select_visible,
 )
-from pyopbench.model.extract import extract
+from pyopbench.ports.extract.extraction import extract
 
 EXPRESSIONS = {"STD": "self.std", "CONFIG_SIZE": "self.config['size']", "FACTOR": "factor"}
 

@@ -13,9 +13,9 @@ import pytest
 
 import places
 from pyopbench.api.own_function import WAY_OUT, forget_shipped, home_of, read_op
-from pyopbench.model.definitions import CannotExtract
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, Target
+from pyopbench.ports.extract.definitions import CannotExtract
 from refusals import refused
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

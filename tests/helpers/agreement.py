@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.model.extract import extract
 from pyopbench.model.modules import load_file
-from pyopbench.model.source_text import read_source
+from pyopbench.model.syntax import read_source
+from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import types_of
 from pyopbench.ports.porting.body_code import BodyCode, body_name

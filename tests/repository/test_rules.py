@@ -24,6 +24,9 @@ JUDGING = ("store", "stats", "judge", "report", "engine", "find", "api", "advise
 TOP_LEVEL = {"__init__.py": (*COMMON, "api"), "__main__.py": (*COMMON, "cli")}
 """The modules outside of packages, and which packages each may import."""
 
+EXTRACT = "ports/extract"
+"""What both halves import, and the folder that it is in: it needs `model` alone, and no library of either half."""
+
 ALONE = PACKAGE / "find" / "injected"
 """Loaded into the user's program by path: imports the standard library and its own folder."""
 
@@ -56,6 +59,8 @@ def parse(path: Path) -> ast.Module:
 
 def package_of(path: Path) -> str:
     """Return the package that a source belongs to; "" for a module of the top level."""
+    if path.parent == PACKAGE / EXTRACT:
+        return EXTRACT
     first, *rest = path.relative_to(PACKAGE).parts
     return first if rest else ""
 
@@ -67,7 +72,7 @@ def may_import(path: Path) -> set[str]:
         return set(TOP_LEVEL[path.name])
     half = next((half for half in (MEASURING, JUDGING) if package in half), ())
     before = half[: half.index(package)] if half else ()
-    return {*COMMON, *before, package}
+    return {*COMMON, *before, package, *([EXTRACT] if half else [])}
 
 
 @cache
@@ -89,7 +94,11 @@ def imports_of(tree: ast.Module) -> tuple[str, ...]:
 def own_imports(tree: ast.Module) -> set[str]:
     """Return the packages of pyopbench that a source imports from; members of pyopbench itself are of `model`."""
     names = [name.split(".") for name in imports_of(tree)]
-    members = {parts[1] for parts in names if parts[0] == "pyopbench" and len(parts) > 1}
+    members = {
+        EXTRACT if "/".join(parts[1:3]) == EXTRACT else parts[1]
+        for parts in names
+        if parts[0] == "pyopbench" and len(parts) > 1
+    }
     return {name if (PACKAGE / name).is_dir() else "model" for name in members}
 
 
@@ -173,6 +182,7 @@ def test_tensorflow_and_heavy_libraries_stay_in_their_half() -> None:
         ("judge/verdicts.py", "import tensorflow as tf"),
         ("store/run_folder.py", "def load():\n    from keras import layers"),
         ("model/case.py", "import pandas"),
+        ("ports/extract/module.py", "import tensorflow as tf"),
         ("worker/plan.py", "from scipy import stats"),
         ("judge/verdicts.py", "import importlib\ntf = importlib.import_module('tensorflow')"),
         ("report/write.py", "import typer"),
@@ -191,6 +201,8 @@ def test_the_rule_about_halves_finds_what_breaks_it(place: str, source: str) -> 
         ("model/case.py", "def late():\n    from pyopbench.store.measured_run import Run"),
         ("judge/verdicts.py", "from importlib import import_module\nimport_module('pyopbench.report.write')"),
         ("__init__.py", "from pyopbench.judge import decide"),
+        ("ports/extract/module.py", "from pyopbench.ports.porting import port"),
+        ("api/own_function.py", "from pyopbench.ports.porting import port"),
     ],
 )
 def test_the_rule_about_the_path_finds_what_breaks_it(place: str, source: str) -> None:
@@ -272,7 +284,7 @@ def test_importing_the_command_line_leaves_tensorflow_alone() -> None:
 
 
 def test_the_judging_half_runs_without_tensorflow_and_the_measuring_half() -> None:
-    forbidden = [*sorted(TENSORFLOW), *modules_in(MEASURING)]
+    forbidden = [*sorted(TENSORFLOW), *(name for name in modules_in(MEASURING) if name != "pyopbench.ports")]
     code = f"import sys, {', '.join(modules_in(JUDGING))}; print([m for m in {forbidden} if m in sys.modules])"
     assert run_python(code) == "[]"
 

@@ -23,7 +23,7 @@ from pyopbench.find.injected.tallies import GENERATED, Site
 MOST_SHAPES, MOST_OF_A_SHAPE = 8, 4
 """Limits on the calls that are kept for a site: some for each of the first shapes, spread over powers of two."""
 
-EXTRACTOR = "pyopbench.model.extract"
+EXTRACTOR = "pyopbench.ports.extract.extraction"
 
 
 class Held:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.model import formatting
-from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.failures import describe_error, shorten_reason, tidy
 from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
+from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.rebinding import BODY, files_reached

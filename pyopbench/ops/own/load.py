@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.extracted_module import place_of_user, register_copied
 from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import module_of
 from pyopbench.model.op import Op
@@ -23,6 +22,7 @@ from pyopbench.model.own_op import OwnOp
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import file_of, place_in
+from pyopbench.ports.extract.module import place_of_user, register_copied
 
 MOST_NAMES = 20
 """Functions of a module that are listed where a name is wrong, the nearest first."""

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.function_source import every_name
-from pyopbench.model.source_text import number_of
+from pyopbench.model.syntax import every_name, number_of
 from pyopbench.ports.for_numba import calls, joining, masks, numbers, reducing
 from pyopbench.ports.for_numba.instead import BODY, Instead
 from pyopbench.ports.for_numba.names import Names

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.definitions import CannotExtract, definition_of
-from pyopbench.model.source_text import number_of
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.conversions import conversion_of
+from pyopbench.ports.extract.definitions import CannotExtract, definition_of
 from pyopbench.ports.rebinding import arrange, copy_functions
 
 ARRAY, SCALAR, PYTHON, LIST, TUPLE, OTHER = "array", "scalar", "python", "list", "tuple", "other"

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
-from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED_PORTS, PORTABLE, format_text
-from pyopbench.model.source_text import read_source
+from pyopbench.model.syntax import read_source
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
+from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.mixed_body import rewrite_for_arrays
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes

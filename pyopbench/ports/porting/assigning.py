@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.source_text import NUMBER, number_of
+from pyopbench.model.syntax import NUMBER, number_of
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import is_grown, refuse_grown, write_list
 from pyopbench.ports.porting.indexing import (

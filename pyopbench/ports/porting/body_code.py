@@ -9,7 +9,7 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
-from pyopbench.model.source_text import parts_of
+from pyopbench.model.syntax import parts_of
 from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import BODY, Instead, helper_names
 from pyopbench.ports.for_numba.names import Names, names_in

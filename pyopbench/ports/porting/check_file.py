@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import count
 
-from pyopbench.model.function_source import every_name
+from pyopbench.model.syntax import every_name
 from pyopbench.ports.arrays import STRING
 from pyopbench.ports.porting.facts import Facts
 from pyopbench.ports.porting.module_text import module_text

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.source_text import number_of
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import Spelled, TypedCode

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model import definitions
-from pyopbench.model.extracted_module import extracted_at
-from pyopbench.model.source_text import Function, Source, number_of
+from pyopbench.model.syntax import Function, Source, number_of
+from pyopbench.ports.extract import definitions
+from pyopbench.ports.extract.module import extracted_at
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (

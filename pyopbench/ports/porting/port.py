@@ -14,15 +14,15 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from pyopbench.model.definitions import CannotExtract
-from pyopbench.model.extract import Extraction, extract
-from pyopbench.model.extracted_module import extracted_at, load, place_of_user, with_copies
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.paths import real_path
 from pyopbench.model.portable import BATCHED, format_text
-from pyopbench.model.source_text import Source, read_source
+from pyopbench.model.syntax import Source, read_source
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
+from pyopbench.ports.extract.definitions import CannotExtract
+from pyopbench.ports.extract.extraction import Extraction, extract
+from pyopbench.ports.extract.module import extracted_at, load, place_of_user, with_copies
 from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of

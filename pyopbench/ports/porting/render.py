@@ -1,16 +1,13 @@
-"""Statements of the user's as text, parts of which are written otherwise; comments and layout stay."""
+"""Statements of the user's as text, parts of which are written otherwise."""
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import textwrap
-import tokenize
 from collections.abc import Callable
 from typing import Any
 
-from pyopbench.model.source_text import Source, parts_of, read_source
+from pyopbench.model.syntax import Source, parts_of, read_source
 from pyopbench.ports.for_numba.instead import PLACE, Instead
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Unit, Units
@@ -46,11 +43,9 @@ class Code:
         return texts
 
     def write_unit(self, unit: Unit) -> str:
-        """Return a statement with the comment above it."""
+        """Return a statement of the top level."""
         self.source, self.unit = unit.source, unit
-        begin, end = self.source.with_comments(unit.node)
-        first, last = self.source.span(unit.node)
-        return textwrap.dedent(self.source.replaced(begin, end, [(first, last, self.write(unit.node))]))
+        return self.write(unit.node)
 
     def write(self, node: ast.AST) -> str:
         """Return the text of a node; if it is a statement that cannot be written, note that and go on."""
@@ -71,8 +66,7 @@ class Code:
 
     def _written(self, node: ast.AST) -> str:
         found = self.rewrite(node)
-        text = self.as_it_stands(node) if found is None else found
-        return self._with_lost_comments(node, text) if found is not None and isinstance(node, ast.stmt) else text
+        return self.as_it_stands(node) if found is None else found
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands; None for one that is."""
@@ -113,14 +107,6 @@ class Code:
         """Return the error about a line."""
         return CannotPort(why, fix=fix, place=(self.source.path, getattr(node, "lineno", 1)))
 
-    def _with_lost_comments(self, node: ast.stmt, text: str) -> str:
-        """Return a statement with those of its comments above it that its new text has no place for."""
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.For | ast.While | ast.If | ast.With | ast.Try):
-            return text
-        lost = [one for one in comments_in(self.source.text(*self.source.span(node))) if one not in text]
-        indent = " " * node.col_offset
-        return "".join(f"{one}\n{indent}" for one in lost) + text
-
 
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""
@@ -143,17 +129,6 @@ def _is_enclosed(text: str) -> bool:
 def with_head(text: str, name: str, head: str) -> str:
     """Return the source of a function at the left margin with another `def NAME(` in place of its own."""
     return re.sub(rf"^def[\s\\]+{name}[\s\\]*\(", head, text, count=1, flags=re.MULTILINE)
-
-
-def comments_in(text: str) -> list[str]:
-    """Return the comments of a piece of source."""
-    if "#" not in text:
-        return []
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, IndentationError):
-        return []
-    return [token.string for token in tokens if token.type == tokenize.COMMENT]
 
 
 def documented(text: str, doc: str) -> str:
@@ -181,13 +156,4 @@ def documented(text: str, doc: str) -> str:
     if first.lineno == function.lineno:  # all in one line
         return (data[:begin] + b"\n    " + doc.encode() + b"\n    " + data[begin:]).decode()
     begin = len("".join(lines[: first.lineno - 1]).encode())
-    above = begin - len(_comments_above(lines, first.lineno - 1).encode())
-    return (data[:above] + f"{indent}{doc}".encode() + b"\n" + data[above:]).decode()
-
-
-def _comments_above(lines: list[str], line: int) -> str:
-    """Return the comments right above a line, which belong to it."""
-    first = line
-    while first and lines[first - 1].lstrip().startswith("#"):
-        first -= 1
-    return "".join(lines[first:line])
+    return (data[:begin] + f"{indent}{doc}".encode() + b"\n" + data[begin:]).decode()

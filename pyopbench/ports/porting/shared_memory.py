@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pyopbench.model.function_source import defaults_of, every_name, root_of
+from pyopbench.model.syntax import defaults_of, every_name, root_of
 from pyopbench.ports.porting.indexing import entries_of
 from pyopbench.ports.porting.names import METADATA, VIEWS, name_of
 from pyopbench.ports.porting.observe import ARRAY, TENSOR

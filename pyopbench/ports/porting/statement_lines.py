@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from pyopbench.model.source_text import Source
+from pyopbench.model.syntax import Source
 from pyopbench.ports.porting.body_code import body_name
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.definitions import is_file_of_user, is_module_of_user
-from pyopbench.model.function_source import every_name, root_of
-from pyopbench.model.source_text import parts_of
+from pyopbench.model.syntax import every_name, parts_of, root_of
+from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
 from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement

@@ -9,8 +9,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyopbench.model.function_source import bindings, globals_read, import_of, name_of
-from pyopbench.model.source_text import Source
+from pyopbench.model.syntax import Source, bindings, globals_read, import_of, name_of
 from pyopbench.ports.porting.refusal import CannotPort
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.source_text import NUMBER
+from pyopbench.model.syntax import NUMBER
 
 SEE = "pyopbench_see"
 """The name that a copy of a body calls with each value."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.extracted_module import extracted_at
 from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
-from pyopbench.model.source_text import Source
+from pyopbench.model.syntax import Source
 from pyopbench.ports.arrays import as_given, as_tuple
+from pyopbench.ports.extract.module import extracted_at
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.porting import callback_text, numba_text

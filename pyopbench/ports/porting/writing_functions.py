@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from pyopbench.model.function_source import has_unpacked
+from pyopbench.model.syntax import has_unpacked
 from pyopbench.ports.porting.assigning import write_item
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
@@ -92,7 +92,7 @@ def _value(code: Any, unit: Unit, node: ast.expr) -> Any:
 
 def unit_of(code: Any, unit: Unit, function: ast.expr) -> Unit | None:
     """Return the user's function that is called, None for any other."""
-    from pyopbench.model.source_text import Source
+    from pyopbench.model.syntax import Source
 
     found = None
     if isinstance(function, ast.Name) and function.id in unit.reads:

@@ -9,8 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import TypeAlias
 
-from pyopbench.model.function_source import defaults_of
-from pyopbench.model.source_text import Replacement, Source, read_source
+from pyopbench.model.syntax import Replacement, Source, defaults_of, read_source
 from pyopbench.ports.tensor_functions import (
     basics,
     elementwise,

@@ -22,10 +22,10 @@ from tensorflow.python.ops import script_ops
 
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, Arrangement
 from pyopbench.model.errors import BadInput, PyopbenchError, Unsupported, WrongResult
-from pyopbench.model.extracted_module import place_of_user
 from pyopbench.model.modules import load_file, module_of
 from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
+from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.rebinding import codes_reached
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_of, written_module

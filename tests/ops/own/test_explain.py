@@ -12,11 +12,11 @@ import pytest
 import tensorflow as tf
 
 from pyopbench import OwnOp
-from pyopbench.model import extracted_module
 from pyopbench.model.errors import Unsupported
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import explain, place_in, place_of
 from pyopbench.ops.port_file import PORTS
+from pyopbench.ports.extract import module as extracted_module
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, put_in_place, square
 

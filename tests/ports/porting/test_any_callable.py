@@ -64,23 +64,6 @@ class Augment:
         return y * self.scale
 """
 
-SUPER = """
-class Base:
-    def __init__(self):
-        self.scale = 3.0
-
-    def call(self, x):
-        return x * self.scale
-
-
-class Inner(Base):
-    def call(self, x):
-        return super().call(x) + 1.0
-
-
-body = Inner().call
-"""
-
 COMPUTED = """
 import os
 
@@ -145,7 +128,6 @@ KINDS = {
     "static method": (
         "class Scale:\n    @staticmethod\n    def call(x):\n        return x * 2.0\n\n\nbody = Scale.call\n"
     ),
-    "inherited": SUPER,
     "computed constants": COMPUTED,
     "decorated helper": DECORATED,
     "object that is a constant": f"{METHOD}\n\nAUGMENT = Augment(2.0)\n\n\ndef body(x):\n    return AUGMENT.run(x)\n",

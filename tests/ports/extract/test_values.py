@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import types
 from collections import namedtuple
 from dataclasses import dataclass
@@ -11,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyopbench.model import literals
-from pyopbench.model.literals import NotWritable, is_same, source_parts
+from pyopbench.ports.extract.values import NotWritable, expression_of, is_same
 
 Size = namedtuple("Size", ["height", "width"])
 
@@ -26,12 +26,12 @@ def refer(value: Any) -> Any:
     known = {np: "np", types.SimpleNamespace: "SimpleNamespace", namedtuple: "namedtuple"}
     if not isinstance(value, type | types.ModuleType | types.FunctionType) or value not in known:
         raise NotWritable(f"a {type(value).__name__}")
-    return known[value]
+    return ast.Name(known[value], ast.Load())
 
 
 def evaluated(value: Any) -> Any:
     scope = {"np": np, "SimpleNamespace": types.SimpleNamespace, "namedtuple": namedtuple}
-    return eval("".join(source_parts(value, refer)), scope)
+    return eval(ast.unparse(expression_of(value, refer)), scope)
 
 
 RNG = np.random.default_rng(0)
@@ -108,7 +108,7 @@ def test_a_configuration_has_the_same_attributes() -> None:
 
 
 def test_numbers_of_a_narrow_dtype_are_short() -> None:
-    assert "".join(source_parts(np.array([0.1, 0.2], np.float32), refer)) == "np.array([0.1, 0.2], np.float32)"
+    assert ast.unparse(expression_of(np.array([0.1, 0.2], np.float32), refer)) == "np.array([0.1, 0.2], np.float32)"
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ def test_numbers_of_a_narrow_dtype_are_short() -> None:
 )
 def test_what_has_no_literal_is_refused(value: Any) -> None:
     with pytest.raises(NotWritable):
-        source_parts(value, refer)
+        expression_of(value, refer)
 
 
 def test_a_container_that_holds_itself_is_refused() -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(NotWritable):
-        source_parts(value, refer)
+        expression_of(value, refer)
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,3 @@ def test_a_container_that_holds_itself_is_refused() -> None:
 )
 def test_values_are_compared_as_far_as_they_can_be(one: Any, other: Any, expected: bool) -> None:
     assert is_same(one, other) is expected
-    assert literals.LONGEST

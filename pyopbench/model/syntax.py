@@ -1,25 +1,125 @@
-"""What the source of a function needs besides itself, so that it can be taken out of its file and stand elsewhere.
-
-Drafts of ops, ports and functions of a notebook that are sent to a worker are all made by this: what a statement reads
-and binds, which statement of a file binds a name, and all that something needs. Each differs in where names lead to.
-"""
+"""Python source as a tree: what its parts read and bind, and a file whose text is edited by the places of its nodes."""
 
 from __future__ import annotations
 
 import ast
-import copy
-import dis
+import linecache
 from collections import deque
-from collections.abc import Container, Hashable, Iterable, Iterator
-from types import CodeType, UnionType
-from typing import TypeAlias, TypeVar
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import TypeAlias
 
-T = TypeVar("T", bound=Hashable)
+from pyopbench.model.own_target import decode_source
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Replacement: TypeAlias = tuple[int, int, str]
+"""Start and end in bytes of the file, and the new text."""
+Scope: TypeAlias = tuple[bool, frozenset[str]]
+"""Is it the body of a class, whose names the functions in it do not see, and the names that it binds."""
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SCOPES = (*DEFINITIONS, ast.Lambda, ast.Module)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+
+NUMBER = "pyopbench_number"
+"""The attribute of a node that holds its number in the file, which its copies keep."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A Python file.
+
+    Attributes:
+        path: of the file.
+        data: its text in UTF-8, in which the tree counts columns, with Unix line ends.
+        tree: its statements; each node has a number if `read_source` has read it.
+        starts: the offset of each line, in bytes.
+    """
+
+    path: str
+    data: bytes
+    tree: ast.Module
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str, tree: ast.Module, path: str = "") -> Source:
+        """Return a file from its text, which has Unix line ends, and its tree."""
+        data, starts = text.encode(), [0]
+        for line in data.splitlines(keepends=True):
+            starts.append(starts[-1] + len(line))
+        return cls(path, data, tree, tuple(starts))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Return where a node begins and ends, in bytes; a definition includes its decorators."""
+        line, column, last, end = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+        decorators = getattr(node, "decorator_list", ())
+        if decorators:
+            line, column = decorators[0].lineno, node.col_offset  # type: ignore[attr-defined]
+        return self.starts[line - 1] + column, self.starts[last - 1] + end
+
+    def text(self, begin: int, end: int) -> str:
+        """Return the text between two offsets in bytes."""
+        return self.data[begin:end].decode()
+
+    def replaced(self, begin: int, end: int, replacements: Sequence[Replacement]) -> str:
+        """Return the text between two offsets with parts of it replaced, which must not overlap."""
+        parts, position = [], begin
+        for first, last, new in sorted(replacements):
+            parts += [self.text(position, first), new]
+            position = last
+        return "".join([*parts, self.text(position, end)])
+
+    def added_imports(self, statements: Sequence[str]) -> Replacement:
+        """Return the edit that adds imports after those at the top of the file, before its first definition."""
+        last = 0
+        for number, node in enumerate(self.tree.body):
+            is_docstring = number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.Import | ast.ImportFrom) or is_docstring:
+                last = node.end_lineno or node.lineno
+            elif isinstance(node, DEFINITIONS):
+                break
+        begin = self.starts[last]
+        is_in_line = begin and self.data[begin - 1 : begin] != b"\n"  # the last line of the file has no line end
+        return begin, begin, ("\n" if is_in_line else "") + "".join(f"{one}\n" for one in statements)
+
+
+@cache
+def read_source(path: str) -> Source:
+    """Return a file, or a notebook's cell, which only Python's cache of lines has; each is read once.
+
+    Raises:
+        OSError: it cannot be read.
+        SyntaxError: it is not Python.
+    """
+    try:
+        text = decode_source(Path(path).read_bytes())
+    except OSError:
+        text = "".join(linecache.getlines(path))
+        if not text:
+            raise
+    tree = ast.parse(text, path)
+    for number, node in enumerate(ast.walk(tree)):
+        setattr(node, NUMBER, number)
+    return Source.of(text, tree, path)
+
+
+def number_of(node: ast.AST) -> int:
+    """Return the number of a node in its file."""
+    return int(getattr(node, NUMBER, -1))  # new nodes have none
+
+
+def parts_of(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes inside a node that have a place in the text, without those inside them."""
+    if isinstance(node, ast.JoinedStr):  # whose places are wrong before Python 3.12
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr | ast.stmt | ast.ExceptHandler | ast.arg | ast.keyword):
+            yield child
+        else:
+            yield from parts_of(child)
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
@@ -32,29 +132,9 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-def names_read(code: CodeType) -> Iterator[str]:
-    """Yield the names that compiled code looks up outside of it; those of functions within it, too."""
-    steps = list(dis.get_instructions(code))
-    bound = {step.argval for step in steps if step.opname == "STORE_NAME"}  # in the body of a class
-    yield from (str(step.argval) for step in steps if step.opname in GLOBAL and step.argval not in bound)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from names_read(constant)
-
-
 def globals_read(statement: ast.stmt) -> set[str]:
     """Return the names that a statement reads and does not bind itself, also in the functions that it defines."""
-    tree = ast.fix_missing_locations(ast.Module([statement], []))
-    try:
-        code = compile(tree, "<source>", "exec", dont_inherit=True)
-    except SyntaxError:  # a function within another changes a variable of that one, which is not there
-        code = compile(_Unbound().visit(copy.deepcopy(tree)), "<source>", "exec", dont_inherit=True)
-    return set(names_read(code)) - set(names_bound(statement))
-
-
-class _Unbound(ast.NodeTransformer):
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.Global:
-        return ast.copy_location(ast.Global(node.names), node)
+    return {one.id for one in free_names(statement)} - {*names_bound(statement)}
 
 
 def free_names(node: ast.AST) -> list[ast.Name]:
@@ -62,13 +142,9 @@ def free_names(node: ast.AST) -> list[ast.Name]:
 
     What a statement of the top level binds itself counts as free: it is a name of the module.
     """
-    found: list[ast.Name] = []
-    _find_free(node, (), found)
-    return found
-
-
-Scope: TypeAlias = tuple[bool, frozenset[str]]
-"""Is it the body of a class, whose names the functions in it do not see, and the names that it binds."""
+    names: list[ast.Name] = []
+    _find_free(node, (), names)
+    return names
 
 
 def _find_free(node: ast.AST, scopes: tuple[Scope, ...], found: list[ast.Name]) -> None:
@@ -158,8 +234,6 @@ def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
 
 def names_bound(statement: ast.stmt) -> list[str]:
     """Return the names that a statement binds where it stands, each as often as it does."""
-    if isinstance(statement, DEFINITIONS):
-        return [statement.name]
     names: list[str] = []
     waiting: deque[ast.AST] = deque([statement])
     while waiting:

@@ -10,7 +10,7 @@ import os
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,9 +18,8 @@ import numpy as np
 
 from pyopbench.model.checkout import is_installed
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.model.function_source import bindings
-from pyopbench.model.literals import NotWritable
-from pyopbench.model.source_text import Function, Source, read_source
+from pyopbench.model.syntax import Function, Source, bindings, read_source
+from pyopbench.ports.extract.values import NotWritable
 
 Place: TypeAlias = tuple[str, int]
 """A file and a line of it."""
@@ -35,6 +34,8 @@ LIBRARIES = tuple(
 )
 """Folders of code that is not the user's: Python's own modules, installed packages, and what is beside NumPy, because
 `pip install --target` puts packages into a folder of any name."""
+
+PACKAGE = str(Path(__file__).parents[2]) + os.sep
 
 CHANGING = {
     *("append", "extend", "insert", "remove", "pop", "clear", "update", "setdefault", "popitem", "add", "discard"),
@@ -67,6 +68,13 @@ class CannotExtract(PyopbenchError):
 class StateChanged(CannotExtract):
     """A function changes something outside itself."""
 
+    def __init__(self, spelled: str, place: Place) -> None:
+        super().__init__(
+            f"it changes `{spelled}`, so that one call depends on those before it",
+            fix="return what changes, and take it as an argument",
+            place=place,
+        )
+
 
 def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
     """Return the file of a function and its definition there, a `def` or a `lambda`.
@@ -84,67 +92,50 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
             fix="define it in a .py file",
             place=place if os.path.isfile(code.co_filename) else None,
         ) from error
-    found = [node for node in _definitions(source) if (first_line(node), _code_name(node)) == (place[1], code.co_name)]
-    if len(found) > 1:
-        found = _at_positions(found, code) or [one for one in found if _does_the_same(one, code)]
-        found = found[:1] if len({ast.unparse(one) for one in found}) == 1 else found
-    if len(found) != 1:
+    nodes = _definitions(source).get((place[1], code.co_name), [])
+    if len(nodes) > 1:
+        nodes = [one for one in nodes if _has_positions_of(one, code)][-1:]  # the innermost
+    if not nodes:
         raise CannotExtract(
-            f"`{function.__name__}` is not found in its file"
-            if not found
-            else "there are several lambdas on the line of the function",
+            f"`{function.__name__}` is not found in its file, or there are several lambdas on its line",
             fix="define it with `def`",
             place=place,
         )
-    return source, found[0]
+    return source, nodes[0]
 
 
 @functools.cache
-def _definitions(source: Source) -> tuple[Any, ...]:
-    return tuple(one for one in ast.walk(source.tree) if isinstance(one, Function | ast.Lambda))
+def _definitions(source: Source) -> dict[tuple[int, str], list[Any]]:
+    """Return the definitions of a file by their first line, that of a decorator if there is one, and name."""
+    found: dict[tuple[int, str], list[Any]] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, Function | ast.Lambda):
+            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+            found.setdefault((first_line(node), name), []).append(node)
+    return found
+
+
+def first_line(node: Any) -> int:
+    """Return the first line of a definition with its decorators."""
+    return int(min(one.lineno for one in (node, *getattr(node, "decorator_list", ()))))
+
+
+def _has_positions_of(node: Any, code: types.CodeType) -> bool:
+    """Do all instructions of a function lie in a definition, by line and column? Python knows these since 3.11."""
+    places = [
+        (line, column)
+        for line, _, column, _ in getattr(code, "co_positions", tuple)()
+        if line is not None and column is not None and (line, column) != (code.co_firstlineno, 0)
+    ]
+    body = node.body if isinstance(node.body, list) else [node.body]
+    begin, end = (body[0].lineno, body[0].col_offset), (body[-1].end_lineno, body[-1].end_col_offset)
+    return bool(places) and all(begin <= one <= end for one in places)
 
 
 @functools.cache
 def bindings_of(source: Source) -> dict[str, ast.stmt]:
     """Return the statement that defines each name at the top level of a file."""
     return bindings(source.tree.body)
-
-
-def _code_name(node: Any) -> str:
-    return "<lambda>" if isinstance(node, ast.Lambda) else str(node.name)
-
-
-def first_line(node: Any) -> int:
-    """Return the first line of a definition with its decorators."""
-    return min(int(line) for line in [node.lineno, *(one.lineno for one in decorators_of(node))])
-
-
-def decorators_of(node: Any) -> list[ast.expr]:
-    """Return the decorators of a definition; a lambda has none."""
-    return list(getattr(node, "decorator_list", ()))
-
-
-def _at_positions(nodes: Sequence[Any], code: types.CodeType) -> list[Any]:
-    """Return the definition that all instructions of a function lie in, by line and column (from Python 3.11 on)."""
-    if not hasattr(code, "co_positions"):
-        return []
-    places = [(line, column) for line, _, column, _ in code.co_positions() if line is not None and column is not None]
-    places = [one for one in places if one != (code.co_firstlineno, 0)]
-    fitting = []
-    for node in nodes:
-        body = node.body if isinstance(node.body, list) else [node.body]
-        begin = (body[0].lineno, body[0].col_offset)
-        end = (body[-1].end_lineno, body[-1].end_col_offset)
-        if places and all(begin <= one <= end for one in places):
-            fitting.append(node)
-    return fitting[-1:]  # the innermost
-
-
-def _does_the_same(node: Any, code: types.CodeType) -> bool:
-    expression = ast.Expression(node) if isinstance(node, ast.Lambda) else ast.Module([node], [])
-    compiled = compile(expression, code.co_filename, "eval" if isinstance(node, ast.Lambda) else "exec")
-    inner = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
-    return (inner.co_code, inner.co_consts, inner.co_names) == (code.co_code, code.co_consts, code.co_names)
 
 
 def unwrapped(value: Any) -> Any:
@@ -165,14 +156,12 @@ def bound_name(function: Any) -> str:
     return own if own.isidentifier() else ""
 
 
-def name_for(function: Any, own: str) -> str:
-    """Return the name of a function, or of the function that it wraps."""
-    name = str(getattr(function, "__name__", own))
-    return name if hasattr(function, "__wrapped__") and name.isidentifier() else own
-
-
 def public_home(value: Any) -> tuple[str, str]:
-    """Return the shortest name of a module with a function or class of a library, and its name there."""
+    """Return the shortest name of a module with a function or class of a library, and its name there.
+
+    Raises:
+        NotWritable: it is in none.
+    """
     name = str(getattr(value, "__name__", ""))
     parts = str(getattr(value, "__module__", None) or "").split(".")
     homes = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
@@ -184,22 +173,17 @@ def public_home(value: Any) -> tuple[str, str]:
     raise NotWritable(f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", ""))
 
 
-def signature_of(function: Any) -> list[inspect.Parameter]:
-    """Return the parameters of a function; `*args` if they are not known."""
-    try:
-        return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        kind = inspect.Parameter.VAR_POSITIONAL
-        return [inspect.Parameter("arrays", kind)]
-
-
 def parameters_of(function: Any, arguments: int) -> list[inspect.Parameter]:
     """Return the parameters to call a function of a library with: those that it requires or that are given."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     inner, given = (function.func, len(function.args)) if isinstance(function, functools.partial) else (function, 0)
     if isinstance(inner, np.ufunc):
         return [inspect.Parameter(name, kind) for name in ARGUMENTS[: inner.nin - given]]
-    positional = [one for one in signature_of(function) if one.kind in (one.POSITIONAL_ONLY, kind)]
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, kind)]
     needed = [one for place, one in enumerate(positional) if place < arguments or one.default is one.empty]
     if not needed:
         return [inspect.Parameter(name, kind) for name in ARGUMENTS[: max(arguments, 1)]]
@@ -215,17 +199,14 @@ def is_module_of_user(module: types.ModuleType) -> bool:
 def is_file_of_user(file: str) -> bool:
     """Is a file neither in an installed package nor in pyopbench?"""
     # `uv run --with` puts packages into folders that the paths of this Python do not name.
-    own = (*LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep)
-    return os.path.isfile(file) and not file.startswith(own) and not is_installed(Path(file))
+    return os.path.isfile(file) and not file.startswith((*LIBRARIES, PACKAGE)) and not is_installed(Path(file))
 
 
 def source_of(scope: Mapping[str, Any]) -> Source | None:
     """Return the Python file of a module; None for a notebook or compiled code."""
     file = scope.get("__file__")
-    if not isinstance(file, str):
-        return None
     try:
-        return read_source(file)
+        return read_source(file) if isinstance(file, str) else None
     except (OSError, SyntaxError):
         return None
 
@@ -239,32 +220,17 @@ def absolute_name(scope: Mapping[str, Any], statement: ast.ImportFrom) -> str:
 
 
 def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
-    """Check that a function changes nothing outside itself.
+    """Check that a function assigns to no variable outside itself.
 
     Raises:
-        CannotExtract: it does; names the line.
+        StateChanged: it does; names the line.
     """
-    bound = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    for one in ast.walk(node):
-        if isinstance(one, ast.Global | ast.Nonlocal):
-            outside = {*one.names} & bound & (captured if isinstance(one, ast.Nonlocal) else {*one.names})
-            if outside:
-                name = min(outside)
-                lines = [
-                    each.lineno
-                    for each in ast.walk(node)
-                    if isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load)
-                ]
-                raise state_changed(name, (source.path, min(lines)))
-
-
-def state_changed(spelled: str, place: Place) -> StateChanged:
-    """Return the error about a line that changes something outside the function."""
-    return StateChanged(
-        f"it changes `{spelled}`, so that one call depends on those before it",
-        fix="return what changes, and take it as an argument",
-        place=place,
-    )
+    nodes = list(ast.walk(node))
+    outside = {name for one in nodes if isinstance(one, ast.Global) for name in one.names}
+    outside |= {name for one in nodes if isinstance(one, ast.Nonlocal) for name in one.names} & captured
+    stored = [one for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
+    for one in sorted((one for one in stored if one.id in outside), key=lambda one: one.lineno):
+        raise StateChanged(one.id, (source.path, one.lineno))
 
 
 def changes_of(source: Source, name: str) -> ast.stmt | None:

@@ -1,0 +1,786 @@
+"""A function and everything it needs, extracted from wherever it is defined into a module.
+
+The function may be anything that Python can call: a `def` in a file, a function inside another one with the variables
+that it captures, a lambda, a method, an object with `__call__`, `functools.partial`, a ufunc. Statements of the user's
+files are copied. Values that no statement makes (captured variables, attributes of `self`) and values that were read
+from a file or changed later are written as they are now.
+
+Ports are written from this module. A function of a notebook is sent to workers as such a module.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import os
+import re
+import sys
+import traceback
+import types
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyopbench.model.syntax import (
+    Function,
+    Source,
+    every_name,
+    free_names,
+    name_of,
+    names_bound,
+    read_source,
+    unused_name,
+)
+from pyopbench.ports.extract.definitions import (
+    CHANGING,
+    CannotExtract,
+    Place,
+    StateChanged,
+    absolute_name,
+    bindings_of,
+    bound_name,
+    changes_of,
+    definition_of,
+    first_line,
+    is_file_of_user,
+    is_module_of_user,
+    parameters_of,
+    public_home,
+    require_no_state,
+    source_of,
+    unwrapped,
+)
+from pyopbench.ports.extract.module import (
+    ITEM,
+    Extracted,
+    Import,
+    Item,
+    ModuleTree,
+    Statement,
+    Written,
+    items_in,
+    load,
+    needs_of,
+    place_of_user,
+    reference,
+)
+from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
+
+FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
+
+FROM_OUTSIDE = {
+    *("open", "input", "__file__", "environ", "getenv", "argv", "parse_args", "parse_known_args"),
+    *("load", "safe_load", "load_all", "loadtxt", "genfromtxt", "fromfile", "memmap", "loadmat", "load_npz"),
+    *("read_text", "read_bytes", "read_csv", "read_json", "read_file", "imread", "getcwd", "FLAGS"),
+}
+"""Names and attributes that read files, arguments or the environment: they return something else elsewhere."""
+
+LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
+"""Modules whose functions are called and never extracted, even if one is the whole body."""
+
+LONGEST_COMPUTED = 2_000
+"""Characters of a value that is written in place of the functions that compute it."""
+
+LONGEST_IN_PLACE = 80
+"""Characters of a default or a bound argument that is written where it is used, and not as a constant."""
+
+ALIASES = {"numpy": "np", "tensorflow": "tf"}
+"""The usual names of imported modules."""
+
+Parents: TypeAlias = Mapping[ast.AST, ast.AST]
+EMPTY: Mapping[str, Any] = types.MappingProxyType({})
+
+_CONTAINERS = (list, dict, set, np.ndarray)
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A value of which only what is read is written: an object, a module, a configuration.
+
+    Attributes:
+        value: the user's value.
+        whole: returns a reference to the statement that makes the value, for when a part that is read cannot be
+            written, such as a member of an enumeration; None if there is no such statement.
+    """
+
+    value: Any
+    whole: Callable[[], ast.expr] | None = None
+
+
+class Extraction:
+    """Collects functions and what they need; `module` then writes them.
+
+    Args:
+        frozen: files and names of statements that are not copied, because their values have changed.
+    """
+
+    def __init__(self, frozen: Set[tuple[str, str]] = frozenset()) -> None:
+        self.frozen = frozen
+        self.roots: list[Item] = []
+        self.packages: set[str] = set()
+        self.by_value: set[tuple[str, str]] = set()
+        self._items: dict[Hashable, Item] = {}
+        self._alive: list[Any] = []  # so that no other object gets the id of one that is a key
+
+    def add(self, function: Any, name: str = "", arguments: int = 0) -> None:
+        """Add a function and everything it needs.
+
+        Args:
+            function: anything that can be called.
+            name: its name in the module if it has no name of its own.
+            arguments: the number of positional arguments, for a function that can take different numbers; 0 if it is
+                not known.
+
+        Raises:
+            CannotExtract: it has no source, or needs a value that cannot be written; names the user's line.
+        """
+        function = unwrapped(function)
+        home = str(getattr(function, "__module__", "") or "").partition(".")[0]
+        is_of_library = home in LIBRARIES_OF_BODIES
+        if not is_of_library and home not in ("", "builtins", "functools"):
+            self.packages.add(home)
+        wanted = name or bound_name(function) or "body"
+        if isinstance(function, types.FunctionType) and not is_of_library:
+            definition = self._function(function, wanted)
+            _name_arguments(definition, arguments)
+            self.roots.append(definition)
+            return
+        item = self._callable(function, wanted, None, arguments)
+        item = self._library_call(function, name, arguments) if item is None and callable(function) else item
+        if item is None:
+            raise CannotExtract(
+                f"a {type(function).__module__}.{type(function).__qualname__} has no source that can be read",
+                fix="write a def with the same arguments that calls this one",
+            )
+        self.roots.append(item)
+
+    def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Statement:
+        """Add everything that an expression at the top level of a file needs; return the argument of `expression`.
+
+        The user's statements that it reads are copied as they are, even if they read other files.
+        """
+        item = Statement("", read_source(path), ast.copy_location(ast.Expr(node), node), scope, is_given=True)
+        self._resolve(item)
+        self.roots.append(item)
+        return item
+
+    def expression(self, item: Statement) -> str:
+        """Return the text of an expression that was added."""
+        return ast.unparse(self._tree().statement_of(item))
+
+    def module(self, docstring: str = "") -> Extracted:
+        """Return the module.
+
+        Raises:
+            CannotExtract: two files define one name differently.
+        """
+        return self._tree().extracted(docstring)
+
+    def _tree(self) -> ModuleTree:
+        return ModuleTree(self.roots, self._items.values())
+
+    def changed(self, module: types.ModuleType) -> set[tuple[str, str]]:
+        """Return files and names of the statements whose values in a loaded module differ from the current ones."""
+        return {
+            (item.source.path, name)
+            for item in self._tree().in_order()
+            if isinstance(item, Statement) and item.wanted and not isinstance(item.node, ast.ClassDef | Function)
+            for name in names_bound(item.node)
+            if name in item.scope and not is_same(item.scope[name], vars(module).get(name))
+        }
+
+    # Functions.
+
+    def _callable(self, value: Any, wanted: str, place: Place | None, arguments: int = 1) -> Item | None:
+        """Return the item for a function of the user, of any kind; None for anything else."""
+        value = unwrapped(value)
+        if isinstance(value, types.FunctionType):
+            return self._function(value, wanted) if self._is_of_user(value) else None
+        if isinstance(value, types.MethodType):
+            method = value.__func__
+            if isinstance(method, types.FunctionType) and self._is_of_user(method):
+                return self._function(method, wanted, value.__self__)
+            return None
+        if isinstance(value, functools.partial):
+            return self._partial(value, wanted, place, arguments)
+        call = inspect.getattr_static(type(value), "__call__", None)
+        if isinstance(call, types.FunctionType) and self._is_of_user(call):
+            return self._function(call, _snake(type(value).__name__) if wanted == "body" else wanted, value)
+        return None
+
+    def _function(self, function: types.FunctionType, wanted: str, *owner: Any) -> Statement:
+        """Return the item for a function, or for the method of an object, whose `self` becomes a global name."""
+        source, node = definition_of(function)
+        scope = function.__globals__
+        is_top = node in source.tree.body and isinstance(node, ast.FunctionDef)
+        if is_top and not function.__closure__ and (not node.decorator_list or scope.get(node.name) is function):
+            return self._statement(source, node, node.name, scope)
+        key = ("function", id(function), *map(id, owner))
+        if key in self._items:
+            return self._items[key]  # type: ignore[return-value]
+        place = (source.path, node.lineno)
+        if "__class__" in function.__code__.co_freevars:
+            raise CannotExtract("it calls `super()`", fix="name the class instead", place=place)
+        try:
+            cells = [one.cell_contents for one in function.__closure__ or ()]
+        except ValueError:
+            raise CannotExtract(
+                "a variable of the function around it has no value yet", fix="assign to it first", place=place
+            ) from None
+        own = wanted if isinstance(node, ast.Lambda) or node.name.startswith("__") else node.name
+        if hasattr(function, "__wrapped__") and function.__name__.isidentifier():
+            own = function.__name__
+        arguments = ast.arguments(**dict(ast.iter_fields(node.args)))
+        owned = {_take_first(arguments, place): owner[0]} if owner else {}
+        body = [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body
+        kind = ast.AsyncFunctionDef if isinstance(node, ast.AsyncFunctionDef) else ast.FunctionDef
+        definition = kind(own, arguments, body, [], getattr(node, "returns", None))
+        item = Statement(own, source, ast.copy_location(definition, node), scope, is_whole=False)
+        self._remember(key, item, (function, owner))
+        self._set_defaults(item, arguments, function)
+        self._resolve(item, dict(zip(function.__code__.co_freevars, cells, strict=True)), owned)
+        return item
+
+    def _set_defaults(self, item: Statement, arguments: ast.arguments, function: types.FunctionType) -> None:
+        """Have the defaults of a definition be their current values, unless they are literals."""
+
+        def default(node: ast.expr, value: Any) -> ast.expr:
+            return node if _is_literal(node) else self._short(value, "default", (item.source.path, node.lineno))
+
+        values, by_name = function.__defaults__ or (), function.__kwdefaults__ or {}
+        arguments.defaults = [default(*pair) for pair in zip(arguments.defaults, values, strict=True)]
+        arguments.kw_defaults = [
+            None if node is None else default(node, by_name[name.arg])
+            for name, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        ]
+
+    def _partial(self, value: functools.partial[Any], wanted: str, place: Place | None, arguments: int) -> Item:
+        key = ("partial", id(value))
+        if key not in self._items:
+            inner = unwrapped(value.func)
+            called = self._callable(inner, bound_name(inner) or f"{wanted}_of_all", place)
+            function = self._library(inner) if called is None else reference(called)
+            given = [self._short(one, "argument", place) for one in value.args]
+            named = [ast.keyword(name, self._short(one, name, place)) for name, one in value.keywords.items()]
+            parameters = (
+                parameters_of(value, arguments) if called is None else [*inspect.signature(value).parameters.values()]
+            )
+            self._remember(key, self._calling(wanted, function, parameters, given, named), value)
+        return self._items[key]
+
+    def _library_call(self, function: Any, name: str, arguments: int) -> Written | None:
+        """Return a function that calls one of a library, such as a ufunc."""
+        try:
+            called = self._library(function)
+        except NotWritable:
+            return None
+        known = str(getattr(function, "__name__", "body"))
+        wanted = known if known.isidentifier() else name or "body"
+        return self._calling(wanted, called, parameters_of(function, arguments), [], [])
+
+    def _calling(
+        self,
+        name: str,
+        function: ast.expr,
+        parameters: Sequence[inspect.Parameter],
+        given: Sequence[ast.expr],
+        named: Sequence[ast.keyword],
+    ) -> Written:
+        """Return a function that passes its parameters on to another one, after some and with some that are given."""
+        head = ast.arguments([], [], None, [], [], None, [])
+        arguments, keywords = list(given), list[ast.keyword]()
+        for one in (one for one in parameters if one.name not in {each.arg for each in named}):
+            value: ast.expr = ast.Name(one.name, ast.Load())
+            default = None if one.default is one.empty else self._short(one.default, one.name, None)
+            if one.kind in _POSITIONAL:
+                head.args.append(ast.arg(one.name))
+                head.defaults += [] if default is None else [default]
+                arguments.append(value)
+            elif one.kind is one.KEYWORD_ONLY:
+                head.kwonlyargs.append(ast.arg(one.name))
+                head.kw_defaults.append(default)
+                keywords.append(ast.keyword(one.name, value))
+            elif one.kind is one.VAR_POSITIONAL:
+                head.vararg = ast.arg(one.name)
+                arguments.append(ast.Starred(value, ast.Load()))
+            else:
+                head.kwarg = ast.arg(one.name)
+                keywords.append(ast.keyword(None, value))
+        call = ast.Call(function, arguments, sorted([*keywords, *named], key=lambda one: one.arg is None))
+        return Written(name, ast.FunctionDef(name, head, [ast.Return(call)], []))
+
+    # Names of a module.
+
+    def _statement(
+        self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any], *, is_given: bool = False
+    ) -> Statement:
+        key = ("statement", source.path, id(node))
+        if key not in self._items:
+            item = Statement(name, source, node, scope, is_given=is_given)
+            self._remember(key, item, node)
+            self._resolve(item)
+        return self._items[key]  # type: ignore[return-value]
+
+    def _global(
+        self, scope: dict[str, Any], name: str, place: Place, *, is_given: bool = False
+    ) -> ast.expr | Holder | None:
+        """Return what stands for a global of a module: a reference, or a value; None for a builtin of Python."""
+        source = source_of(scope)
+        statement = bindings_of(source).get(name) if source is not None else None
+        is_skipped = isinstance(statement, ast.Import | ast.ImportFrom) and name not in scope  # under TYPE_CHECKING
+        if statement is None or source is None or is_skipped:
+            if name in scope and not name.startswith("__"):
+                return self._found(scope[name], name, place)
+            if hasattr(builtins, name):
+                return None
+            file = "the module" if source is None else os.path.basename(source.path)
+            raise CannotExtract(
+                f"`{name}` is not defined by a statement at the top level of {file}",
+                fix=f"define or import `{name}` first, or take it as an argument",
+                place=place,
+            )
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            return self._imported(scope, statement, name, place, is_given=is_given)
+
+        def whole() -> ast.expr:
+            return reference(self._statement(source, statement, name, scope, is_given=is_given), name)
+
+        value = scope.get(name)
+        if isinstance(statement, ast.ClassDef):
+            return Holder(value, whole) if isinstance(value, type) else whole()
+        if self._is_instance_of_user(value):
+            return Holder(value, whole)
+        is_definition = isinstance(statement, ast.FunctionDef)
+        is_replaced = isinstance(value, types.FunctionType) and (  # by a decorator
+            unwrapped(value) is not value or first_line(statement) != value.__code__.co_firstlineno
+        )
+        item = self._callable(value, name, place) if is_replaced or not is_definition else None
+        if item is not None:
+            return reference(item)
+        if is_definition:
+            return whole()
+        return self._constant((source, statement), name, scope, whole, is_given=is_given)
+
+    def _constant(
+        self,
+        defined: tuple[Source, ast.stmt],
+        name: str,
+        scope: dict[str, Any],
+        whole: Callable[[], ast.expr],
+        *,
+        is_given: bool,
+    ) -> ast.expr | Holder:
+        """Return a reference to the statement of a constant, or its value if the statement would give another one."""
+        source, statement = defined
+        place, changes = (source.path, statement.lineno), changes_of(source, name)
+        before = dict(self._items)
+        why = ""
+        if changes is not None:
+            place, why = (source.path, changes.lineno), f"`{name}` is changed after it is defined"
+        elif (source.path, name) in self.frozen:
+            why = f"`{name}` no longer has the value that its statement computes"
+        elif scope.get("__name__") == "__main__" and not is_given:
+            why = f"`{name}` is defined in a script or notebook, which is not run again"
+        if not why:
+            try:
+                node = whole()
+            except CannotExtract as error:
+                if name not in scope:
+                    raise
+                why = error.why
+            else:
+                if is_given or name not in scope:
+                    return node
+                (item,) = items_in(node)
+                if not _reads_outside(item):
+                    is_computed = any(one.is_function for one in _statements_of(item))
+                    return self._computed(scope[name], name, place, node) if is_computed else node
+                why = f"`{name}` depends on a file, the environment or the command line"
+        self._items = before
+        try:
+            found = self._found(scope[name], name, place)
+        except CannotExtract as error:
+            if is_given:
+                return whole()
+            raise CannotExtract(
+                error.why if error.why == why else f"{why}, and {error.why}", fix=FIX, place=place
+            ) from error
+        self.by_value.add((source.path, name))
+        return found
+
+    def _imported(
+        self, scope: dict[str, Any], statement: ast.Import | ast.ImportFrom, name: str, place: Place, *, is_given: bool
+    ) -> ast.expr | Holder | None:
+        alias = next(one for one in statement.names if name_of(one) == name)
+        if isinstance(statement, ast.Import):
+            module = sys.modules.get(alias.name)
+            if module is not None and is_module_of_user(module):
+                return Holder(module)
+            return self._import(name, alias.name)
+        home = absolute_name(scope, statement)
+        if home == "__future__":
+            return None
+        whole, parent = sys.modules.get(f"{home}.{alias.name}"), sys.modules.get(home)
+        if whole is not None and is_module_of_user(whole):
+            return Holder(whole)
+        if parent is not None and is_module_of_user(parent):
+            return self._global(vars(parent), alias.name, place, is_given=is_given)
+        return self._import(name, home, alias.name)
+
+    def _import(self, wanted: str, module: str, attribute: str = "") -> ast.expr:
+        key = ("import", wanted, module, attribute)
+        return reference(self._items.setdefault(key, Import(wanted, module, attribute)))
+
+    # Names that a statement reads.
+
+    def _resolve(self, item: Statement, captured: Mapping[str, Any] = EMPTY, owned: Mapping[str, Any] = EMPTY) -> None:
+        """Find what stands for each name that a statement reads.
+
+        Args:
+            item: the statement.
+            captured: values of variables of the function around it, by name.
+            owned: the object of a method, by the name that it has there.
+        """
+        node, path = item.node, item.source.path
+        require_no_state(item.source, node, {*captured})
+        parents = {child: parent for parent in ast.walk(node) for child in ast.iter_child_nodes(parent)}
+        in_annotation = {one: whole for whole in _annotations(node) for one in ast.walk(whole)}
+        own = {*names_bound(node)} if item.is_whole else set()
+        free: dict[str, list[ast.Name]] = {}
+        for one in free_names(node):
+            if one.id not in own and not hasattr(one, ITEM):
+                free.setdefault(one.id, []).append(one)
+        for name, places in sorted(free.items()):
+            place = (path, places[0].lineno)
+            try:
+                if name in owned:
+                    found: ast.expr | Holder | None = Holder(owned[name])
+                elif name in captured:
+                    found = self._found(captured[name], name, place)
+                else:
+                    found = self._global(item.scope, name, place, is_given=item.is_given)
+            except CannotExtract:
+                if not all(one in in_annotation for one in places):
+                    raise
+                item.replaced |= {in_annotation[one]: None for one in places}
+                continue
+            for one in places:
+                if isinstance(found, Holder):
+                    self._read(item, one, found, parents, in_annotation.get(one))
+                elif found is not None:
+                    if item.is_function:
+                        _require_unchanged(one, captured.get(name, item.scope.get(name)), parents, path)
+                    item.replaced[one] = found
+
+    def _read(
+        self, item: Statement, name: ast.Name, holder: Holder, parents: Parents, annotation: ast.expr | None
+    ) -> None:
+        """Note what stands for the part that is read of a value; an annotation that has nothing is left out."""
+        try:
+            node, found = self._climb(item, name, holder.value, parents)
+            item.replaced[node] = found
+        except StateChanged:
+            raise
+        except CannotExtract:
+            if annotation is not None:
+                item.replaced[annotation] = None
+            elif holder.whole is not None:
+                item.replaced[name] = holder.whole()
+            else:
+                raise
+
+    def _climb(self, item: Statement, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, ast.expr]:
+        """Return the longest chain of attributes and keys that starts with a name, and what stands for its value."""
+        node: ast.expr = name
+        path = [name.id]
+        while True:
+            parent, place = parents.get(node), (item.source.path, node.lineno)
+            _require_unchanged(node, value, parents, place[0])
+            is_part = isinstance(parent, ast.Attribute | ast.Subscript) and parent.value is node
+            if not is_part or not self._is_holder(value):
+                break
+            if isinstance(parent, ast.Subscript):
+                key = parent.slice.value if isinstance(parent.slice, ast.Constant) else None
+                if not isinstance(value, dict) or not isinstance(key, str) or key not in value:
+                    break
+                value = plain_container(value[key])
+                path.append(key)
+            elif type(value) is dict:
+                break  # a method of it
+            else:
+                assert isinstance(parent, ast.Attribute)
+                path.append(parent.attr)
+                if isinstance(value, types.ModuleType):
+                    found = self._global(vars(value), parent.attr, place, is_given=item.is_given)
+                    if found is None:
+                        raise CannotExtract(f"`{ast.unparse(parent)}` is not defined there", place=place)
+                    if not isinstance(found, Holder):
+                        return parent, found
+                    value, path = found.value, [parent.attr]
+                else:
+                    try:
+                        value = plain_container(getattr(value, parent.attr))
+                    except Exception as error:
+                        why = f"`{ast.unparse(parent)}` cannot be read: {error}"
+                        raise CannotExtract(why, fix=FIX, place=place) from error
+            node = parent
+        spelled = ast.unparse(node)
+        if isinstance(value, type) and self._is_class_of_user(value):
+            return node, self._class(value, spelled, place)
+        wanted = name.id
+        if node is not name:
+            constant = _constant_name(path[1:] if path[0] in ("self", "cls") else path)
+            wanted = path[-1] if callable(value) else constant
+        return node, self._value(value, wanted, place, spelled)
+
+    def _is_holder(self, value: Any) -> bool:
+        if isinstance(value, types.ModuleType):
+            return self._is_module_of_user(value)
+        if isinstance(value, type):
+            return self._is_class_of_user(value)
+        is_configuration = isinstance(value, (dict, *NAMESPACES)) or hasattr(value, "_fields")
+        return is_configuration or self._is_instance_of_user(value)
+
+    def _is_module_of_user(self, module: types.ModuleType) -> bool:
+        return is_module_of_user(module) or module.__name__ == "__main__"
+
+    def _is_class_of_user(self, value: type) -> bool:
+        module = sys.modules.get(value.__module__)
+        is_theirs = module is not None and self._is_module_of_user(module)
+        return is_theirs or value.__module__.partition(".")[0] in self.packages
+
+    def _is_instance_of_user(self, value: Any) -> bool:
+        is_other = isinstance(value, (type, types.FunctionType, types.MethodType, types.ModuleType))
+        return not is_other and self._is_class_of_user(type(value))
+
+    def _is_of_user(self, function: types.FunctionType) -> bool:
+        home = str(function.__module__).partition(".")[0]
+        return home in self.packages or home == "__main__" or is_file_of_user(function.__code__.co_filename)
+
+    # Values.
+
+    def _found(self, value: Any, name: str, place: Place) -> ast.expr | Holder:
+        """Return what stands for the value of a name, or a holder if only what is read of it is written."""
+        return Holder(value) if self._is_holder(value) else self._value(value, name, place, name)
+
+    def _value(self, value: Any, wanted: str, place: Place | None, spelled: str = "") -> ast.expr:
+        """Return what stands for a value: a reference to a function, an import or a constant."""
+        item = self._callable(value, wanted, place)
+        if item is not None:
+            return reference(item)
+        if isinstance(value, types.ModuleType) and not self._is_module_of_user(value):
+            return self._import(wanted, value.__name__)
+        functions = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+        is_of_numpy = callable(value) and str(getattr(value, "__module__", "")).partition(".")[0] == "numpy"
+        try:
+            if isinstance(value, functions) or is_of_numpy:
+                return self._library(value)
+            node = expression_of(value, self._refer(place))
+        except NotWritable as error:
+            raise CannotExtract(
+                f"`{spelled or wanted}` cannot be written as source: it is {error}", fix=FIX, place=place
+            ) from error
+        is_shared = isinstance(value, _CONTAINERS)
+        key = ("value", id(value)) if is_shared else ("value", wanted, ast.dump(node))
+        if key not in self._items:
+            self._remember(key, Written(wanted, node, spelled), value)
+        return reference(self._items[key])
+
+    def _short(self, value: Any, wanted: str, place: Place | None) -> ast.expr:
+        """Return what stands for a default or a bound argument: itself if it is short."""
+        node = self._value(value, _constant_name([wanted]), place)
+        item = getattr(node, ITEM, None)
+        if isinstance(item, Written) and isinstance(item.node, ast.expr):
+            return item.node if len(ast.unparse(item.node)) <= LONGEST_IN_PLACE else node
+        return node
+
+    def _computed(self, value: Any, name: str, place: Place, node: ast.expr) -> ast.expr | Holder:
+        """Return what stands for a constant that functions of the user compute: its value if that is short."""
+        try:
+            expression_of(value, self._refer(place), LONGEST_COMPUTED)
+            return self._found(value, name, place)
+        except (CannotExtract, NotWritable):
+            return node
+
+    def _refer(self, place: Place | None) -> Callable[[Any], ast.expr]:
+        def refer(value: Any) -> ast.expr:
+            is_function = callable(value) and not isinstance(value, type)
+            name = str(getattr(value, "__name__", "function"))
+            item = self._callable(value, name, place) if is_function else None
+            return self._library(value) if item is None else reference(item)
+
+        return refer
+
+    def _library(self, value: Any) -> ast.expr:
+        """Return a reference to a module, a class or a function of a library.
+
+        Raises:
+            NotWritable: it is something else, or is not public.
+        """
+        module, name = (value.__name__, "") if isinstance(value, types.ModuleType) else public_home(value)
+        if module == "builtins":
+            return ast.Name(name, ast.Load())
+        root, *parts = module.split(".")
+        node = self._import(ALIASES[root], root) if root in ALIASES else self._import(root, module)
+        for part in (*parts, *([name] if name else [])):
+            node = ast.Attribute(node, part, ast.Load())
+        return node
+
+    def _class(self, value: type, spelled: str, place: Place) -> ast.expr:
+        module = sys.modules.get(value.__module__)
+        source = None if module is None else source_of(vars(module))
+        statement = bindings_of(source).get(value.__name__) if source is not None else None
+        if source is None or module is None or not isinstance(statement, ast.ClassDef):
+            raise CannotExtract(
+                f"`{spelled}` is a class that is not defined at the top level of a file",
+                fix="define it there",
+                place=place,
+            )
+        return reference(self._statement(source, statement, value.__name__, vars(module)))
+
+    def _remember(self, key: Hashable, item: Item, value: Any) -> None:
+        self._items[key] = item
+        self._alive.append(value)
+
+
+def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
+    """Check that a value from outside a function is not written to where it is read.
+
+    Raises:
+        StateChanged: it is written to; names the line.
+    """
+    parent = parents.get(node)
+    if not isinstance(parent, ast.Attribute | ast.Subscript) or parent.value is not node:
+        return
+    is_changing = isinstance(parent, ast.Attribute) and parent.attr in CHANGING and isinstance(value, _CONTAINERS)
+    if not isinstance(parent.ctx, ast.Load) or (is_changing and isinstance(parents.get(parent), ast.Call)):
+        raise StateChanged(ast.unparse(parent), (path, node.lineno))
+
+
+def _reads_outside(item: Item) -> bool:
+    """Does a statement, or a function that it calls, read a file, the arguments or the environment?"""
+    nodes = [one for statement in _statements_of(item) for one in ast.walk(statement.node)]
+    names = {one.id for one in nodes if isinstance(one, ast.Name)}
+    names |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    return bool(names & FROM_OUTSIDE)
+
+
+def _statements_of(item: Item) -> list[Statement]:
+    """Return an item and those that it needs, directly or indirectly, as far as they are statements of the user's."""
+    found: dict[Item, None] = {}
+    waiting = [item]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Statement) and one not in found:
+            found[one] = None
+            waiting += needs_of(one)
+    return [one for one in found if isinstance(one, Statement)]
+
+
+def _take_first(arguments: ast.arguments, place: Place) -> str:
+    """Remove the first parameter of a method, and return its name.
+
+    Raises:
+        CannotExtract: there is none.
+    """
+    kind = "posonlyargs" if arguments.posonlyargs else "args"
+    parameters = getattr(arguments, kind)
+    if not parameters:
+        raise CannotExtract("a method takes `self` as a part of `*args`", fix="name its first parameter", place=place)
+    setattr(arguments, kind, parameters[1:])
+    return str(parameters[0].arg)
+
+
+def _name_arguments(item: Statement, count: int) -> None:
+    """Replace the `*x` of a function by as many named parameters as it is called with: `x_1, x_2`."""
+    node = item.node
+    if not isinstance(node, Function) or node.args.vararg is None or node.args.defaults:
+        return
+    name, arguments = node.args.vararg.arg, node.args
+    missing = count - len([*arguments.posonlyargs, *arguments.args])
+    uses = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == name]
+    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in {*ast.walk(node)} - {arguments.vararg})
+    if missing <= 0 or is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
+        return
+    known = every_name(item.source.tree)
+    names = [unused_name(f"{name}_{number}", known) for number in range(1, missing + 1)]
+    fields = {**dict(ast.iter_fields(arguments)), "args": [*arguments.args, *map(ast.arg, names)], "vararg": None}
+    definition = type(node)(**{**dict(ast.iter_fields(node)), "args": ast.arguments(**fields)})
+    item.node = ast.copy_location(definition, node)
+    item.replaced |= {one: ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load()) for one in uses}
+
+
+def _annotations(node: ast.AST) -> list[ast.expr]:
+    functions = [one for one in ast.walk(node) if isinstance(one, Function)]
+    returned = [one.returns for one in functions]
+    arguments = [each.annotation for one in functions for each in ast.walk(one.args) if isinstance(each, ast.arg)]
+    return [one for one in (*returned, *arguments) if one is not None]
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
+
+
+def _constant_name(path: Sequence[str]) -> str:
+    words = [re.sub(r"\W", "_", one).strip("_") for one in path]
+    name = "_".join(one for one in words if one).upper()
+    return name if name.isidentifier() else f"VALUE_{name}".rstrip("_")
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+
+
+def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleType, Set[tuple[str, str]]]:
+    """Return the extracted module as text and loaded, and the statements that had to be replaced by their values.
+
+    A statement that fails, or now gives another value than before, is replaced by the value that it gave.
+
+    Args:
+        add: adds what is to be extracted.
+
+    Raises:
+        CannotExtract: as `Extraction.add`.
+    """
+    frozen: frozenset[tuple[str, str]] = frozenset()
+    while True:
+        extraction = Extraction(frozen)
+        add(extraction)
+        extracted = extraction.module()
+        try:
+            module = load(extracted)
+        except Exception as error:
+            place = _place_in(error, extracted)
+            changed = _names_at(place)
+            if not changed or changed <= frozen:
+                raise CannotExtract(
+                    f"what the function needs cannot be computed again: {error}", fix=FIX, place=place
+                ) from error
+        else:
+            changed = extraction.changed(module)
+            if changed <= frozen:
+                return extracted, module, frozen | extraction.by_value
+        frozen |= changed
+
+
+def _place_in(error: BaseException, extracted: Extracted) -> Place | None:
+    frames = (one for one in traceback.extract_tb(error.__traceback__) if one.filename == extracted.path)
+    return next((place_of_user((one.filename, one.lineno or 1)) for one in frames), None)
+
+
+def _names_at(place: Place | None) -> set[tuple[str, str]]:
+    """Return file and names of the user's statement at a line."""
+    if place is None:
+        return set()
+    source = read_source(place[0])
+    around = [one for one in source.tree.body if one.lineno <= place[1] <= (one.end_lineno or one.lineno)]
+    return {(source.path, name) for one in around for name in names_bound(one)}

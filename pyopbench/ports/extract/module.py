@@ -1,0 +1,427 @@
+"""The module that extracted functions become: the names and the order of its items, and where each line is from.
+
+An item refers to others by references: names in its tree that are spelled once all items have theirs. The tree of the
+module is unparsed, and ports are written from that text.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import hashlib
+import itertools
+import keyword
+import linecache
+import os
+import sys
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pyopbench.model.syntax import DEFINITIONS, NUMBER, Function, Source, every_name, names_bound
+from pyopbench.ports.extract.definitions import CannotExtract, Place
+
+ITEM = "pyopbench_item"
+"""The attribute of a reference that holds the item that it is the name of."""
+
+IMPORTS = (ast.Import, ast.ImportFrom)
+
+MOST_COPIES = 24
+"""Copies of functions in a module."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """A module with a function and everything it needs.
+
+    Attributes:
+        text: its source.
+        names: the names in it of the functions that were asked for, in their order.
+        places: for each line, the user's file and line that it is from, or None.
+        copies: names of functions that are copies of others, with the names of the originals.
+        spellings: names of constants, each with the expression in the user's code that it is the value of.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    places: tuple[Place | None, ...]
+    copies: tuple[tuple[str, str], ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The file name under which its lines are found."""
+        digest = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+        path = f"pyopbench_extracted_{digest}.py"
+        if path not in _EXTRACTED:
+            _EXTRACTED[path] = self
+            linecache.cache[path] = (len(self.text), None, self.text.splitlines(keepends=True), path)
+        return path
+
+
+@dataclass(eq=False)
+class Import:
+    """A name that is imported from what is installed."""
+
+    wanted: str
+    module: str
+    attribute: str = ""
+
+    def statement(self, name: str) -> ast.stmt:
+        """Return the statement that binds a name."""
+        is_plain = name == (self.attribute or self.module.partition(".")[0])
+        alias = ast.alias(self.attribute or self.module, None if is_plain else name)
+        return ast.ImportFrom(self.module, [alias], 0) if self.attribute else ast.Import([alias])
+
+
+@dataclass(eq=False)
+class Written:
+    """A constant or a function that is not a statement of the user.
+
+    Attributes:
+        wanted: the name that it gets, unless it is taken.
+        node: the value, or the function.
+        spelled: the expression in the user's code that a constant is the value of; empty if there is none.
+    """
+
+    wanted: str
+    node: ast.expr | ast.FunctionDef
+    spelled: str = ""
+
+    @property
+    def is_function(self) -> bool:
+        """Is it a function?"""
+        return isinstance(self.node, ast.FunctionDef)
+
+
+@dataclass(eq=False)
+class Statement:
+    """A statement at the top level of a file, or a definition inside another one that is moved there.
+
+    Attributes:
+        wanted: the name that it gets, unless it is taken; empty for an expression that is no part of the module.
+        source: its file.
+        node: the statement.
+        scope: the globals of its module.
+        is_whole: is it copied with its decorators and defaults, and keeps its name?
+        is_given: is it needed only to make inputs? Then it may read files.
+        replaced: by expressions, attributes and annotations of it, what stands there in the module; None for nothing.
+    """
+
+    wanted: str
+    source: Source
+    node: ast.stmt
+    scope: dict[str, Any]
+    is_whole: bool = True
+    is_given: bool = False
+    replaced: dict[ast.AST, ast.expr | None] = field(default_factory=dict)
+
+    @property
+    def is_function(self) -> bool:
+        """Does it run when it is called, rather than when the module is loaded?"""
+        return isinstance(self.node, Function)
+
+    @property
+    def place(self) -> Place:
+        """The user's file and line."""
+        return self.source.path, self.node.lineno
+
+
+Item: TypeAlias = Import | Written | Statement
+
+
+def reference(item: Item, name: str = "") -> ast.Name:
+    """Return a reference to an item, or to one of several names that a statement assigns."""
+    node = ast.Name(name or item.wanted, ast.Load())
+    setattr(node, ITEM, item)
+    return node
+
+
+def items_in(*nodes: ast.AST | None) -> list[Item]:
+    """Return the items that some trees refer to."""
+    return [getattr(one, ITEM) for node in nodes if node is not None for one in ast.walk(node) if hasattr(one, ITEM)]
+
+
+def needs_of(item: Item) -> list[Item]:
+    """Return the items that one refers to."""
+    if isinstance(item, Import):
+        return []
+    replaced = item.replaced.values() if isinstance(item, Statement) else ()
+    return [one for one in items_in(item.node, *replaced) if one is not item]
+
+
+class ModuleTree:
+    """Everything that functions need, named and in order.
+
+    Args:
+        roots: the functions that are asked for.
+        found: all items, in the order in which they were found.
+    """
+
+    def __init__(self, roots: Sequence[Item], found: Iterable[Item]) -> None:
+        self.roots = roots
+        self.reached = self._reached(found)
+        self.names = self._names()
+
+    def extracted(self, docstring: str = "") -> Extracted:
+        """Return the module.
+
+        Raises:
+            CannotExtract: the installed Python has no source for a tree, as some f-strings before Python 3.12.
+        """
+        items = [one for one in self.in_order() if one.wanted]
+        imports = {ast.unparse(one.statement(self.names[one])) for one in items if isinstance(one, Import)}
+        statements: list[tuple[ast.stmt, str]] = []
+        statements += [(ast.Expr(ast.Constant(docstring)), "")] if docstring else []
+        ordered = sorted(imports, key=lambda one: (one.startswith("from"), one.split()[1], one))
+        statements += [(ast.parse(one).body[0], "") for one in ordered]
+        statements += [
+            (self.statement_of(one), one.source.path if isinstance(one, Statement) else "")
+            for one in items
+            if not isinstance(one, Import)
+        ]
+        wanted = tuple(self.names[one] for one in self.roots if one.wanted)
+        spellings = tuple((self.names[one], one.spelled) for one in items if isinstance(one, Written) and one.spelled)
+        text, places = unparsed(statements)
+        return Extracted(text, wanted, places, spellings=spellings)
+
+    def statement_of(self, item: Written | Statement) -> ast.stmt:
+        """Return the statement that an item becomes."""
+        name, node = self.names[item], _Copying(item, self.names).copy(item.node)
+        if isinstance(node, Function):
+            node.name = name
+        if isinstance(node, ast.expr):
+            node = ast.Assign([ast.Name(name, ast.Store())], node)
+        return node  # type: ignore[no-any-return]
+
+    def _reached(self, known: Iterable[Item]) -> list[Item]:
+        """Return the items that the roots need, in the order in which they were found."""
+        reached: dict[Item, None] = {}
+        waiting = list(self.roots)
+        while waiting:
+            one = waiting.pop()
+            if one not in reached:
+                reached[one] = None
+                waiting += needs_of(one)
+        found = [one for one in {**dict.fromkeys(known), **dict.fromkeys(self.roots)} if one in reached]
+        return [*found, *(one for one in reached if one not in found)]
+
+    def in_order(self) -> list[Item]:
+        """Return the items in an order in which everything that runs on loading comes after what it needs."""
+        statements = [one for one in self.reached if isinstance(one, Statement)]
+        files = list(dict.fromkeys(one.source.path for one in statements))
+        statements.sort(key=lambda one: (-files.index(one.source.path), one.node.lineno))
+        others = [one for one in self.reached if not isinstance(one, Statement)]
+        functions = [one for one in others if isinstance(one, Written) and one.is_function]
+        base = [*(one for one in others if one not in functions), *statements, *functions]
+        ordered: dict[Item, None] = {}
+        begun: set[Item] = set()
+
+        def visit(one: Item, *, is_run: bool) -> None:
+            if one in begun:
+                return
+            begun.add(one)
+            for other in needs_of(one) if is_run else ():
+                visit(other, is_run=True)
+            ordered[one] = None
+
+        for one in base:
+            visit(one, is_run=not getattr(one, "is_function", False))
+        return list(ordered)
+
+    def _names(self) -> dict[Item, str]:
+        """Return the name of each item: the one that it wants, unless another item has it.
+
+        Raises:
+            CannotExtract: two files define one name differently.
+        """
+        names: dict[Item, str] = {}
+        taken: dict[str, Item] = {}
+        avoid: dict[Item, set[str]] = {}
+        for statement in (one for one in self.reached if isinstance(one, Statement)):
+            used = every_name(statement.node)
+            used |= {one.arg for one in ast.walk(statement.node) if isinstance(one, ast.arg)}
+            for node, new in statement.replaced.items():
+                for one in items_in(new):
+                    if not (isinstance(node, ast.Name) and node.id == one.wanted):
+                        avoid.setdefault(one, set()).update(used)
+        for one in sorted(self.reached, key=self._freedom):
+            if isinstance(one, Statement) and one.is_whole:
+                for name in names_bound(one.node) if one.wanted else ():
+                    other = taken.setdefault(name, one)
+                    if other is not one:
+                        files = [os.path.basename(each.source.path) for each in (other, one)]  # type: ignore[union-attr]
+                        raise CannotExtract(
+                            f"`{name}` is defined in {files[0]} and in {files[1]}",
+                            fix="give one of them another name",
+                            place=one.place,
+                        )
+                names[one] = one.wanted
+                continue
+            name, count = one.wanted, 1
+            is_taken = keyword.iskeyword(name) or (hasattr(builtins, name) and not isinstance(one, Import))
+            while is_taken or name in taken or name in avoid.get(one, ()):
+                count += 1
+                name, is_taken = f"{one.wanted}_{count}", False
+            taken[name] = one
+            names[one] = name
+        return names
+
+    def _freedom(self, item: Item) -> int:
+        """Return how freely a name may be chosen for an item: statements keep theirs."""
+        if isinstance(item, Statement) and item.is_whole:
+            return 0
+        return 1 if item in self.roots else {Import: 1, Statement: 2, Written: 3}[type(item)]
+
+
+class _Copying:
+    """Copies trees with references spelled and parts replaced; statements keep the user's lines, and floats their text.
+
+    Args:
+        item: whose tree is copied.
+        names: of the items that it refers to.
+    """
+
+    def __init__(self, item: Written | Statement, names: Mapping[Item, str]) -> None:
+        self.replaced = item.replaced if isinstance(item, Statement) else {}
+        self.source = item.source if isinstance(item, Statement) else None
+        self.names = names
+
+    def copy(self, node: Any) -> Any:
+        """Return a copy of a node, a list of nodes, or anything else in a tree."""
+        if isinstance(node, list):
+            return [self.copy(one) for one in node]
+        if not isinstance(node, ast.AST):
+            return node
+        if node in self.replaced:
+            return self.copy(self.replaced[node])
+        item = getattr(node, ITEM, None)
+        if isinstance(node, ast.Name) and item is not None:
+            return ast.Name(self.names[item] if node.id == item.wanted else node.id, ast.Load())
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and self.source and hasattr(node, NUMBER):
+            return ast.Name(self.source.text(*self.source.span(node)), ast.Load())  # 1e-9 stays so
+        source, self.source = self.source, None if isinstance(node, ast.JoinedStr) else self.source
+        parts = {name: self.copy(value) for name, value in ast.iter_fields(node)}
+        self.source = source  # within an f-string, nodes have no places of their own before Python 3.12
+        return ast.copy_location(type(node)(**parts), node)
+
+
+def unparsed(statements: Iterable[tuple[ast.stmt, str]]) -> tuple[str, tuple[Place | None, ...]]:
+    """Return the text of a module, and for each line the file and line of the statement that it is from.
+
+    Args:
+        statements: those of the top level, with the file that they are from; new ones have none.
+    """
+    text, places, before = "", list[Place | None](), None
+    for statement, file in statements:
+        try:
+            piece = ast.unparse(ast.fix_missing_locations(statement) if not file else statement)
+        except ValueError as error:
+            raise CannotExtract(
+                f"it has no source: {error}", fix="write it without f-strings", place=(file, statement.lineno)
+            ) from error
+        are_definitions = isinstance(before, DEFINITIONS) or isinstance(statement, DEFINITIONS)
+        are_alike = isinstance(before, IMPORTS) == isinstance(statement, IMPORTS)
+        gap = 0 if before is None else 3 if are_definitions else 1 if are_alike else 2
+        text += "\n" * gap + piece
+        places += [None] * max(0, gap - 1)
+        places += _lines_of(piece, statement, file) if file else [None] * (piece.count("\n") + 1)
+        before = statement
+    return f"{text}\n", tuple(places)
+
+
+def _lines_of(text: str, statement: ast.stmt, file: str) -> list[Place | None]:
+    """Return the user's file and line for each line of an unparsed statement, which has one line for most others."""
+    lines = [statement.lineno] * (text.count("\n") + 1)
+    new = (one for one in ast.walk(ast.parse(text).body[0]) if isinstance(one, ast.stmt))
+    for one, user in zip(new, (one for one in ast.walk(statement) if isinstance(one, ast.stmt)), strict=True):
+        length = (one.end_lineno or one.lineno) - one.lineno + 1
+        lines[one.lineno - 1 : one.end_lineno] = [user.lineno] * length  # those inside it come later
+    return [(file, line) for line in lines]
+
+
+_EXTRACTED: dict[str, Extracted] = {}
+"""Extracted modules by path."""
+
+_COPIED: dict[Place, Place] = {}
+"""Lines of op files, and where in a program they were copied from."""
+
+
+def load(extracted: Extracted) -> types.ModuleType:
+    """Return the module of a text, which is run; tracebacks find its lines."""
+    path = extracted.path
+    module = types.ModuleType(path.removesuffix(".py"))
+    module.__file__ = path
+    sys.modules[module.__name__] = module
+    exec(compile(extracted.text, path, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def extracted_at(path: str) -> Extracted | None:
+    """Return the extracted module that has a path; None for any other file."""
+    return _EXTRACTED.get(path)
+
+
+def register_copied(file: str, copied: Iterable[tuple[int, int, str, int]]) -> None:
+    """Have places in an op file found in the program that its lines were copied from, as `OwnOp.copied` has them."""
+    for first, lines, program, line in copied:
+        _COPIED.update({(file, first + number): (program, line + number) for number in range(lines)})
+
+
+def place_of_user(place: Place | None) -> Place | None:
+    """Return the user's file and line for a place in an extracted module, even one extracted from another such module.
+
+    So is a line of an op file that was copied from a program. Any other place is returned unchanged.
+    """
+    if place is None or place[0] not in _EXTRACTED:
+        return place and _COPIED.get(place, place)
+    places = _EXTRACTED[place[0]].places
+    before = [one for one in places[: place[1]] if one is not None]
+    after = [one for one in places[place[1] :] if one is not None]
+    return place_of_user(next(iter([*reversed(before), *after]), None))
+
+
+def with_copies(extracted: Extracted, name: str) -> Extracted | None:
+    """Return a module in which each use of a function, outside of itself, has its own copy.
+
+    If a function is used only once, its caller is copied instead. None if there is nothing to copy: it is the requested
+    function, or there would be too many copies.
+    """
+    body = ast.parse(extracted.text).body
+    functions = {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
+    if name not in functions or name in extracted.names:
+        return None
+    nodes = [one for statement in body for one in ast.walk(statement)]
+    inside = {*ast.walk(functions[name])}
+    uses = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and one not in inside]
+    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in nodes)
+    if is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
+        return None
+    if len(uses) == 1:
+        around = [one.name for one in functions.values() if uses[0] in {*ast.walk(one)}]
+        return with_copies(extracted, around[0]) if around else None
+    if not uses or len(uses) + len(extracted.copies) > MOST_COPIES:
+        return None
+    known = {*every_name(*body), *functions}
+    free = (f"{name}_{number}" for number in itertools.count(2) if f"{name}_{number}" not in known)
+    names = [name, *itertools.islice(free, len(uses) - 1)]
+    for use, new in zip(sorted(uses, key=lambda one: (one.lineno, one.col_offset)), names, strict=True):
+        use.id = new
+    place = body.index(functions[name]) + 1
+    body[place:place] = [_renamed(functions[name], new) for new in names[1:]]
+    text, places = unparsed([(one, extracted.path) for one in body])
+    original = dict(extracted.copies).get(name, name)
+    copies = (*extracted.copies, *((one, original) for one in names[1:]))
+    return Extracted(text, extracted.names, tuple(map(place_of_user, places)), copies)
+
+
+def _renamed(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
+    """Return a copy of a function that calls itself by another name."""
+    new = copy.deepcopy(function)
+    for one in ast.walk(new):
+        if isinstance(one, ast.Name) and one.id == function.name:
+            one.id = name
+    new.name = name
+    return new
