@@ -24,7 +24,6 @@ from pyopbench.model.case import (
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
-from pyopbench.model.portable import is_same_program
 from pyopbench.store.line_types import (
     FAILING,
     AnyLine,
@@ -198,7 +197,7 @@ class RemainingWork:
             before = stored.get(_port_key(line))
             if before is None:
                 self.side.append(line)
-            elif not is_same_program(before.text, line.text):
+            elif before.text != line.text:
                 raise BadInput(
                     "the source of a port differs from the one that was measured before",
                     received=f"{line.variant} of {line.op}",

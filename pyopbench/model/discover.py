@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import LEGAL, OwnOps, Target, is_target, read_target
+from pyopbench.model.own_target import OwnOps, Target, is_target, read_target
 
 PACKAGE = Path(__file__).parent.parent
 OPS = PACKAGE / "ops"
@@ -116,31 +116,17 @@ def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -
     targets: list[Target] = []
     names = []
     for text in texts:
-        place, dot, function = text.rpartition(".")
-        if dot and not is_target(text):
-            raise BadInput(
-                "op names have no dots; write a colon before the function of a file or module",
-                received=repr(text),
-                legal=LEGAL,
-                hint=f"did you mean {place}:{function}?",
-            )
         if is_target(text):
             taken = [*find("ops"), *find("floor"), *(target.name for target in targets)]
             targets.append(read_target(text, inputs, taken, seed_with))
         names.append(targets[-1].name if is_target(text) else text)
-    if inputs and len(targets) != 1:
-        raise BadInput(
-            "--input is for one function",
-            received=f"--input with {', '.join(target.text for target in targets) or 'no function'}",
-            hint="write my_module.py:function --input EXPR: "
-            "name one function, and give one --input for each of its arguments",
-        )
-    if seed_with and len(targets) != 1:
-        raise BadInput(
-            "--seed-with is for one op of your own",
-            received=f"--seed-with with {', '.join(target.text for target in targets) or 'no such op'}",
-            hint="name one op: my_op.py, or my_module.py:function --input EXPR",
-        )
+    for option, value in (("--input", inputs), ("--seed-with", seed_with)):
+        if value and len(targets) != 1:
+            raise BadInput(
+                f"{option} is for one op of your own",
+                received=f"{option} with {', '.join(target.text for target in targets) or 'no such op'}",
+                hint="name one function, my_module.py:function --input EXPR; or for --seed-with one file, my_op.py",
+            )
     return names, OwnOps(tuple(targets))
 
 

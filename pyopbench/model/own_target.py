@@ -30,7 +30,7 @@ MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 @dataclass(frozen=True)
 class Target:
-    """One own op.
+    """An op of the user's.
 
     Attributes:
         name: of the op, in every id and table: letters, digits and underscores.
@@ -170,24 +170,21 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
         BadInput: no such file, or one that Python cannot parse; inputs where none belong, or none where some do.
     """
     place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
-    if function and not function.isidentifier():
-        raise BadInput("not the name of a function", received=repr(text), legal=LEGAL, hint=_example(place))
     function = unicodedata.normalize("NFKC", function)  # as Python does with names: a ligature is two letters
+    is_function = function.isidentifier()
+    if not (is_function or (place.endswith(".py") and not function)) or not (
+        place.endswith(".py") or MODULE.fullmatch(place)
+    ):
+        raise BadInput("not an op", received=repr(text), legal=LEGAL, hint=f"for example {place}:my_function")
     if place.endswith(".py"):
         place = str(_readable(Path(place)))
-    elif not function or not MODULE.fullmatch(place):
-        raise BadInput("not an op", received=repr(text), legal=LEGAL, hint="check the name")
     _check_inputs(text, function, inputs)
     _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
     name = _name(function or Path(place).stem)
     if name in taken and function:
         name = f"{_name(Path(place).stem if place.endswith('.py') else place)}_{name}"
     if name in taken:
-        raise BadInput(
-            "your op has the name of another op",
-            received=f"{name}, from {text}",
-            hint="rename the file",
-        )
+        raise BadInput("your op has the name of another op", received=f"{name}, from {text}", hint="rename the file")
     baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
     return Target(name, place, function, tuple(inputs), seed_with, baseline)
 
@@ -206,8 +203,7 @@ def read_program(text: str) -> str:
             legal="FILE.py:FUNCTION, of a function without arguments that returns a tf.data.Dataset",
             hint="for example --program train.py:make_dataset",
         )
-    path = _readable(Path(place), "your program", "check the path; for example --program train.py:make_dataset")
-    return f"{path}:{unicodedata.normalize('NFKC', function)}"
+    return f"{_readable(Path(place))}:{unicodedata.normalize('NFKC', function)}"
 
 
 def _baseline_in(tree: ast.Module) -> str:
@@ -241,47 +237,36 @@ def usual_baseline(ops: Sequence[str], own: OwnOps, variants: Sequence[str] = ()
 
 
 def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
-    if function and not inputs:
+    if bool(function) != bool(inputs):
         raise BadInput(
-            "a function needs an example of each of its arguments",
-            received=f"{text} without --input",
-            hint="give --input once for each argument: a Python expression with np and rng, or a .npy file; "
-            f'pyopbench run {text} --input "np.zeros((480, 640, 3), np.uint8)"',
-        )
-    if inputs and not function:
-        raise BadInput(
-            "--input is only for functions",
-            received=f"--input with {text}",
-            hint="put the inputs into the file, or name a function in it",
+            "a function needs an example of each of its arguments, and a file has its own",
+            received=f"--input with {text}" if inputs else f"{text} without --input",
+            hint="give --input once for each argument of a function: a Python expression with np and rng, or a .npy "
+            'file; pyopbench run my_module.py:function --input "np.zeros((480, 640, 3), np.uint8)"',
         )
     names = [split_input(one)[0] for one in inputs]
-    given = [name for name in names if name]
-    if given != names[len(names) - len(given) :] or len({*given}) < len(given):
+    named = [name for name in names if name]
+    if named != names[len(names) - len(named) :] or len({*named}) < len(named):
         raise BadInput(
             "named inputs must come last, each once",
             received=" ".join(f"--input {one!r}" for one in inputs),
-            hint="give --input EXPR for each positional argument, then --input NAME=EXPR; "
-            "order them like the arguments of a call",
+            hint="give --input EXPR for each positional argument, then --input NAME=EXPR",
         )
     for expression in (split_input(one)[1] for one in inputs):
         if not expression.endswith(".npy"):
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 
 
-def _readable(path: Path, what: str = "your op", hint: str = "") -> Path:
+def _readable(path: Path) -> Path:
+    """Return the path of a Python file without links, if Python can parse the file and we can read it."""
     try:
         source = path.read_bytes()
+        _parse(source, str(path), "a file that Python can parse")
+        decode_source(source)  # Python imports a file if it is only a comment that it cannot read
     except (OSError, ValueError) as error:  # a ValueError is about a null character, or one that no file name has
-        raise BadInput(
-            f"cannot read the file of {what}",
-            received=f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}",
-            legal=None if hint else LEGAL,
-            hint=hint or "check the path; docs/your-own-op.md has an op file to start from",
-        ) from error
-    _parse(source, str(path), "a file that Python can parse")
-    try:
-        decode_source(source)
-    except SyntaxError as error:  # Python imports such a file if it is only a comment that it cannot read
+        received = f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}"
+        raise BadInput("cannot read the file", received=received, hint="check the path") from error
+    except SyntaxError as error:
         raise BadInput(
             "the file is not in the encoding that it declares, or in UTF-8 if it declares none",
             received=f"{path}: {error.msg}",
@@ -308,18 +293,13 @@ def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> N
         ast.parse(source, place, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno and mode == "exec" else ""
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
         shown = repr(source) if isinstance(source, str) else getattr(error, "text", None) or place
         raise BadInput(
-            f"{place}{line}: {type(error).__name__}: {said}",
+            f"{place}{line}: {type(error).__name__}: {getattr(error, 'msg', error)}",
             received=shown.strip(),
             legal=legal,
             hint="fix it and try again",
         ) from error
-
-
-def _example(place: str) -> str:
-    return f"for example {place}:my_function"
 
 
 def _name(text: str) -> str:

@@ -1,8 +1,7 @@
-"""Reads what people type on a command line: lists, sizes, durations and axes."""
+"""Reads what people type on a command line: lists, sizes, durations and axes; all else is refused as `BadInput`."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -27,7 +26,6 @@ LONGEST_SECONDS = 1e9
 LARGEST_SIZE = 10**9
 """A billion elements are 8 GB in float64: more than an op here could be given on the machines that this is for."""
 
-
 UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -42,111 +40,63 @@ def split(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_some(what: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return `split(values)`, which has to hold something.
-
-    Raises:
-        BadInput: nothing but blanks and commas, as from a variable of a script that is not set.
-    """
-    found = split(values)
-    if not found:
+    """Return `split(values)`, which is refused if it is empty, as from a variable of a script that is not set."""
+    parts = split(values)
+    if not parts:
         raise BadInput(f"empty {what}", received="''", hint="leave it out for the default")
-    return found
+    return parts
 
 
 def parse_size(text: str) -> int:
-    """Return a size, which may be written `1000`, `1e3`, `1_000` or `1k`, `1M`.
-
-    Raises:
-        BadInput: not a whole number of at least 1, or above `LARGEST_SIZE`.
-    """
+    """Return a size, which may be written `1000`, `1e3`, `1_000` or `1k`, `1M`."""
     match = re.fullmatch(r"([0-9_.]+(?:e[0-9]+)?)([kMG]?)", text.strip())
     try:
         number = float(match[1]) * {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}[match[2]] if match else 0.0
     except ValueError:
         number = 0.0
     if not 1 <= number <= LARGEST_SIZE or number != int(number):
-        raise BadInput(
-            "not a size",
-            received=repr(text),
-            legal=f"a whole number from 1 to {LARGEST_SIZE:,}",
-            hint="for example 1000, 1e3 or 1k",
-        )
+        raise _not("a size", text, f"a whole number from 1 to {LARGEST_SIZE:,}", "1000, 1e3 or 1k")
     return int(number)
 
 
 def parse_duration(text: str) -> float:
-    """Return seconds from `90`, `90s`, `5m` or `2h`.
-
-    Raises:
-        BadInput: not a duration above zero, or longer than `LONGEST_SECONDS`.
-    """
+    """Return seconds from `90`, `90s`, `5m` or `2h`."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text.strip())
     seconds = float(match[1]) * UNIT_SECONDS[match[2]] if match else 0.0
     if not 0 < seconds <= LONGEST_SECONDS:
-        raise BadInput(
-            "not a duration",
-            received=repr(text),
-            legal=f"a number of seconds, or one with s, m or h; above 0 and at most {LONGEST_SECONDS:g} seconds",
-            hint="for example 90s or 5m",
-        )
+        raise _not("a duration", text, "a number of seconds above 0, or one with s, m or h", "90s or 5m")
     return seconds
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Return the number of a shard, from 1, and how many there are, from `3/40`.
-
-    Raises:
-        BadInput: something else, or a number that is not among so many.
-    """
+    """Return the number of a shard, from 1, and how many there are, from `3/40`."""
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
     index, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= index <= of:
-        raise BadInput(
-            "not a shard",
-            received=f"--shard {text!r}",
-            legal="I/N with I from 1 to N",
-            hint="for example --shard 3/40; an array of Slurm that is to begin at 1: sbatch --array=1-40",
-        )
+        raise _not("a shard", text, "I/N with I from 1 to N", "--shard 3/40")
     return index, of
 
 
 def parse_share(text: str) -> float:
-    """Return a share of one from `3%` or `0.03`.
-
-    Raises:
-        BadInput: not above 0 and below 1.
-    """
-    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
-    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    """Return a share of one, above 0 and below 1, from `3%` or `0.03`."""
+    share = _share(text)
     if not 0 < share < 1:
-        raise BadInput(
-            "not a share",
-            received=repr(text),
-            legal="above 0% and below 100%",
-            hint="for example 3%, which is 0.03",
-        )
+        raise _not("a share", text, "above 0% and below 100%", "3%, which is 0.03")
     return share
 
 
 def parse_fail_on(text: str, minimum_effect: float) -> float | None:
     """Return the slowdown to fail on, as a share, from `slower:5%`; None from `never`.
 
-    Plain `slower` is by the minimum effect.
-
-    Raises:
-        BadInput: something else, or a slowdown below the minimum effect, which no verdict is about.
+    Plain `slower` is by the minimum effect; no verdict is about less. `150%` is two and a half times the time.
     """
     what, colon, share = text.strip().partition(":")
     if what == "never" and not colon:
         return None
-    if what != "slower" or (colon and not share):
-        raise BadInput(
-            "not a condition for --fail-on",
-            received=repr(text),
-            legal="slower, slower:PERCENT or never",
-            hint="for example --fail-on slower:5%",
-        )
-    slowdown = _slowdown(share) if colon else minimum_effect
+    slowdown = _share(share) if colon else minimum_effect
+    if what != "slower" or not slowdown:
+        legal = "slower, slower:PERCENT or never"
+        raise _not("a condition for --fail-on", text, legal, "--fail-on slower:5%")
     if slowdown < minimum_effect:
         raise BadInput(
             "the slowdown is below the smallest difference that counts",
@@ -156,25 +106,8 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
     return slowdown
 
 
-def _slowdown(text: str) -> float:
-    """Return a slowdown as a share; there is none that is too large: `150%` is two and a half times the time."""
-    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
-    slowdown = float(match[1]) / (100 if match[2] else 1) if match else 0.0
-    if not 0 < slowdown < math.inf:
-        raise BadInput(
-            "not a slowdown for --fail-on slower:",
-            received=repr(text),
-            legal="a percentage above 0%, or a share above 0",
-            hint="for example 5%, which is 0.05, or 150%",
-        )
-    return slowdown
-
-
 def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
     """Return the fields of `Axes` that `NAME=VALUE,VALUE` texts set.
-
-    Raises:
-        BadInput: no such axis, no value, or a bad size.
 
     >>> parse_axes(["size=1e3,1e4", "dtype=float64"])
     {'sizes': (1000, 10000), 'dtypes': ('float64',)}
@@ -182,37 +115,36 @@ def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
     fields: dict[str, tuple[str | int, ...]] = {}
     for text in texts:
         name, _, values = text.partition("=")
-        found = split([values])
-        if name.strip() not in AXIS_FIELDS or not found:
-            raise BadInput(
-                "not an axis",
-                received=repr(text),
-                legal=f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}",
-                hint="for example --axis size=1e3,1e6",
-            )
-        read = NUMBERS.get(name.strip())
+        name, parts = name.strip(), split([values])
+        if name not in AXIS_FIELDS or not parts:
+            legal = f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}"
+            raise _not("an axis", text, legal, "--axis size=1e3,1e6")
+        read = NUMBERS.get(name)
         try:
-            fields[AXIS_FIELDS[name.strip()]] = found if read is None else tuple(dict.fromkeys(map(read, found)))
+            fields[AXIS_FIELDS[name]] = parts if read is None else tuple(dict.fromkeys(map(read, parts)))
         except BadInput as error:
             raise error.with_received(repr(text)) from error
     return fields
 
 
 def parse_threads(text: str) -> int:
-    """Return a number of threads.
-
-    Raises:
-        BadInput: it is none, or too many.
-    """
+    """Return a number of threads."""
     if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
-        raise BadInput(
-            "not a number of threads",
-            received=repr(text),
-            legal=f"whole numbers from 1 to {MOST_THREADS}",
-            hint="for example --axis threads=1,2,4",
-        )
+        legal = f"whole numbers from 1 to {MOST_THREADS}"
+        raise _not("a number of threads", text, legal, "--axis threads=1,2,4")
     return int(text)
 
 
 NUMBERS: dict[str, Callable[[str], int]] = {"size": parse_size, "threads": parse_threads}
 """Axes whose values are numbers, and how each is read."""
+
+
+def _share(text: str) -> float:
+    """Return a share of one from a percentage or a number; 0 from anything else."""
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text.strip())
+    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    return share if share != float("inf") else 0.0
+
+
+def _not(what: str, text: str, legal: str, example: str) -> BadInput:
+    return BadInput(f"not {what}", received=repr(text), legal=legal, hint=f"for example {example}")

@@ -1,8 +1,7 @@
-"""Which variants are written as source by `pyopbench port`, and what formats and compares them."""
+"""Which variants are written as source by `pyopbench port`, and what formats them."""
 
 from __future__ import annotations
 
-import ast
 import shutil
 import subprocess
 import sys
@@ -54,30 +53,3 @@ def format_text(text: str) -> str:
     command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else text
-
-
-def is_same_program(text: str, other: str) -> bool:
-    """Do two texts differ only in how they are formatted, as with and without Ruff, or by two of its versions?
-
-    Comments may differ, and so may the indentation of docstrings, which Ruff changes.
-    """
-    return text == other or _program(text) == _program(other) is not None
-
-
-def _program(text: str) -> str | None:
-    """Return what does not depend on the format of a text; None if it is no Python."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
-            docstring = ast.get_docstring(node, clean=True)
-            if docstring is not None:
-                lines = [line.strip() for line in docstring.strip().splitlines()]
-                node.body[0] = ast.Expr(ast.Constant("\n".join(lines)))
-        if isinstance(node, ast.Delete):  # Ruff takes off the brackets of a tuple
-            node.targets = [
-                one for target in node.targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])
-            ]
-    return ast.dump(tree)

@@ -120,15 +120,14 @@ def test_the_op_file_has_the_recorded_inputs_and_a_mix(
     assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
 
 
-@pytest.mark.parametrize("head", ["", "from __future__ import annotations\n"])
-def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Path, head: str) -> None:
-    text = f"{head}\nimport numpy as np\n\n\ndef scale(x):\n    return np.sort(x)\n"
+def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Path) -> None:
+    text = "\nimport numpy as np\n\n\ndef scale(x):\n    return np.sort(x)\n"
     places = [*[None] * text.count("\n"), None]
     places[-3:-1] = [("copy/train.py", 7), ("copy/train.py", 8)]  # type: ignore[list-item]
     kept = kept_of(tmp_path, np.ones(3), source=KeptSource(text, "scale", places=places))  # type: ignore[arg-type]
     usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "scale", Cost(5, 0, 0.1))])
     (callback,) = callbacks_of(usage, [kept], {"train.py": "train.py", "copy/train.py": "src/train.py"})
-    place = tmp_path / f"lines{len(head)}"
+    place = tmp_path / "lines"
     place.mkdir()
     op_file = write_op_file(callback, place)
     line = op_file.read_text().splitlines().index("    return np.sort(x)") + 1

@@ -176,4 +176,4 @@ def test_a_shard_is_a_number_of_so_many(text: str, shard: tuple[int, int]) -> No
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_shard(text)
-    assert refused.value.received == f"--shard {text!r}"
+    assert refused.value.received == repr(text)
