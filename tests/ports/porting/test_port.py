@@ -118,15 +118,9 @@ def test_promotion_is_written_as_casts(tmp_path: Path, monkeypatch: pytest.Monke
     assert run_its_test(made, tmp_path, monkeypatch) == ["test_values", "test_gradient"]
 
 
-def test_what_needs_no_change_stays_as_it_stands_with_its_comments(tmp_path: Path) -> None:
-    source = "def body(x):\n    # twice as much\n    y = x * 2  # here\n    return y + 1\n"
-    made = write_source(tmp_path, source, VECTOR)
-    assert body_of(made) == "# twice as much\n    y = x * 2  # here\n    return y + 1"
-
-
-def test_a_comment_inside_of_what_is_written_anew_stands_above_it(tmp_path: Path) -> None:
-    source = "def body(x):\n    x = x.copy()\n    x[0] = (  # the first\n        1\n    )\n    return x\n"
-    assert {"    # the first"} <= lines_of(write_source(tmp_path, source, VECTOR).port)
+def test_what_needs_no_change_stays_as_it_stands(tmp_path: Path) -> None:
+    made = write_source(tmp_path, "def body(x):\n    y = x * 2\n    return y + 1e-9\n", VECTOR)
+    assert body_of(made) == "y = x * 2\n    return y + 1e-9"
 
 
 @pytest.mark.parametrize(
@@ -316,9 +310,7 @@ def test_a_body_may_be_indented_with_tabs(tmp_path: Path, monkeypatch: pytest.Mo
         'def body(x):\n\ttext = """a\n\tb"""\n\tif x.sum() > 100:\n\t\tx = x + 1  # \tall\n'
         "\tfor row in x:\n\t\tif row.max() > 0.9:\n\t\t\tx = x * 0.5\n\treturn x * text.count('\\t')\n"
     )
-    made = write_source(tmp_path, source, MATRIX)
-    assert {'\tb"""'} <= lines_of(made.port)
-    run_its_test(made, tmp_path, monkeypatch)
+    run_its_test(write_source(tmp_path, source, MATRIX), tmp_path, monkeypatch)
 
 
 def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
