@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyopbench.engine import certify, plan
-from pyopbench.engine.measure import measure_run
+from pyopbench.engine.run import measure
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.errors import PyopbenchError
@@ -49,12 +50,7 @@ def measure_pairs(folder: Path, seconds: float, device: str) -> None:
     with certify.controls_found():
         side = plan.begin(folder, plan.Request(axes, settings, BASELINE, tuple(sys.argv), made_from))
         run = OpenRun(folder, (side,))
-        measure_run(
-            side,
-            settings,
-            lambda step: None,
-            lambda launches, most: judge.interim_analysis(run, _how(), launches, most).open,
-        )
+        deque(measure(run, _how()), maxlen=0)
 
 
 def _how() -> judge.Judging:

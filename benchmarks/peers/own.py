@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from peers.processes import PeerFailed, Task
 from peers.table import OWN_TOOL
 from pyopbench.engine import plan
 from pyopbench.engine import settings as usual
-from pyopbench.engine.measure import measure_run
+from pyopbench.engine.run import measure
 from pyopbench.engine.settings import Settings
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
@@ -111,9 +112,7 @@ def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     began = time.monotonic()
     side = plan.begin(folder, _request(cases, settings))
     run, how = OpenRun(folder, (side,)), _how(cases)
-    measure_run(
-        side, settings, lambda step: None, lambda launches, most: judge.interim_analysis(run, how, launches, most).open
-    )
+    deque(measure(run, how), maxlen=0)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
 

@@ -16,7 +16,7 @@ from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Optio
 from pyopbench.advise.callbacks import Callback, KeptSite, Step, assess, callbacks_of, read_kept
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import Trial
-from pyopbench.engine.measure import Listener
+from pyopbench.api.listeners import Listener
 from pyopbench.find.usage import Usage
 from pyopbench.model import formatting
 from pyopbench.store import json_file

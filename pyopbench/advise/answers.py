@@ -39,8 +39,7 @@ from pyopbench.advise.candidates import (
     worth_of,
 )
 from pyopbench.api import frames, measure
-from pyopbench.api.listeners import alone_on_this_machine, listener_here
-from pyopbench.engine import measure as run_measure
+from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here, say_planned
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.judge.decision import Decision
@@ -341,9 +340,11 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
     )
     listener = listener_here(progress=True)
     with alone_on_this_machine():
-        begun = pipelines.begin(run, request, ("pyopbench", "advise", name), listener)
+        with listener.busy("planning"):
+            begun = pipelines.begin(run, request, ("pyopbench", "advise", name))
+        say_planned(begun, listener)
         judging = Judging(request.baseline, request.minimum_effect)
-        run_measure.measure(begun, judging, listener)
+        follow(begun, judging, listener)
         pipelines.require_current(begun)
     return judge([begun], judging)
 

@@ -22,7 +22,7 @@ from pyopbench.advise import turns
 from pyopbench.advise.answers import Answer, decide, decide_again
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
-from pyopbench.engine.measure import Listener
+from pyopbench.api.listeners import Listener
 from pyopbench.find.record import read_parts
 from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting

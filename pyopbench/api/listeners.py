@@ -1,24 +1,28 @@
-"""Who listens to a run, a terminal, a pipe or nobody, and for whom a command waits before it measures."""
+"""Plans and follows runs, alike for shell and Python, and shows them on a terminal, in a pipe or to nobody."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.api.console import err, say, say_error
-from pyopbench.engine import host_lock
-from pyopbench.engine.budget import Progress as Step
-from pyopbench.engine.budget import Tell
-from pyopbench.engine.measure import Listener
-from pyopbench.engine.messages import stage_text, workers_text
+from pyopbench.engine import environments, host_lock, plan, run, sides, stored_run
+from pyopbench.engine import messages as wording
+from pyopbench.engine.messages import stage_text
+from pyopbench.engine.run import Progress as Step
+from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting
-from pyopbench.model.errors import PyopbenchError
+from pyopbench.model.case import UNLIMITED
+from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.printable import printable
+from pyopbench.store.run_sides import OpenRun
 
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
@@ -27,6 +31,32 @@ REDRAWS_PER_SECOND = 2
 SECONDS_BETWEEN_LINES = 30.0
 """The shortest time between two lines of progress in a pipe, unless the stage changes. A sweep of few cases takes a
 fraction of a second; a line for each would hide the rest of a log."""
+
+
+Tell: TypeAlias = Callable[[Step], None]
+
+
+class Listener:
+    """Receives the progress of a run. This one ignores it; subclasses show it."""
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Show that something takes a while; call what is yielded with how far it is."""
+        yield lambda text: None
+
+    @contextmanager
+    def sampling(self) -> Iterator[Tell]:
+        """Call what is yielded with every group, before it is prepared or sampled."""
+        yield lambda step: None
+
+    def say(self, text: str, *, whole: bool = False) -> None:
+        """Report a sentence; with `whole` it contains a path or a command and is not wrapped."""
+
+    def warn(self, text: str) -> None:
+        """Warn of what a reader has to know before the results."""
+
+    def problem(self, error: PyopbenchError, what: str = "") -> None:
+        """Report an error after which the run goes on; `what` names what failed, "" for nothing."""
 
 
 class ConsoleListener(Listener):
@@ -75,9 +105,8 @@ class ConsoleListener(Listener):
                 change, stage = (step.doing, step.workers), stage_text(step)
                 is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
                 if is_piped and is_due and stage not in printed:
-                    fewer = workers_text(step)
-                    console.print(_sweep_text(step, stage, "" if fewer in printed else fewer))
-                    printed.update((stage, fewer))
+                    console.print(_sweep_text(step, stage))
+                    printed.add(stage)
                     last_change, last_line = change, self._clock()
 
             yield show
@@ -114,9 +143,84 @@ def _left(step: Step) -> str:
     return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
 
 
-def _sweep_text(step: Step, stage: str, fewer: str) -> str:
+def _sweep_text(step: Step, stage: str) -> str:
     left = _left(step)
-    return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}{fewer and f'; {fewer}'}"
+    return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"
+
+
+def begin_run(
+    folder: Path | None, request: plan.Request, listener: Listener, asked: sides.AskedSides = sides.JUST_HERE
+) -> OpenRun:
+    """Plan a run on the sides that are asked for, and say what was planned.
+
+    Raises:
+        BadInput, NothingMeasured: as `sides.begin`.
+    """
+    missing = environments.missing(asked.environments)
+    if missing:
+        listener.say(wording.installing_text([one.text for one in missing], environments.INSTALLED_GB))
+    are_environments = not asked.are_just_here and not asked.revisions
+    with listener.busy(wording.PLANNING_VERSIONS if are_environments else wording.PLANNING):
+        begun = sides.begin(folder, request, asked)
+    say_planned(begun, listener)
+    if begun.has_several_sides:
+        from pyopbench.judge.comparison import gate  # pandas, which takes a second
+
+        for side in begun.sides:
+            if side.problem is not None:
+                listener.warn(gate.problem_text(side))
+            for difference in side.values.differences:
+                listener.warn(gate.difference_text(side.label, difference))
+    return begun
+
+
+def say_planned(begun: OpenRun, listener: Listener) -> None:
+    """Say what was planned, and where it goes; of a control, which is the last side, in the same line."""
+    contents = [side.content for side in begun.measured]
+    if any(side.is_control for side in begun.sides):
+        *others, control = contents
+        cases, skips = [len(one.cases) for one in others], max(len(one.skips) for one in others)
+        text = wording.planned_together_text(cases, skips, len(control.cases), str(begun.folder))
+        listener.say(text, whole=True)
+        return
+    for side in begun.measured:
+        cases_and_skips = len(side.content.cases), len(side.content.skips)
+        listener.say(wording.planned_text(*cases_and_skips, str(side.folder)), whole=True)
+
+
+def follow(begun: OpenRun, judging: Judging, listener: Listener) -> run.Ended | None:
+    """Measure what is left of a run, and show how it goes; return how it ended, None if a worker did not start.
+
+    Raises:
+        BadInput: as `run.measure`.
+        KeyboardInterrupt: it was interrupted; what was finished is stored.
+    """
+    ended = None
+    try:
+        with closing(run.measure(begun, judging)) as events, ExitStack() as shown:
+            tell: Tell | None = None
+            for event in events:
+                if isinstance(event, Step):
+                    if tell is None:
+                        shown.close()
+                        tell = shown.enter_context(listener.sampling())
+                    tell(event)
+                elif isinstance(event, run.Busy):
+                    shown.close()
+                    shown.enter_context(listener.busy(event.doing))
+                elif isinstance(event, run.Analysed):
+                    listener.say(event.text)
+                else:
+                    ended = event
+    except WorkerLost as lost:  # what was measured before is worth its report
+        listener.problem(lost)
+        listener.say(f"  resume: {stored_run.resume_command(begun)}", whole=True)
+        return None
+    if ended is not None and ended.by == "budget":
+        settings = stored_run.settings_of(begun.measured[0])
+        most = ended.most if settings.launches < UNLIMITED else None
+        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
+    return ended
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyopbench.api.judging import Mix, judging_of
-from pyopbench.api.listeners import alone_on_this_machine, listener_here
+from pyopbench.api.listeners import Listener, alone_on_this_machine, begin_run, follow, listener_here, say_planned
 from pyopbench.api.own_function import Inputs, Op, forget_shipped, home_of, read_op
 from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
-from pyopbench.engine import measure, plan, sides, stored_run
 from pyopbench.engine import pipeline as pipelines
+from pyopbench.engine import plan, sides, stored_run
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.pipeline import TrainingStep
@@ -133,7 +133,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         planned = settings_for(axes, launches=launches, until=until, budget_seconds=budget_seconds, compares=compares)
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
         request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name), own=own)
-        begun = measure.begin(folder, request, listener, asked)
+        begun = begin_run(folder, request, listener, asked)
         return _measured(begun, judging, listener, fail_on=fail_on)
 
 
@@ -189,8 +189,8 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         return _measured(run, judging, listener_here(progress=progress))
 
 
-def _measured(run: OpenRun, judging: Judging, listener: measure.Listener, *, fail_on: str | None = None) -> AnyResult:
-    measure.measure(run, judging, listener)
+def _measured(run: OpenRun, judging: Judging, listener: Listener, *, fail_on: str | None = None) -> AnyResult:
+    follow(run, judging, listener)
     with listener.busy("judging"):
         return result_of(run, judging, fail_on)
 
@@ -292,8 +292,10 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
         judging = replace(judging, baseline=request.baseline)
         listener = listener_here(progress=progress)
         with alone_on_this_machine():
-            begun = pipelines.begin(scratch / "run", request, ("pyopbench.pipeline", name), listener)
-            measure.measure(begun, judging, listener)
+            with listener.busy("planning"):
+                begun = pipelines.begin(scratch / "run", request, ("pyopbench.pipeline", name))
+            say_planned(begun, listener)
+            follow(begun, judging, listener)
             pipelines.require_current(begun)
         return PipelineResult(judge([begun], judging), begun)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.api.judging import judging_of
-from pyopbench.api.listeners import ConsoleListener
+from pyopbench.api.listeners import ConsoleListener, say_planned
 from pyopbench.cli.output import err
 from pyopbench.cli.run import measure_and_report
 from pyopbench.model.case import BASELINE
@@ -54,5 +54,8 @@ def pipeline(
         own=own,
         **wanted,
     )
-    begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]), ConsoleListener(err))
+    listener = ConsoleListener(err)
+    with listener.busy("planning"):
+        begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
+    say_planned(begun, listener)
     return measure_and_report(begun, replace(options, baseline=request.baseline), as_json=as_json)

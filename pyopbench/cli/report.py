@@ -12,8 +12,8 @@ from rich.markup import escape
 
 from pyopbench.api.judging import judging_of
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.engine.measure import RunEnd
 from pyopbench.engine.messages import sampling_text
+from pyopbench.engine.run import Ended
 from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
@@ -121,7 +121,7 @@ def write_report(
     options: judge.Judging,
     *,
     as_json: bool = False,
-    ended: RunEnd | None = None,
+    ended: Ended | None = None,
 ) -> int:
     """Judge results, write their report, print it, and return the exit code.
 
@@ -282,7 +282,7 @@ def _together(judgement: Judgement, ops: Sequence[str]) -> list[list[str]]:
     return [*([together] if together else []), *(one for one in words.values() if len(one) > 1)]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: RunEnd | None, sources: Sequence[Source]) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: Ended | None, sources: Sequence[Source]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:

@@ -16,12 +16,12 @@ import typer
 from rich.markup import escape
 
 from pyopbench.api.judging import judging_of
-from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine
+from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine, begin_run, follow
 from pyopbench.cli.checked_values import read_axes, read_shard
 from pyopbench.cli.output import err, out, print_table
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
-from pyopbench.engine import measure, plan, sides, stored_run
+from pyopbench.engine import plan, sides, stored_run
 from pyopbench.engine.pipeline import require_current
 from pyopbench.engine.settings import settings_for
 from pyopbench.judge import judge
@@ -76,7 +76,7 @@ def run(
     planned = settings_for(axes, launches=launches, budget_seconds=budget_seconds, compares=compares)
     part = read_shard(shard, rev)
     request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part, own=own)
-    begun = measure.begin(out_path, request, ConsoleListener(err), asked)
+    begun = begin_run(out_path, request, ConsoleListener(err), asked)
     return measure_and_report(begun, options, as_json=as_json, fail_on=fail_on)
 
 
@@ -124,7 +124,7 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
     with ExitStack() as until_reported:
         with telling_how_to_resume(run):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too
-            ended = measure.measure(run, options, listener)
+            ended = follow(run, options, listener)
         if run.has_several_sides:
             return report_sides(run, options, fail_on, as_json=as_json)
         stored_run.require_measured(run.measured[0])

@@ -21,8 +21,8 @@ from scipy import special
 
 from pyopbench.engine import plan, stored_run
 from pyopbench.engine import settings as usual
-from pyopbench.engine.measure import measure_run
 from pyopbench.engine.messages import stage_text
+from pyopbench.engine.run import Progress, measure
 from pyopbench.engine.settings import Settings
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
@@ -196,12 +196,9 @@ def _run_controls(
         tell(f"{folder.name}: planning")
         side = plan.begin(folder, plan.Request(axes, settings, BASELINE, command, names))
         run = OpenRun(folder, (side,))
-        measure_run(
-            side,
-            settings,
-            lambda step: tell(f"{folder.name}: {stage_text(step)}"),
-            lambda launches, most: judge.interim_analysis(run, how, launches, most).open,
-        )
+        for event in measure(run, how):
+            if isinstance(event, Progress):
+                tell(f"{folder.name}: {stage_text(event)}")
     stored_run.require_measured(side)
     return judge.judge([run], how)
 

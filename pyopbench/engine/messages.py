@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 from pyopbench.model import formatting
 
 if TYPE_CHECKING:
-    from pyopbench.engine.budget import Progress
+    from pyopbench.engine.run import Progress
 
 PLANNING = "planning: starting TensorFlow, compiling kernels, trying ports"
 """What takes a while before anything is measured, and longest the first time."""
 PLANNING_VERSIONS = "planning, and installing TensorFlow where it is missing"
-FEWER = {
-    "memory": "fewer than three launches at a time, to fit the memory",
-    "budget": "fewer than three launches at a time, to fit the budget",
-}
 
 
 def stage_text(step: Progress) -> str:
@@ -25,11 +21,6 @@ def stage_text(step: Progress) -> str:
     if step.doing == "preparing":
         return f"{workers} preparing"
     return f"sweep {step.sweep + 1} ({workers})"
-
-
-def workers_text(step: Progress) -> str:
-    """Return why there are no more workers; nothing where nothing stands against it."""
-    return FEWER.get(step.limited_by, "")
 
 
 def sampling_text(sampling_seconds: float, seconds: float) -> str:
@@ -74,12 +65,6 @@ def planned_together_text(cases: Sequence[int], skips: int, control: int, folder
     each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
     sides = formatting.count(len(cases), "side")
     return f"{sides} of {each}, {skips:,} not supported, and a control of {control:,}; results in {folder}"
-
-
-def compared_text(launches: int, resolved: int, compared: int) -> str:
-    """Return how many comparisons between versions are resolved."""
-    made = f"after {formatting.count(launches, 'launch', 'launches')}"
-    return f"{made} {resolved:,} of {compared:,} comparisons are resolved"
 
 
 def budget_text(budget_seconds: float, launches: int, most: int | None) -> str:

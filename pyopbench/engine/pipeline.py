@@ -1,4 +1,4 @@
-"""Plans a run of an op inside a `tf.data` pipeline: each arrangement is a case, which `engine/measure.py` measures."""
+"""Plans a run of an op inside a `tf.data` pipeline: each arrangement is a case, which `engine/run.py` measures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from pyopbench.engine import plan
-from pyopbench.engine.measure import Listener, say_planned
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
@@ -158,14 +157,13 @@ def with_program(name: str, own: OwnOps, program: str, command: str = "") -> Own
     return OwnOps((replace(own[name], program=read_program(program)),))
 
 
-def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...], listener: Listener) -> OpenRun:
+def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...]) -> OpenRun:
     """Plan a run in a pipeline and make its folder.
 
     Args:
         folder: where; None for a new folder under `results/`.
         request: what is asked for.
         command: for the record.
-        listener: is told what is planned.
 
     Raises:
         BadInput: as `PipelineRequest.check`, a folder that holds a run, or a file that cannot be loaded.
@@ -174,8 +172,7 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     request.check()
     folder = folder or plan.new_folder()
     run_folder.require_new(folder)
-    with listener.busy("planning"):
-        answer = _ask_for_plan(request)
+    answer = _ask_for_plan(request)
     asked = plan.Request(Axes(ops=(request.op,)), request.settings, request.baseline, command, own=request.own)
     content = plan.content_of(asked, answer)
     program = answer["plan"].get("program")
@@ -185,7 +182,6 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     found = {**request.planned, **step, **limits, **answer["plan"]}
     pipeline = convert(found, PipelinePlan, "the worker's plan")
     side = plan.create(folder, content.with_changes(pipeline=pipeline))
-    say_planned(side, listener)
     return OpenRun(folder, (side,), own=request.own)
 
 

@@ -156,17 +156,6 @@ class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
     reason: str
 
 
-class WorkersLine(Line, frozen=True, kw_only=True, tag="workers"):
-    """Workers that have prepared their cases and take turns from there on."""
-
-    launches: list[int]
-    at_once: int
-    limited_by: Literal["", "memory", "budget"]
-    worker_bytes: int | None
-    available_bytes: int | None
-    seconds: float
-
-
 class CallerWaits(Struct, frozen=True, kw_only=True):
     """How long a caller waits for a call, in seconds, over all calls of the launch so far.
 
@@ -237,12 +226,6 @@ class LookLine(Line, frozen=True, kw_only=True, tag="look"):
             require_case(key, place)
 
 
-class ResumedLine(Line, frozen=True, kw_only=True, tag="resumed"):
-    """An interrupted run is continued; `lacking` is how many whole launches each group lost to the interruption."""
-
-    lacking: dict[str, AtLeastOne]
-
-
 class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
     """The measuring has ended, and by what."""
 
@@ -253,16 +236,7 @@ class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
 
 
 AnyLine: TypeAlias = (
-    LaunchLine
-    | PreparedLine
-    | PortLine
-    | RequirementLine
-    | WorkersLine
-    | GroupLine
-    | LostLine
-    | LookLine
-    | ResumedLine
-    | EndedLine
+    LaunchLine | PreparedLine | PortLine | RequirementLine | GroupLine | LostLine | LookLine | EndedLine
 )
 FAILING = (PreparedLine, GroupLine, LostLine)
 """Lines that say which cases failed."""

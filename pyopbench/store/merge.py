@@ -16,7 +16,7 @@ from pyopbench.model.formatting import listing
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store import json_file, run_folder, run_sides
-from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine, ResumedLine, WorkersLine
+from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine
 from pyopbench.store.run_folder import OpenSide
 from pyopbench.store.run_json import Merged, MergedShard, RunContent, Shard, join_catalogues
 from pyopbench.store.run_sides import OpenRun
@@ -232,7 +232,7 @@ def _merged_lines(shards: Sequence[_ShardRun], place: int) -> Iterator[AnyLine]:
             if isinstance(line, LookLine):
                 if number == looks.index(max(looks)):
                     yield line
-            elif not isinstance(line, (EndedLine, ResumedLine)):
+            elif not isinstance(line, EndedLine):
                 yield _renumber(line, offset, one.shard.host)
         offset += one.launches
     ended = [line for line in map(_ended, sides) if line is not None]
@@ -247,8 +247,6 @@ def _renumber(line: AnyLine, offset: int, host: str) -> AnyLine:
             failure if failure.launch is None else replace(failure, launch=failure.launch + offset)
             for failure in line.failures
         ]
-    if isinstance(line, WorkersLine):
-        changes["launches"] = [launch + offset for launch in line.launches]
     if isinstance(line, LaunchLine):
         changes["environment"] = {"host": host, **line.environment}
     return structs.replace(line, **changes)

@@ -38,7 +38,7 @@ from pyopbench.advise.report import (
     write,
 )
 from pyopbench.advise.turns import Realised
-from pyopbench.engine.measure import Listener
+from pyopbench.api.listeners import Listener
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import re
 from dataclasses import replace
 
@@ -13,13 +12,12 @@ from rich.console import Console
 from pyopbench.api import listeners
 from pyopbench.api.listeners import ConsoleListener
 from pyopbench.engine import host_lock
-from pyopbench.engine.budget import Progress
-from pyopbench.engine.messages import FEWER
+from pyopbench.engine.run import Progress
 from pyopbench.model.errors import BadInput
 
 COLUMNS = 80
 GROUP = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
-STEP = Progress("sampling", 3, "", 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
+STEP = Progress("sampling", 3, 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
 ERROR = BadInput("what", received="this", legal="that", hint="do")
 
 
@@ -58,17 +56,6 @@ def test_where_piped_sweeps_within_seconds_share_a_line() -> None:
     shown = [line.split(",")[0] for line in stream.getvalue().splitlines()]
     sweeps = [f"sweep {sweep + 1} (3 workers)" for sweep in range(0, 100, 10)]
     assert shown == [*sweeps, "sweep 101 (2 workers)", "3 workers preparing"]
-
-
-def test_where_piped_why_there_are_few_workers_is_said_once() -> None:
-    console, stream = console_of(terminal=False)
-    few = replace(STEP, workers=2, limited_by="budget")
-    seconds = itertools.count(0, listeners.SECONDS_BETWEEN_LINES)
-    with ConsoleListener(console, seconds.__next__).sampling() as show:
-        show(few)
-        show(replace(few, sweep=12))
-    assert "sweep 13" in stream.getvalue()
-    assert " ".join(stream.getvalue().split()).count(FEWER["budget"]) == 1
 
 
 def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,7 @@ import pyopbench
 import stored
 from commands import planned
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import measure as measuring
-from pyopbench.engine import worker_process
+from pyopbench.engine import sides, worker_process
 from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
 from refusals import refused
 
@@ -84,11 +83,11 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
     planned("native")
     folder, function = tmp_path / "run", shipped()
 
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(measuring, "measure_runs", interrupt)
+        patch.setattr("pyopbench.engine.run.measure", interrupt)
         with pytest.raises(Interrupted) as interrupted:
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder
@@ -110,7 +109,7 @@ def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothin
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measuring, "begin", interrupt)
+    monkeypatch.setattr("pyopbench.engine.sides.begin", interrupt)
     with pytest.raises(KeyboardInterrupt) as interrupted:
         pyopbench.run(shipped(), [X], out=tmp_path / "run", **QUIET)
     assert not isinstance(interrupted.value, Interrupted)
@@ -128,14 +127,14 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
     planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("native")
-    begin = measuring.begin
+    begin = sides.begin
 
     def begin_alone(*words: Any, **options: Any) -> Path:
         folder = begin(*words, **options)
         monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
         return folder
 
-    monkeypatch.setattr(measuring, "begin", begin_alone)
+    monkeypatch.setattr(sides, "begin", begin_alone)
     with pytest.raises(NothingMeasured):
         pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
 

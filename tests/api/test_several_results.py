@@ -19,7 +19,7 @@ from op_projects import project
 from pairs import cases
 from pyopbench.api import frames
 from pyopbench.api.several_results import SidesResult
-from pyopbench.engine import environments, measure
+from pyopbench.engine import environments
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.store import run_sides
 from refusals import refused
@@ -88,7 +88,7 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measure, "measure_runs", interrupt)
+    monkeypatch.setattr("pyopbench.engine.run.measure", interrupt)
     with pytest.raises(Interrupted) as interrupted:
         pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
     (own,) = stored.read_run(two_versions / "tf-2.21.0")["own"].values()

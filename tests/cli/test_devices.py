@@ -10,7 +10,7 @@ import pytest
 
 import stored
 from commands import Call
-from pyopbench.engine.launch import WarmLaunch
+from pyopbench.engine.launch import Launch
 from pyopbench.model.case import Case
 from pyopbench.model.errors import EXIT_INTERRUPTED
 
@@ -64,16 +64,16 @@ def test_a_run_on_both_says_where_to_run_each_op(both: list[str], call: Call, tm
 def test_a_run_that_was_interrupted_between_the_devices_is_resumed(
     place: str, number: int, both: list[str], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, seen = WarmLaunch.sample, list[str]()
+    whole, seen = Launch.sample, list[str]()
 
-    def interrupted(launch: WarmLaunch, group: str, rounds: int, sweep: int = 0) -> object:
+    def interrupted(launch: Launch, group: str, rounds: int, sweep: int) -> object:
         seen.append(launch.placement)
         if seen.count(place) > number:
             raise KeyboardInterrupt
         return whole(launch, group, rounds, sweep)
 
     with monkeypatch.context() as patch:
-        patch.setattr(WarmLaunch, "sample", interrupted)
+        patch.setattr(Launch, "sample", interrupted)
         assert (
             call("run", "double", "--axis", "device=cpu,gpu", *WORDS, "--out", tmp_path / "run").code
             == EXIT_INTERRUPTED

@@ -11,7 +11,7 @@ import pytest
 import stored
 from commands import Call, groups, told
 from pyopbench.cli import resume
-from pyopbench.engine import measure, stored_run
+from pyopbench.engine import stored_run
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -65,7 +65,7 @@ def test_the_command_that_an_interrupted_run_prints_resumes_it_with_its_own_op(
     file.write_text("def body(x):\n    return x\n", encoding="utf-8")
     folder = tmp_path / "a run"
     with monkeypatch.context() as patch:
-        patch.setattr(measure, "measure_runs", interrupt)
+        patch.setattr("pyopbench.engine.run.measure", interrupt)
         ended = call("run", f"{file}:body", "--input", "np.ones(3)", "--launches", 2, "--out", folder)
     assert (ended.code, ended.out) == (130, "")
     words = printed_command(ended.err)

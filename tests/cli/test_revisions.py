@@ -15,7 +15,9 @@ import stored
 from commands import Call, Ended, groups
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import environments, next_step, sweeps
+from pyopbench.engine import environments
+from pyopbench.engine.launch import Launch
+from pyopbench.engine.run import LEAST_FOR_COMPARISON
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.store import run_folder, run_sides
@@ -146,7 +148,7 @@ def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_pat
         for one in run_sides.read(tmp_path / "run")
     ]
     assert looks == [looks[0]] * 3
-    assert min(looks[0])[0] >= next_step.LEAST_FOR_INTERIM
+    assert min(looks[0])[0] >= LEAST_FOR_COMPARISON
 
 
 def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
@@ -156,10 +158,13 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
     folder = tmp_path / "run"
     with monkeypatch.context() as interrupted:
 
-        def interrupt(*_: object) -> None:
-            raise KeyboardInterrupt
+        def interrupt(launch: Launch, group: str, rounds: int, sweep: int) -> object:
+            if sweep:
+                raise KeyboardInterrupt
+            return sample(launch, group, rounds, sweep)
 
-        interrupted.setattr(sweeps.Sweeps, "next", interrupt)
+        sample = Launch.sample
+        interrupted.setattr(Launch, "sample", interrupt)
         assert run(call, folder, "HEAD~1", "HEAD").code == 130
     assert worktrees(project) == 2
     parts = [one.folder for one in run_sides.read(folder)]

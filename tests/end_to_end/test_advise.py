@@ -23,7 +23,7 @@ from pyopbench.advise.callbacks import Callback, Step, write_op_file
 from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
-from pyopbench.engine.measure import Listener
+from pyopbench.api.listeners import Listener
 from pyopbench.engine.port import Tools as PortTools
 from pyopbench.engine.worker_process import Worker, ask_once
 

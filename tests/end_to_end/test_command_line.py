@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,7 @@ from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, t
 from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output
-from pyopbench.engine import measure, plan
-from pyopbench.engine.measure import RunEnd as MeasuringEnded
-from pyopbench.engine.measure import Task, Tell
+from pyopbench.engine import plan, run
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import WorkerLost
@@ -174,21 +172,10 @@ def test_a_run_in_which_nothing_works_measured_nothing(
     assert ended.err.endswith(nothing_measured(f"{tmp_path / 'run'}: 1 failure; the first: ValueError: no"))
 
 
-def test_a_spent_budget_is_told(
-    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_spent_budget_is_told(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
     planned()
-    whole = measure.measure_runs
-
-    def measure_and_spend(tasks: Sequence[Task], tell: Tell, look: object = None) -> list[MeasuringEnded]:
-        (task,) = tasks
-        # Two launches and no more, whatever time is left.
-        whole([replace(task, settings=replace(task.settings, launches=2, budget_seconds=None, until="end"))], tell)
-        return [MeasuringEnded(2, 5, "budget")]
-
-    monkeypatch.setattr(measure, "measure_runs", measure_and_spend)
-    ended = call("run", "double", "--launches", 5, "--budget", "3s", "--out", tmp_path / "run")
-    assert ended.err.splitlines()[-2] == "the budget of 3 s is spent after 2 of at most 5 launches"
+    ended = call("run", "double", "--launches", 5, "--budget", "0.5s", "--out", tmp_path / "run")
+    assert ended.err.splitlines()[-2] == "the budget of 0.5 s is spent after 2 of at most 5 launches"
 
 
 def test_a_run_ends_when_nothing_is_left_to_resolve(
@@ -525,13 +512,13 @@ def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measu
     call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned()
-    whole = measure.measure_runs
+    whole = run.measure
 
-    def measure_and_lose(*arguments: Any) -> None:
-        whole(*arguments)
+    def measure_and_lose(*arguments: Any) -> Iterator[run.Event]:
+        yield from whole(*arguments)
         raise WorkerLost("the worker process did not start")
 
-    monkeypatch.setattr(measure, "measure_runs", measure_and_lose)
+    monkeypatch.setattr(run, "measure", measure_and_lose)
     ended = call("run", "double", "--quick", "--out", tmp_path / "run")
     assert ended.err.splitlines()[-2:] == [
         "error: the worker process did not start",

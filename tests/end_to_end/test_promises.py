@@ -28,9 +28,10 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {str(HELPERS)!r})
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import measure, worker_process
-from pyopbench.engine.stored_run import settings_of
+from pyopbench.engine import run, worker_process
+from pyopbench.judge.judge import Judging
 from pyopbench.store import run_folder
+from pyopbench.store.run_sides import open_run
 
 append = run_folder.OpenSide.append
 
@@ -40,8 +41,8 @@ def append_and_tell(side, line):
 
 worker_process.COMMAND = FAKE_WORKER_COMMAND
 run_folder.OpenSide.append = append_and_tell
-side = run_folder.open_side(Path(sys.argv[1]))
-measure.measure_run(side, settings_of(side), lambda step: None, lambda launches, most: frozenset())
+for event in run.measure(open_run(Path(sys.argv[1])), Judging("py_function_numpy", 0.03)):
+    pass
 """
 """Measures what is left of a run, and prints the kind of each line that is on the disk, and the worker of a launch."""
 

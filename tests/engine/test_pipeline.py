@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pipelines
 import stored
 from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, id_of
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import measure, pipeline, worker_process
+from pyopbench.engine import pipeline, worker_process
 from pyopbench.engine.pipeline import (
     BLOCK_SECONDS,
     FEWEST_ROUNDS,
@@ -23,6 +24,7 @@ from pyopbench.engine.pipeline import (
     begin,
     require_current,
 )
+from pyopbench.engine.run import measure
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
 from pyopbench.model.case import BASELINE, Case
@@ -55,8 +57,8 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
         pipelines.write_answer(path)
         if answer is not None:
             path.write_text(json.dumps(answer(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
-        begun = begin(tmp_path / "run", request, ("pyopbench", "pipeline"), measure.Listener())
-        measure.measure(begun, JUDGING, measure.Listener())
+        begun = begin(tmp_path / "run", request, ("pyopbench", "pipeline"))
+        deque(measure(begun, JUDGING), maxlen=0)
         return begun
 
     return run
@@ -91,14 +93,6 @@ def test_every_arrangement_is_measured_in_every_launch(measured: Measure) -> Non
     assert len(rows_of(run, id_of(PORT))) == 3 * REQUEST.settings.rounds
     require_current(run)
     assert judge([run], JUDGING).pipeline is not None
-
-
-def test_the_first_worker_is_alone_and_the_others_start_together(
-    measured: Measure,
-) -> None:
-    run = measured(request=replace(REQUEST, launches=4))
-    workers = [line.launches for line in run.measured[0].lines if hasattr(line, "launches")]
-    assert workers == [[0], [1, 2, 3]]
 
 
 def test_blocks_are_longer_when_few_arrangements_are_left(measured: Measure, tmp_path: Path) -> None:
@@ -195,7 +189,7 @@ def test_what_was_interrupted_is_resumed_as_it_was_planned(measured: Measure) ->
     samples.write_bytes(b"".join(whole[:second]))
     again = open_run(run.folder)
     assert launches_of(again, id_of(PORT)) == {0}
-    measure.measure(again, JUDGING, measure.Listener())
+    deque(measure(again, JUDGING), maxlen=0)
     assert launches_of(again, id_of(PORT)) == {0, 1}
     assert judge([run.folder], JUDGING).pipeline is not None
 
@@ -221,7 +215,7 @@ def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(
 ) -> None:
     monkeypatch.setattr(pipeline, "ask_once", lambda *_, **__: pytest.fail("a worker was started"))
     with pytest.raises(BadInput):
-        begin(tmp_path / "run", request_, (), measure.Listener())
+        begin(tmp_path / "run", request_, ())
 
 
 def test_with_more_time_launches_have_more_rounds() -> None:

@@ -19,7 +19,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import environments, git, plan, settings, sides, stored_run, worker_process
 from pyopbench.engine import plan as planning
 from pyopbench.engine import settings as usual
-from pyopbench.engine.budget import LEAST_LAUNCHES
+from pyopbench.engine.run import LEAST_LAUNCHES
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target

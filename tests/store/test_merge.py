@@ -76,20 +76,16 @@ def test_the_environment_of_each_machine_is_kept(tmp_path: Path) -> None:
     assert not {"load", "os"} & {*run["environment"]}, "the first machine's would be claimed of all"
 
 
-def test_failures_and_workers_name_the_launches_of_the_whole(tmp_path: Path) -> None:
+def test_failures_name_the_launches_of_the_whole(tmp_path: Path) -> None:
     key = sharded.CASES[0]
     for index in range(1, 3):
         folder = sharded.write_shard(tmp_path / f"shard-{index}", index, 2)
         case = read_one([folder]).cases[0]
-        workers = {"launches": [0, 1], "at_once": 2, "limited_by": "", "worker_bytes": None, "available_bytes": None}
-        stored.append(folder, {"kind": "workers", "launch": 0, "seconds": 1.0, **workers})
         lost = {"kind": "lost", "launch": 1, "group": stored.group(), "failures": [stored.failure(case, launch=1)]}
         stored.append(folder, lost)
     merge.merge(sorted(tmp_path.glob("shard-*")), tmp_path / "merged")
     whole = read_one([tmp_path / "merged"])
     assert key in whole.cases
-    lines = stored.read_lines(tmp_path / "merged")
-    assert [line["launches"] for line in lines if line["kind"] == "workers"] == [[0, 1], [2, 3]]
     assert [one.launch for one in whole.failures] == [1, 3]
 
 

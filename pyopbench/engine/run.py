@@ -1,0 +1,473 @@
+"""The run loop: batches of warm workers take turns until nothing is open, or the budget ends. Nothing measured is lost.
+
+A batch is as many launches as fit; each has a worker for every side and placement, whose rows are compared. They
+prepare side by side, then sample by turns, one worker at a time, sweep by sweep over all that is open. A batch samples
+about three times as long as a worker took to prepare; another one follows while it fits whole, because processes differ
+more than the rounds of one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pyopbench.engine import environments, memory, require, sides
+from pyopbench.engine.launch import Launch
+from pyopbench.engine.remaining_work import RemainingWork, needed_placements
+from pyopbench.engine.worker_process import Worker
+from pyopbench.judge import judge
+from pyopbench.judge.comparison import diff
+from pyopbench.model import formatting
+from pyopbench.model.case import Case, place_and_rest
+from pyopbench.model.cores import usable_cores
+from pyopbench.stats.corrections import MOST_ANALYSES
+from pyopbench.store import run_folder
+from pyopbench.store.line_types import EndedLine, GroupLine
+from pyopbench.store.run_sides import OpenRun
+
+LEAST_LAUNCHES = 2
+"""With fewer there is no interval, so that many are sampled once whatever the budget."""
+MOST_WORKERS = 3
+"""Launches of a batch: three have nearly the error of two in the same time, and tell twice as much about how far
+launches differ (two and one degrees of freedom)."""
+LEAST_SAMPLING = 0.6
+"""Share of the time left before preparing that a third launch has to leave for sampling. With less it costs more rounds
+than it is worth: docs/decisions/0011-warm-workers.md."""
+SAMPLING_PER_PREPARING = 3.0
+"""A batch samples this many times as long as a worker took to prepare, before another batch that fits whole."""
+SWEEP_ROUNDS, COMPARISON_SWEEP_ROUNDS, LEAST_ROUNDS = 10, 4, 2
+"""Rounds of a group before the next one's turn: at the most, where sides are compared, and at least. A core of a shared
+machine is fast or slow for some tenths of a second, which two processes share only if they take turns as quickly: in
+the same time, turns of 20 rounds had twice the error."""
+ANALYSIS_GROWTH = 4.0
+"""By how much the rounds of all launches together grow from one interim analysis to the next: with less, one would
+learn little."""
+LEAST_FOR_COMPARISON = 4
+"""Launches before an interim analysis of sides: three have two degrees of freedom, with which next to nothing is
+resolved, and every analysis makes all verdicts stricter."""
+MOST_ANALYSING = 0.2
+"""Of the time that is left, that an interim analysis may take at most: it decides how the rest is spent."""
+SILENT_SECONDS = 1.0
+"""How often it is looked whether a worker has been silent for too long."""
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Something takes a while."""
+
+    doing: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A group is about to be prepared or sampled.
+
+    Attributes:
+        workers: that are preparing, or take turns.
+        launches: that have samples.
+        sweep: over all that is open, from 0, since the workers were prepared.
+        done, total: groups of the sweep that are done with, or prepared by this worker, and all of them.
+        planned: groups of all sides; later sweeps may have fewer.
+        seconds_left: how long the run may still last; None where nothing limits it.
+    """
+
+    doing: Literal["preparing", "sampling"]
+    workers: int
+    launches: int
+    sweep: int
+    group: str
+    done: int
+    total: int
+    planned: int
+    seconds_left: float | None
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """An interim analysis was made; what it shows."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The measuring has ended.
+
+    Attributes:
+        launches: that have samples, on the side that has fewest, earlier ones included.
+        most: that there may have been.
+        by: `launches` if as many as allowed were made, `budget` if it was spent, `look` if an interim analysis left
+            nothing to measure.
+        looks: interim analyses.
+        seconds: what the measuring took.
+        sampling_seconds: what of it was sampling, and not preparing, analysing or waiting.
+    """
+
+    launches: int
+    most: int
+    by: Literal["launches", "budget", "look"]
+    looks: int = 0
+    seconds: float = 0.0
+    sampling_seconds: float = 0.0
+
+
+Event: TypeAlias = Busy | Progress | Analysed | Ended
+
+Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[Path, frozenset[str]], str]]
+"""Is given how many launches there are and how many there may be; returns by folder of each side the cases to measure
+on, and what it shows."""
+
+
+def measure(
+    run: OpenRun,
+    judging: judge.Judging,
+    *,
+    analyse: Analyse | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Generator[Event, None, None]:
+    """Measure what is left of a run; what is measured is stored, and held by the run.
+
+    Args:
+        run: that was planned, in memory.
+        judging: how interim analyses judge, and what is required of ports.
+        analyse: the interim analysis; `judge_open` unless tests decide what is left open.
+        clock: returns seconds.
+
+    Yields:
+        What happens; how it has ended is the last.
+
+    Raises:
+        BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
+        WorkerLost: a worker could not be started; what was measured before is stored.
+    """
+    with sides.checkouts_of(run) as checkouts, ExitStack() as locks:
+        yield Busy("starting")  # a version of TensorFlow that is gone from the cache is installed again
+        pythons = [environments.python_of(side.content.settings.environment) for side in run.measured]
+        workers: list[dict[str, Any]] = [
+            {"python": python, "checkout": checkouts.get(side.folder), "own": run.own}
+            for side, python in zip(run.measured, pythons, strict=True)
+        ]
+        if judging.requires:
+            yield Busy("trying what is required")
+            for side, how in zip(run.measured, workers, strict=True):
+                start = partial(Worker, require.TIMEOUT_SECONDS, hides_gpu=True, **how)
+                require.try_missing(side, judging.requires, start, lambda done, total: None)
+        for side in run.measured:
+            locks.enter_context(run_folder.locked(side.folder))
+        works = [RemainingWork(side, **how) for side, how in zip(run.measured, workers, strict=True)]
+        budget = _Clock(works[0].settings.budget_seconds, clock)
+        ended = yield from _Loop(works, analyse or partial(judge_open, run, judging), budget).run()
+    sides.give_back_checkouts(run)  # what is interrupted before keeps them, to be continued
+    yield ended
+
+
+@dataclass
+class _Clock:
+    """The time of a run: what is spent, and what is left of its budget; `budget` is None where nothing limits it."""
+
+    budget: float | None
+    now: Callable[[], float]
+    sampling_seconds: float = 0.0
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.now()
+
+    @property
+    def spent(self) -> float:
+        return self.now() - self.began
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.budget is None else self.budget - self.spent
+
+
+class _Loop:
+    """The state of a run while it is measured."""
+
+    def __init__(self, works: Sequence[RemainingWork], analyse: Analyse, clock: _Clock) -> None:
+        self._works, self._judge_open, self._clock = works, analyse, clock
+        self._preparing_seconds = self._launch_seconds = 0.0  # of the last batch, and of its slowest worker
+        self._analysis_seconds, self._next_analysis, self._earlier_rounds = 4.0, 0.0, 0.0
+        self._round_seconds: dict[tuple[int, str], float] = {}
+        self._is_spent = False
+
+    def run(self) -> Generator[Event, None, Ended]:
+        """Measure batch after batch until nothing is open, or no launch or no time is left."""
+        began_open = [work for work in self._works if work.most_needed]
+        while self._open_works() and self._may_begin():
+            with ExitStack() as workers:
+                batch = yield from self._prepare_batch(workers)
+                if batch:
+                    yield from self._sample_batch(batch)
+        ends = [self._end(work, is_new=work in began_open) for work in self._works]
+        return min(ends, key=lambda ended: ended.launches)
+
+    def _open_works(self) -> list[RemainingWork]:
+        return [work for work in self._works if work.most_needed]
+
+    def _launches(self) -> int:
+        """Return how many launches every side has."""
+        return min(work.launches for work in self._works)
+
+    def _may_begin(self) -> bool:
+        """Whether another batch fits, or there are too few launches for an interval."""
+        has_few = min(work.launches for work in self._open_works()) < LEAST_LAUNCHES
+        return has_few or self._clock.left > self._preparing_seconds + self._launch_seconds
+
+    def _end(self, work: RemainingWork, *, is_new: bool) -> Ended:
+        is_open = any(map(work.cases, work.open))
+        by: Literal["launches", "budget", "look"] = "launches"
+        if work.looks and not is_open:
+            by = "look"
+        elif is_open and (work.most_needed or self._is_spent or (not is_new and work.ended == "budget")):
+            by = "budget"
+        seconds, sampling = self._clock.spent, self._clock.sampling_seconds
+        if is_new:
+            work.append(
+                EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
+            )
+        return Ended(work.launches, work.most_launches, by, work.looks, seconds, sampling)
+
+    # Preparing: side by side, at most one worker a core.
+
+    def _prepare_batch(self, workers: ExitStack) -> Generator[Event, None, list[Launch]]:
+        """Start workers, and return those that are warm."""
+        began, left = self._clock.spent, self._clock.left
+        waiting, heard = self._plan_batch()
+        active, batch = list[Launch](), list[Launch]()
+        while active or waiting:
+            while waiting and len(active) < len(usable_cores()) and self._may_join(waiting, batch, began, left):
+                launch = waiting.pop(0)
+                workers.callback(launch.close)
+                launch.begin()
+                active.append(launch)
+                batch.append(launch)
+            if waiting and not active:
+                break  # for more there is no room or no time
+            heard.wait(SILENT_SECONDS)
+            heard.clear()
+            for launch in list(active):
+                todo = len(launch.todo)
+                if launch.go_on():
+                    active.remove(launch)
+                elif launch.todo and len(launch.todo) != todo:
+                    yield self._progress(launch.work, len(active), launch.todo[0], len(launch.prepared), todo)
+        warm = [launch for launch in batch if not launch.is_lost]
+        self._preparing_seconds = self._clock.spent - began
+        self._launch_seconds = max((launch.seconds or 0.0 for launch in warm), default=0.0)
+        return warm
+
+    def _plan_batch(self) -> tuple[list[Launch], threading.Event]:
+        """Return the launches of a batch in order, those of one number one after another, and what they set."""
+        works, heard = self._open_works(), threading.Event()
+        first = max(work.next_launch for work in works)
+        # Of pipelines, the first launch alone shows which arrangements are far from the best.
+        most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
+        rows = min(most, max(work.most_needed for work in works))
+        planned = [
+            Launch(work, first + row, groups, heard)
+            for row in range(rows)
+            for work in works
+            for groups in needed_placements(work, row).values()
+        ]
+        return planned, heard
+
+    def _may_join(self, waiting: Sequence[Launch], batch: Sequence[Launch], began: float, left: float) -> bool:
+        """Whether the next launch may start: it completes a number that has started, or there is room and time."""
+        number = waiting[0].number
+        if not batch or batch[-1].number == number:
+            return True
+        partners = sum(launch.number == number for launch in waiting)
+        if not memory.has_room(partners, memory.ASSUMED_BYTES, []):
+            return False
+        if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
+            return True
+        known = [launch.seconds for launch in batch if launch.seconds is not None]
+        expected = math.ceil(partners / len(usable_cores())) * max(known, default=self._launch_seconds)
+        return self._clock.spent - began + expected <= (1 - LEAST_SAMPLING) * left
+
+    # Sampling: one worker at a time, while all others sleep.
+
+    def _sample_batch(self, batch: list[Launch]) -> Iterator[Event]:
+        """Sample sweep by sweep until nothing is open, there is no time, or it is the next batch's turn."""
+        until = self._clock.spent + self._batch_seconds(batch)
+        rng = random.Random(f"{batch[0].work.settings.seed}/{batch[0].number}/turns")
+        for sweep in itertools.count():
+            yield from self._sweep(batch, sweep, rng)
+            batch[:] = [launch for launch in batch if not launch.is_lost]
+            if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
+                break
+            if self._is_analysis_due(batch):
+                yield self._analyse()
+            if not any(launch.open_groups() for launch in batch):
+                break
+            if self._clock.spent >= until and self._open_works():
+                break
+        self._earlier_rounds += _rounds_of(batch)
+
+    def _batch_seconds(self, batch: Sequence[Launch]) -> float:
+        """Return how long a batch samples: all that fit whole get equal parts of the time that is left."""
+        left, sampling = self._clock.left, SAMPLING_PER_PREPARING * self._launch_seconds
+        if math.isinf(left):
+            return math.inf
+        numbers = {launch.number for launch in batch}
+        if len(numbers) + self._launches() < LEAST_LAUNCHES:
+            return max(left, 0.0) / 2
+        wanted = math.ceil((max(work.most_needed for work in self._open_works()) - len(numbers)) / MOST_WORKERS)
+        whole = self._preparing_seconds + sampling
+        further = min(wanted, int((left - sampling) / whole)) if whole else 0
+        return (left - further * self._preparing_seconds) / (further + 1) if further > 0 else math.inf
+
+    def _sweep(self, batch: Sequence[Launch], sweep: int, rng: random.Random) -> Iterator[Event]:
+        """Let all launches sample a group before the next one's turn; each group by all of them, or by none."""
+        turns = _turns(batch, rng)
+        rounds = self._sweep_rounds(turns)
+        is_any = sweep == 0
+        for place, (group, launches) in enumerate(turns.items()):
+            asked = {id(launch): self._rounds(launch, group, rounds, sweep) for launch in launches}
+            needed = sum(asked[id(launch)] * self._seconds(launch, group) for launch in launches)
+            if sweep and needed > self._clock.left:
+                continue
+            for launch in launches:
+                if launch.is_lost or not launch.work.cases(group):
+                    continue
+                yield self._progress(launch.work, len(batch), group, place, len(turns), sweep)
+                began = self._clock.spent
+                line = launch.sample(group, asked[id(launch)], sweep)
+                self._clock.sampling_seconds += self._clock.spent - began
+                if line is not None and line.samples:
+                    is_any = True
+                    self._round_seconds[id(launch.work), group] = _seconds_of_round(line)
+        self._is_spent = not is_any
+
+    def _sweep_rounds(self, turns: Mapping[str, Sequence[Launch]]) -> int:
+        """Return how many rounds of each group there is time for, as many as are usual at the most."""
+        usual = COMPARISON_SWEEP_ROUNDS if len(self._works) > 1 else SWEEP_ROUNDS
+        needed = sum(self._seconds(launch, group) for group, launches in turns.items() for launch in launches)
+        affordable = self._clock.left / needed if needed else math.inf
+        return int(max(min(affordable, usual), LEAST_ROUNDS))
+
+    def _rounds(self, launch: Launch, group: str, rounds: int, sweep: int) -> int:
+        """Return how many rounds a group gets: slow ones fewer, none more than its launch may have."""
+        settings, seconds = launch.work.settings, self._seconds(launch, group)
+        if sweep == 0:
+            return settings.first_rounds
+        affordable = max(int(settings.group_seconds / seconds), LEAST_ROUNDS) if seconds else rounds
+        return min(rounds, affordable, settings.rounds - launch.rounds.get(group, 0))
+
+    def _seconds(self, launch: Launch, group: str) -> float:
+        return self._round_seconds.get((id(launch.work), group), 0.0)
+
+    # Interim analyses.
+
+    def _is_analysis_due(self, batch: Sequence[Launch]) -> bool:
+        work = self._works[0]
+        least = 1 if work.is_in_pipeline else LEAST_LAUNCHES if len(self._works) == 1 else LEAST_FOR_COMPARISON
+        if work.settings.until == "end" or work.looks >= MOST_ANALYSES - 1 or self._launches() < least:
+            return False
+        rounds = self._earlier_rounds + _rounds_of(batch)
+        # In a pipeline it takes no time, and saves rounds of slow arrangements, each of which takes seconds.
+        has_time = work.is_in_pipeline or self._analysis_seconds < MOST_ANALYSING * self._clock.left
+        if rounds < self._next_analysis or not has_time:
+            return False
+        self._next_analysis = ANALYSIS_GROWTH * rounds
+        return True
+
+    def _analyse(self) -> Analysed:
+        """Judge what there is, and keep only what is still open."""
+        began, launches = self._clock.spent, self._launches()
+        most = max(work.most_launches for work in self._works)
+        open_cases, text = self._judge_open(launches, most)
+        for work in self._works:
+            work.narrow(open_cases[work.side.folder])
+        self._analysis_seconds = self._clock.spent - began
+        return Analysed(text)
+
+    def _progress(  # noqa: PLR0913 - each is known where a group is begun
+        self, work: RemainingWork, workers: int, group: str, done: int, total: int, sweep: int | None = None
+    ) -> Progress:
+        return Progress(
+            doing="preparing" if sweep is None else "sampling",
+            workers=workers,
+            launches=work.launches,
+            sweep=sweep or 0,
+            group=group,
+            done=done,
+            total=total,
+            planned=len({name for one in self._works for name in one.planned}),
+            seconds_left=None if self._clock.budget is None else max(self._clock.left, 0.0),
+        )
+
+
+def judge_open(
+    run: OpenRun, judging: judge.Judging, launches: int, most: int
+) -> tuple[Mapping[Path, frozenset[str]], str]:
+    """Judge a run after so many launches, of at most so many; return the open cases of each side, and what it shows.
+
+    Where sides are compared, that is what is open between them; of environments what is open on each as well.
+    """
+    if not run.has_several_sides:
+        (side,) = run.measured
+        alone = judge.interim_analysis(run, judging, launches, most)
+        return {side.folder: alone.open}, alone.text()
+    comparison = diff.interim_comparison(run, judging.minimum_effect)
+    open_cases = dict(comparison.open)
+    if not run.has_revisions:
+        for side in run.measured:
+            open_cases[side.folder] |= judge.interim_analysis(run.alone(side.folder), judging, launches, most).open
+    after = formatting.count(launches, "launch", "launches")
+    resolved, compared = comparison.resolved, comparison.compared
+    return open_cases, f"after {after} {resolved:,} of {compared:,} comparisons are resolved"
+
+
+def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch]]:
+    """Return the groups that are open in random order, each with the launches that sample it, in random order.
+
+    Groups that differ only in their placement follow one another, so that drift affects both alike; so do launches of
+    one number, which are compared.
+    """
+    open_: dict[str, list[Launch]] = {}
+    for launch in batch:
+        for group in launch.open_groups():
+            open_.setdefault(group, []).append(launch)
+    neighbours: dict[str, list[str]] = {}
+    for group in sorted(open_):
+        neighbours.setdefault(place_and_rest(group)[1], []).append(group)
+    rests = sorted(neighbours)
+    rng.shuffle(rests)
+    groups = [group for rest in rests for group in rng.sample(neighbours[rest], len(neighbours[rest]))]
+    return {group: _in_blocks(open_[group], rng) for group in groups}
+
+
+def _in_blocks(launches: Sequence[Launch], rng: random.Random) -> list[Launch]:
+    """Return launches in random order, those of one number right after one another."""
+    blocks: dict[int, list[Launch]] = {}
+    for launch in rng.sample(launches, len(launches)):
+        blocks.setdefault(launch.number, []).append(launch)
+    return [launch for block in blocks.values() for launch in block]
+
+
+def _rounds_of(batch: Sequence[Launch]) -> float:
+    """Return how many rounds all launches together have made, of what they have made most of."""
+    return sum(max(launch.rounds.values(), default=0) for launch in batch)
+
+
+def _seconds_of_round(line: GroupLine) -> float:
+    """Return what a round took on average: backward is within forward+backward."""
+    runners: dict[str, float] = {}
+    for key, rows in line.samples.items():
+        rounds = len({row[0] for row in rows})
+        seconds = sum(row[3] for row in rows) / rounds if rounds else 0.0
+        runner = Case.from_id(key).runner
+        runners[runner] = max(runners.get(runner, 0.0), seconds)
+    return sum(runners.values())

@@ -1,0 +1,629 @@
+"""Runs are measured by workers that take turns; whoever follows hears how."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stored
+from fake_worker import FAILURES
+from places import FAKE_WORKER_COMMAND
+from pyopbench.engine import run, worker_process
+from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, Analysed, Ended, Event, Progress
+from pyopbench.judge.judge import Judging
+from pyopbench.model.case import Case
+from pyopbench.model.errors import BadInput, WorkerLost
+from pyopbench.store import run_folder
+from pyopbench.store.run_folder import open_side
+from pyopbench.store.run_sides import OpenRun, Side
+
+JUDGING = Judging("well", 0.03)
+SIZES = (1, 2, 3, 4, 5)
+PLACES = ("cpu", "gpu")
+
+
+@pytest.fixture(autouse=True)
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which the fake worker keeps the requests."""
+    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
+    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def one_core() -> Iterator[None]:
+    usable = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(usable)})
+    yield
+    os.sched_setaffinity(0, usable)
+
+
+class Clock:
+    """A clock that stands still but while something is prepared or sampled: a minute for each group of a worker."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def never(launches: int, most: int) -> Any:
+    """An analysis that is not to be made."""
+    raise AssertionError(launches)
+
+
+class Analyses:
+    """Leave open what they are told to, one after another, and note after how many launches they were made."""
+
+    def __init__(self, folder: Path, *left: list[str]) -> None:
+        self._folder, self._left = folder, iter(map(frozenset, left))
+        self.launches: list[int] = []
+
+    def __call__(self, launches: int, most: int) -> tuple[dict[Path, frozenset[str]], str]:
+        self.launches.append(launches)
+        return {self._folder: next(self._left)}, "an analysis"
+
+
+def plan(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **settings: Any) -> None:
+    plan_cases(folder, [stored.case(variant, size=size) for size in sizes for variant in variants], **settings)
+
+
+def plan_cases(folder: Path, cases: list[str], **settings: Any) -> None:
+    """Plan two launches of two rounds each, and no interim analysis, unless `settings` say otherwise."""
+    stored.write(folder, stored.run(cases, settings={**stored.SETTINGS, **settings}), [])
+
+
+def analysed(**settings: Any) -> dict[str, Any]:
+    """Return settings of a run with interim analyses, the first after four rounds of each launch."""
+    usual = {"until": "resolved", "launches": 3, "first_rounds": 4, "rounds": 40, "group_seconds": 60.0}
+    return {**usual, **settings}
+
+
+def events_of(
+    *folders: Path, analyse: Any = never, clock: Clock | None = None, stop: Callable[[Event], None] = lambda event: None
+) -> list[Event]:
+    """Measure what the folders plan, each a side of a run, and return what happens."""
+    sides = tuple(Side(folder.name, folder=folder) for folder in folders) if len(folders) > 1 else ()
+    opened = OpenRun(folders[0], tuple(map(open_side, folders)), sides)
+    events = []
+    for event in run.measure(opened, JUDGING, analyse=analyse, **({} if clock is None else {"clock": clock})):
+        events.append(event)
+        stop(event)
+        if clock is not None and isinstance(event, Progress):
+            clock.seconds += 60.0
+    return events
+
+
+def measure(*folders: Path, **how: Any) -> Ended:
+    ended = events_of(*folders, **how)[-1]
+    assert isinstance(ended, Ended)
+    return ended
+
+
+def lines_of(folder: Path, kind: str) -> list[dict[str, Any]]:
+    return [line for line in stored.read_lines(folder) if line["kind"] == kind]
+
+
+def requests_in(log: Path, *kinds: str) -> list[dict[str, Any]]:
+    """Return the requests of some kinds that workers were sent, in order."""
+    requests = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [request for request in requests if request["do"] in kinds]
+
+
+def measured(folder: Path) -> list[tuple[int, str]]:
+    """Return the launch and group of every pass that was sampled, in order."""
+    return [(line["launch"], line["group"]) for line in lines_of(folder, "group")]
+
+
+def all_of(launches: int, sizes: tuple[int, ...] = SIZES) -> list[tuple[int, str]]:
+    return [(launch, stored.group(size=size)) for launch in range(launches) for size in sizes]
+
+
+def rounds_of(folder: Path) -> Counter[tuple[int, str]]:
+    """Return how many rounds each case has in each launch."""
+    return Counter(
+        (line["launch"], case)
+        for line in lines_of(folder, "group")
+        for case, rows in line["samples"].items()
+        for _ in rows
+    )
+
+
+def failures(folder: Path) -> list[tuple[str, str]]:
+    lines = stored.read_lines(folder)
+    return [(failure["case"], failure["status"]) for line in lines for failure in line.get("failures", ())]
+
+
+# Events
+
+
+def test_what_happens_is_told_in_order(folder: Path) -> None:
+    plan(folder, "well")
+    events = events_of(folder)
+    steps = [event.doing for event in events if isinstance(event, Progress)]
+    assert steps == sorted(steps), "preparing before sampling"
+    sampling = [event for event in events if isinstance(event, Progress) and event.doing == "sampling"]
+    assert [(event.done, event.total, event.planned) for event in sampling[::2]] == [
+        (place, 5, 5) for place in range(5)
+    ]
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    assert (ended.launches, ended.most, ended.by, ended.looks) == (2, 2, "launches", 0)
+    assert 0 < ended.sampling_seconds < ended.seconds
+
+
+def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path) -> None:
+    plan(folder, "well")
+    on_disk: list[int] = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, Progress) and event.doing == "sampling":
+            on_disk.append(len(measured(folder)))
+
+    events_of(folder, stop=look)
+    assert on_disk == list(range(10))
+
+
+def test_a_worker_that_does_not_start_ends_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well")
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "raise SystemExit(3)"))
+    with pytest.raises(WorkerLost):
+        measure(folder)
+    assert stored.read_lines(folder) == []
+
+
+def test_what_was_written_is_held_and_is_what_is_read_back(folder: Path) -> None:
+    plan(folder, "well")
+    opened = OpenRun(folder, (open_side(folder),))
+    for _ in run.measure(opened, JUDGING, analyse=never):
+        pass
+    (side,) = opened.measured
+    assert side.lines == open_side(folder).lines
+    assert len(side.lines) > 10
+
+
+# Turns
+
+
+def test_every_group_is_sampled_by_every_launch_once_in_a_sweep(folder: Path) -> None:
+    plan(folder, "well", "well_too", launches=3)
+    assert measure(folder).launches == 3
+    assert sorted(measured(folder)) == all_of(3)
+    assert sorted(line["launch"] for line in lines_of(folder, "launch")) == [0, 1, 2]
+    for line in lines_of(folder, "group"):
+        assert {case.split("/")[1] for case in line["samples"]} == {"well", "well_too"}
+
+
+def test_launches_take_turns_within_each_group_in_random_order(folder: Path) -> None:
+    plan(folder, "well", sizes=tuple(range(1, 13)), launches=3)
+    measure(folder)
+    turns = [[launch for launch, _ in several] for _, several in groupby(measured(folder), lambda turn: turn[1])]
+    assert len(turns) == 12, "all launches sample a group before the next one's turn"
+    assert {tuple(sorted(turn)) for turn in turns} == {(0, 1, 2)}
+    assert len(set(map(tuple, turns))) > 1
+
+
+def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None:
+    plan(folder, "well", sizes=(1, 2), rounds=23, group_seconds=60.0)
+    measure(folder)
+    lines = lines_of(folder, "group")
+    for launch, group in all_of(2, (1, 2)):
+        passes = [line for line in lines if (line["launch"], line["group"]) == (launch, group)]
+        assert [line.get("pass", 0) for line in passes] == list(range(len(passes)))
+        assert len(passes) > 2
+        numbers = [row[0] for line in passes for rows in line["samples"].values() for row in rows]
+        assert numbers == list(range(23))
+
+
+def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
+    plan(folder, "well", sizes=(1,), seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75)
+    measure(folder)
+    same = {"cases": [stored.case("well")], "seed": 5}
+    prepared = requests_in(log, "prepare")
+    checks = [request["finite_differences"] for request in prepared]
+    assert [{key: request[key] for key in same} for request in prepared] == [same, same]
+    assert sorted(checks) == [False, True], "whichever came to it first"
+    how = {"rounds": 3, "first_round": 0, "block_seconds": 0.25, "group_seconds": 0.75, "pass": 0}
+    assert sorted(requests_in(log, "sample"), key=lambda request: int(request["launch"])) == [
+        {"do": "sample", **same, "launch": launch, **how} for launch in (0, 1)
+    ]
+
+
+def test_finite_differences_are_taken_by_one_launch_for_all_groups_of_an_op(folder: Path, log: Path) -> None:
+    """They are taken at one size, so that another launch would take them once more for nothing."""
+    ops = ("sinh", "cube", "relu")
+    cases = [stored.case("well", op=op, size=size) for op in ops for size in SIZES]
+    plan_cases(folder, cases)
+    measure(folder)
+    checked = [request for request in requests_in(log, "prepare") if request["finite_differences"]]
+    assert all(len({request["launch"] for request in checked if op in str(request)}) == 1 for op in ops)
+    assert sorted(case for request in checked for case in request["cases"]) == sorted(cases)
+
+
+def test_what_is_refused_forward_is_not_tried_with_a_gradient(folder: Path, log: Path) -> None:
+    """By no launch; and it is stored as if it had been."""
+    with_gradient = {"direction": "forward_backward", "gradient": "autodiff"}
+    forward = {variant: stored.case(variant) for variant in ("well", "impossible", "wrong")}
+    backward = {variant: stored.case(variant, **with_gradient) for variant in forward}
+    plan_cases(folder, [*backward.values(), *forward.values()])
+    measure(folder)
+    asked = Counter(case for request in requests_in(log, "prepare") for case in request["cases"])
+    assert asked[backward["well"]] == 2
+    assert asked[backward["wrong"]] >= 1, "that is an error of the variant, and not a refusal"
+    assert asked[backward["impossible"]] == 0
+    rows = [failure for line in lines_of(folder, "prepared") for failure in line["failures"]]
+    expected = [(of[variant], *FAILURES[variant]) for variant in ("impossible", "wrong") for of in (forward, backward)]
+    assert sorted((row["case"], row["status"], row["reason"]) for row in rows) == sorted(expected)
+
+
+def test_a_seed_repeats_the_order_of_groups_and_launches(tmp_path: Path) -> None:
+    orders = {}
+    for name, seed in (("first", 1), ("again", 1), ("other", 2)):
+        plan(tmp_path / name, "well", sizes=tuple(range(1, 9)), seed=seed)
+        measure(tmp_path / name)
+        orders[name] = measured(tmp_path / name)
+    assert orders["first"] == orders["again"] != orders["other"]
+
+
+def test_while_a_worker_samples_all_others_sleep(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_WORKER_TIMES", str(tmp_path / "times"))
+    plan(folder, "lasting", "late_crashing", "well", sizes=(1, 2, 3, 4), launches=4, rounds=6)
+    measure(folder)
+    requests = [json.loads(line) for line in (tmp_path / "times").read_text(encoding="utf-8").splitlines()]
+    alone = [request for request in requests if request[1] == "sample"]
+    assert len(alone) > 20
+    for process, _, began, ended in alone:
+        assert [other for other in requests if other[0] != process and other[2] < ended and began < other[3]] == []
+
+
+# Sides
+
+
+def test_sides_take_turns_and_launches_of_a_number_sample_right_after_one_another(tmp_path: Path, log: Path) -> None:
+    """A core that is slow for a while is to slow down all launches of one number."""
+    folders = [tmp_path / name for name in ("first", "second", "third")]
+    for folder in folders:
+        plan(folder, f"well_{folder.name}", sizes=tuple(range(1, 9)), launches=3)
+    measure(*folders)
+    asked = [(request["launch"], Case.from_id(request["cases"][0])) for request in requests_in(log, "sample")]
+    blocks = [asked[start : start + 3] for start in range(0, len(asked), 3)]
+    assert len(blocks) == 24
+    assert {len({(launch, case.size) for launch, case in block}) for block in blocks} == {1}
+    assert {frozenset(case.variant for _, case in block) for block in blocks} == {
+        frozenset({"well_first", "well_second", "well_third"})
+    }
+    assert len({tuple(case.variant for _, case in block) for block in blocks}) > 1
+
+
+def test_a_side_that_is_done_stops_no_other(tmp_path: Path) -> None:
+    plan(tmp_path / "long", "well", sizes=(1, 2), launches=5)
+    plan(tmp_path / "short", "well", sizes=(1,), launches=2)
+    assert measure(tmp_path / "long", tmp_path / "short").launches == 2
+    assert sorted(measured(tmp_path / "long")) == all_of(5, (1, 2))
+    assert sorted(measured(tmp_path / "short")) == all_of(2, (1,))
+
+
+def test_sides_take_short_turns_until_the_budget_is_used(tmp_path: Path, log: Path) -> None:
+    clock, folders = Clock(), (tmp_path / "first", tmp_path / "second")
+    for folder in folders:
+        plan(
+            folder,
+            "well",
+            sizes=(1,),
+            launches=2,
+            rounds=10**6,
+            first_rounds=12,
+            group_seconds=60.0,
+            budget_seconds=6000,
+        )
+    ended = measure(*folders, clock=clock)
+    assert ended.by == "budget"
+    assert 5000 <= clock.seconds <= 6300
+    assert {request["rounds"] for request in requests_in(log, "sample") if request["pass"]} <= {
+        *range(2, COMPARISON_SWEEP_ROUNDS + 1)
+    }
+
+
+# What fails
+
+
+@pytest.mark.parametrize(
+    ("variant", "status"),
+    [
+        ("raising", "raised"),
+        ("crashing", "crashed"),
+        ("exiting", "crashed"),
+        ("torn", "crashed"),
+        ("late_raising", "raised"),
+        ("late_crashing", "crashed"),
+    ],
+)
+def test_a_case_that_fails_is_a_row_and_the_others_are_measured(folder: Path, variant: str, status: str) -> None:
+    plan(folder, "well", variant, "well_too", sizes=(1, 2), launches=4, rounds=6)
+    measure(folder)
+    assert sorted(failures(folder)) == [(stored.case(variant, size=size), status) for size in (1, 2)]
+    rounds = rounds_of(folder)
+    for case in (stored.case(name, size=size) for name in ("well", "well_too") for size in (1, 2)):
+        assert sum(rounds[launch, case] == 6 for launch in range(8)) >= 2
+
+
+def test_a_case_that_hangs_is_a_row_and_the_others_are_measured(folder: Path) -> None:
+    plan(folder, "hanging", "well", sizes=(1,), case_timeout_seconds=1.0)
+    measure(folder)
+    assert sorted(measured(folder)) == all_of(2, (1,))
+    assert set(failures(folder)) == {(stored.case("hanging"), "timeout")}
+    reasons = {failure["reason"] for line in lines_of(folder, "lost") for failure in line["failures"]}
+    assert reasons == {"no sign of life for 1 s; the worker was killed"}
+
+
+def test_what_is_timed_in_one_pass_with_a_lost_case_is_lost_with_it(folder: Path) -> None:
+    keys = [
+        f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
+        for variant in ("crashing", "well")
+        for direction in ("backward", "forward_backward")
+    ]
+    plan_cases(folder, keys)
+    measure(folder)
+    assert set(failures(folder)) == {(key, "crashed") for key in keys[:2]}
+    assert {key for line in lines_of(folder, "group") for key in line["samples"]} == set(keys[2:])
+
+
+@pytest.mark.usefixtures("one_core")
+def test_a_variant_that_has_cost_two_workers_costs_no_third(folder: Path) -> None:
+    plan(folder, "crashing", "well")
+    measure(folder)
+    assert len(lines_of(folder, "lost")) == 2
+    assert sorted(failures(folder)) == [(stored.case("crashing", size=size), "crashed") for size in SIZES]
+    assert sorted(measured(folder)) == all_of(2)
+
+
+@pytest.mark.usefixtures("one_core")
+@pytest.mark.parametrize(("variant", "status"), [("killed", "crashed"), ("silent", "timeout")])
+def test_a_worker_that_is_killed_or_names_no_case_is_blamed_the_second_time(
+    folder: Path, variant: str, status: str
+) -> None:
+    plan(folder, variant, sizes=(1,), case_timeout_seconds=1.0)
+    measure(folder)
+    assert [len(line["failures"]) for line in lines_of(folder, "lost")] == [0, 1]
+    assert failures(folder) == [(stored.case(variant), status)]
+
+
+def test_a_case_that_wants_too_much_memory_is_a_row(folder: Path) -> None:
+    plan_cases(folder, [*(stored.case("well", size=size) for size in (1, 2, 3)), stored.case("eating", size=9)])
+    measure(folder)
+    assert set(failures(folder)) <= {(stored.case("eating", size=9), "raised")}
+    assert set(all_of(2, (1, 2, 3))) <= set(measured(folder))
+
+
+def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
+    plan(folder, "raising", sizes=(1, 2), launches=4)
+    measure(folder)
+    assert len(requests_in(log, "prepare")) <= 4, "by the two workers that prepare at the same time"
+    assert requests_in(log, "sample") == []
+
+
+# Interruptions
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt_at(step: int) -> Callable[[Event], None]:
+    """Return what raises at so many steps of preparing or sampling."""
+    left = iter(range(step))
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Progress) and next(left, None) is None:
+            raise Interrupted
+
+    return stop
+
+
+@pytest.mark.parametrize("step", [0, 1, 4, 5, 9, 14])
+def test_an_interrupted_run_is_continued_by_new_launches_and_nothing_is_lost(folder: Path, step: int) -> None:
+    plan(folder, "well", "raising")
+    with pytest.raises(Interrupted):
+        measure(folder, stop=interrupt_at(step))
+    lines = stored.read_lines(folder)
+    begun = {launch for launch, _ in measured(folder)}
+    measure(folder)
+    after = stored.read_lines(folder)
+    assert after[: len(lines)] == lines
+    assert not begun & {line["launch"] for line in after[len(lines) :] if line["kind"] == "launch"}
+    assert Counter(group for _, group in set(measured(folder))) == {stored.group(size=size): 2 for size in SIZES}
+
+
+def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
+    plan(folder, "well")
+    measure(folder)
+    path = folder / run_folder.SAMPLES_FILE
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:-2]) + whole[-2][:-10])  # the last is that it has ended
+    measure(folder)
+    assert Counter(group for _, group in measured(folder)) == {stored.group(size=size): 2 for size in SIZES}
+    assert not open_side(folder).torn
+
+
+def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well")
+    measure(folder)
+    lines = stored.read_lines(folder)
+    monkeypatch.setattr(worker_process, "COMMAND", ("false",))
+    ended = measure(folder)
+    assert (ended.launches, ended.by) == (2, "launches")
+    assert stored.read_lines(folder) == lines
+
+
+@pytest.mark.parametrize("key", ["tensorflow", "numpy", "cpu"])
+def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan(folder, "well")
+    monkeypatch.setenv("FAKE_WORKER_VERSIONS", json.dumps({key: "another"}))
+    with pytest.raises(BadInput) as caught:
+        measure(folder)
+    assert caught.value.received == f"another now, {stored.ENVIRONMENT[key]} in run.json"
+    assert open_side(folder).lines == []
+
+
+# The CPU and a GPU in one run: each launch has a process for each
+
+
+def plan_both(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **settings: Any) -> list[str]:
+    """Plan the same cases on both placements, and return their groups."""
+    cases = [
+        stored.case(variant, size=size, placement=place) for place in PLACES for size in sizes for variant in variants
+    ]
+    plan_cases(folder, cases, **settings)
+    return [stored.group(size=size, placement=place) for place in PLACES for size in sizes]
+
+
+def test_each_launch_has_a_worker_for_each_placement(folder: Path) -> None:
+    """Those of the CPU see no GPU: the fake worker fails what another placement prepared, and a GPU that is hidden."""
+    groups = plan_both(folder, "well", "well_too", launches=3)
+    ended = measure(folder)
+    assert (ended.launches, ended.by) == (3, "launches")
+    assert failures(folder) == []
+    assert sorted(measured(folder)) == sorted((launch, group) for launch in range(3) for group in groups)
+    workers = [(line["launch"], line["environment"]["placement"]) for line in lines_of(folder, "launch")]
+    assert sorted(workers) == [(launch, place) for launch in range(3) for place in PLACES]
+
+
+def test_placements_take_turns_so_that_drift_hits_both(folder: Path) -> None:
+    """In each sweep all launches sample a group on the one right after or before they sample it on the other."""
+    plan_both(folder, "well", sizes=tuple(range(1, 9)), launches=3, rounds=8)
+    measure(folder)
+    turns = [
+        [Case.from_id(next(iter(line["samples"]))) for line in several]
+        for _, several in groupby(lines_of(folder, "group"), lambda line: line["group"].rpartition("/")[0])
+    ]
+    halves = [tuple(place for place, _ in groupby(turn, lambda case: case.placement)) for turn in turns]
+    assert {len(turn) for turn in turns} == {6}
+    assert set(halves) == {PLACES, PLACES[::-1]}
+
+
+@pytest.mark.parametrize("step", [0, 8, 21, 27])
+def test_a_run_on_both_that_was_interrupted_is_continued_and_nothing_is_lost(folder: Path, step: int) -> None:
+    groups = plan_both(folder, "well", "raising")
+    with pytest.raises(Interrupted):
+        measure(folder, stop=interrupt_at(step))
+    lines, begun = stored.read_lines(folder), {launch for launch, _ in measured(folder)}
+    measure(folder)
+    after = stored.read_lines(folder)
+    assert after[: len(lines)] == lines
+    assert not begun & {line["launch"] for line in after[len(lines) :] if line["kind"] == "launch"}
+    assert Counter(group for _, group in set(measured(folder))) == dict.fromkeys(groups, 2)
+    assert {key.split("/")[1] for key, _ in failures(folder)} == {"raising"}
+
+
+def test_a_placement_that_was_done_starts_no_worker_when_the_run_is_continued(folder: Path, log: Path) -> None:
+    groups = plan_both(folder, "well", sizes=(1, 2))
+    cases = [stored.case("well", size=size) for size in (1, 2)]
+    stored.append(folder, *(stored.group_line(launch, [case]) for launch in (0, 1) for case in cases))
+    measure(folder)
+    assert {case.split("/")[-1] for request in requests_in(log, "prepare") for case in request["cases"]} == {"gpu"}
+    assert Counter(group for _, group in measured(folder)) == dict.fromkeys(groups, 2)
+
+
+# Interim analyses and the budget
+
+
+def of(*variants: str, sizes: tuple[int, ...]) -> list[str]:
+    return [stored.case(variant, size=size) for size in sizes for variant in variants]
+
+
+def test_a_run_whose_first_analysis_leaves_nothing_open_ends_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(folder, "well", "well_too", **analysed())
+    events = events_of(folder, analyse=Analyses(folder, []))
+    ended = events[-1]
+    assert isinstance(ended, Ended)
+    assert [event.text for event in events if isinstance(event, Analysed)] == ["an analysis"]
+    assert (ended.launches, ended.by, ended.looks) == (3, "look", 1)
+    assert set(rounds_of(folder).values()) == {4}
+    (line,) = lines_of(folder, "ended")
+    assert (line["by"], line["looks"], line["launch"]) == ("look", 1, 3)
+    monkeypatch.setattr(worker_process, "COMMAND", ("false",))
+    assert measure(folder).by == "look", "and stays ended"
+
+
+def test_after_an_analysis_the_same_workers_go_on_with_what_is_open(folder: Path, log: Path) -> None:
+    plan(folder, "well", "well_too", "third", sizes=(1, 2, 3), **analysed())
+    kept, last = of("well", "third", sizes=(1, 3)), of("well", sizes=(3,))
+    analyses = Analyses(folder, kept, last, last, last)
+    assert measure(folder, analyse=analyses).by == "launches"
+    assert 2 <= len(analyses.launches) <= 4
+    assert len(requests_in(log, "prepare")) == 9
+    rounds = rounds_of(folder)
+    for launch in range(3):
+        closed = [case for case in of("well", "well_too", "third", sizes=(1, 2, 3)) if case not in kept]
+        assert {rounds[launch, case] for case in closed} == {4}
+        assert {rounds[launch, case] for case in kept if case not in last} < {*range(5, 40)}
+        assert rounds[launch, last[0]] == 40
+
+
+def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
+    keys = [
+        f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
+        for variant in ("well", "well_too")
+        for direction in ("backward", "forward_backward")
+    ]
+    plan_cases(folder, keys, **analysed(rounds=8))
+    measure(folder, analyse=Analyses(folder, keys[3:]))
+    assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line.get("pass", 0)} == {tuple(keys[2:])}
+
+
+def test_measured_to_the_end_nothing_is_analysed(folder: Path) -> None:
+    plan(folder, "well", "well_too", **analysed(until="end"))
+    measure(folder)
+    assert set(rounds_of(folder).values()) == {40}
+
+
+def test_further_launches_measure_what_is_open_by_then(folder: Path) -> None:
+    plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=5, rounds=6))
+    kept = of("well", sizes=(2,))
+    ended = measure(folder, analyse=Analyses(folder, kept, kept, kept, kept))
+    assert (ended.launches, ended.by) == (5, "launches")
+    rounds = rounds_of(folder)
+    assert {launch for launch, _ in rounds} == set(range(5))
+    assert {case for launch, case in rounds if launch > 2} == set(kept)
+
+
+def test_a_resumed_run_goes_on_with_what_the_last_analysis_left_open(folder: Path) -> None:
+    plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=6))
+    kept = of("well", sizes=(2,))
+    analyses = Analyses(folder, kept, kept, kept, kept)
+    with pytest.raises(Interrupted):
+        measure(folder, analyse=analyses, stop=interrupt_at(20))
+    before = len(lines_of(folder, "group"))
+    measure(folder, analyse=analyses)
+    assert {case for line in lines_of(folder, "group")[before:] for case in line["samples"]} == set(kept)
+
+
+def test_two_launches_sample_everything_once_whatever_the_budget(folder: Path) -> None:
+    plan(folder, "well", **analysed(launches=6, budget_seconds=1.0))
+    ended = measure(folder, clock=Clock())
+    assert (ended.launches, ended.by) == (2, "budget")
+    assert sorted(measured(folder)) == all_of(2)
+
+
+@pytest.mark.parametrize("minutes", [60, 100])
+def test_the_budget_is_used_and_hardly_passed(folder: Path, minutes: int) -> None:
+    clock = Clock()
+    plan(folder, "well", **analysed(until="end", rounds=10_000, group_seconds=1.0, budget_seconds=60.0 * minutes))
+    assert measure(folder, clock=clock).by == "budget"
+    assert minutes - 5 <= clock.seconds / 60 <= minutes + 3
