@@ -1,14 +1,12 @@
-"""Copies between host and device: how many on each route, without a GPU; and how long one takes, where there is one."""
+"""Copies between host and device: how many on each route, without a GPU."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from asv_suite import selection
 from asv_suite.preparation import case_of, skipped_if_not_supported
-from asv_suite.timing import OwnClock
 
 if TYPE_CHECKING:
     from pyopbench.worker.suite_api import Case
@@ -28,13 +26,13 @@ class CopiesOnRoute:
     version = "1"
     counted: dict[str, int]
 
-    def setup(self, op: str, variant: str, pinned: str, inputs: str, result: str) -> None:
+    def setup(self, op: str, variant: str, inputs: str, result: str) -> None:
         """Count one call; the device is there for as long as the process, in which nothing is timed therefore."""
         case = self._case(op, variant)
         with skipped_if_not_supported():
             from pyopbench.worker.suite_api import copies_on_route
 
-            self.counted = copies_on_route(case, pinned, inputs, result)
+            self.counted = copies_on_route(case, inputs, result)
 
     def _case(self, op_name: str, variant: str) -> Case:
         """Return the case at the smallest size: how often something is copied does not depend on that."""
@@ -50,30 +48,3 @@ class CopiesOnRoute:
     def track_to_host(self, *_: Any) -> int:
         """Return copies from the device's memory to the host's."""
         return self.counted["to_host"]
-
-
-class GpuCopy(OwnClock):
-    """Seconds of one copy to a real GPU or from it; what is copied is made anew each time, beside the clock."""
-
-    params = selection.gpu_copies()
-    param_names = selection.GPU_COPY_NAMES
-    version = "1"
-    segments: Any = None
-
-    def setup(self, copy: str, size: int) -> None:
-        """Find the GPU, and make the copy ready."""
-        if self.segments is not None:
-            return
-        with skipped_if_not_supported():
-            from pyopbench.worker.suite_api import gpu_copies_of, measure_block, measure_timer
-
-            ways = {f"{one.kind.direction}: {one.kind.name}": one for one in gpu_copies_of(size)}
-        self.segments = ways[copy].segments()
-        self.cost = measure_timer(time.perf_counter)
-        measure_block(self.segments, 2, time.perf_counter, self.cost)
-
-    def time_copy(self, *_: Any) -> None:
-        """Make what is copied, copy it, and advance the clock by the seconds of that."""
-        from pyopbench.worker.suite_api import measure_block
-
-        self.seconds += measure_block(self.segments, 1, time.perf_counter, self.cost)[1]

@@ -20,9 +20,8 @@ ALL = "all"
 
 PARAM_NAMES = ("op", "variant", "size")
 PLACED_NAMES = (*PARAM_NAMES, "placement")
-ROUTE_NAMES = ("op", "variant", "pinned", "inputs", "result")
+ROUTE_NAMES = ("op", "variant", "inputs", "result")
 THREAD_NAMES = (*PARAM_NAMES, "threads")
-GPU_COPY_NAMES = ("copy", "size")
 
 OPS = ("relu", "sinh")
 """One that costs next to nothing, so that a call is all overhead, and one with a transcendental."""
@@ -34,8 +33,6 @@ PLACEMENTS = ("cpu", "gpu")
 """Where a case runs; without a GPU the second is skipped, and asv shows `n/a`."""
 
 ROUTE_OPS = ("sinh",)
-PINS = ("unpinned",)
-ALL_PINS = ("unpinned", "host", "device")
 PLACES = ("host", "device")
 """Where the inputs of a call are, and where its result is used."""
 
@@ -43,16 +40,6 @@ THREAD_OPS = ("sinh",)
 THREAD_SIZES = (100_000,)
 THREADS = (1, 2)
 """Threads that call at once. More than a machine has cores measure waiting for one."""
-
-GPU_COPIES = ("to the device: tf.constant(array)", "to the host: tensor.numpy()")
-ALL_GPU_COPIES = (
-    *("to the device: tf.constant(array)", "to the device: a tensor used eagerly"),
-    *("to the device: a result of a tf.function", "to the host: tensor.numpy()"),
-    *("to the host: a tensor used eagerly", "to the host: in a tf.function"),
-)
-GPU_COPY_SIZES = (1, 2**22)
-ALL_GPU_COPY_SIZES = (1, 2**10, 2**14, 2**18, 2**22, 2**26)
-"""Elements of 4 bytes: one for the latency, 16 MiB and more for the rate."""
 
 BRIDGE_OPS = ("floor_consume", "floor_produce")
 BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
@@ -82,10 +69,10 @@ def placed() -> Parameters:
 
 
 def routes() -> Parameters:
-    """Return the parameters of what is counted on routes: ops, variants, pins, places of inputs and of results."""
+    """Return the parameters of what is counted on routes: ops, variants, places of inputs and of results."""
     if not _everything():
-        return ROUTE_OPS, VARIANTS, PINS, PLACES, PLACES
-    return _names("ops"), _names("variants"), ALL_PINS, PLACES, PLACES
+        return ROUTE_OPS, VARIANTS, PLACES, PLACES
+    return _names("ops"), _names("variants"), PLACES, PLACES
 
 
 def threaded() -> Parameters:
@@ -93,11 +80,6 @@ def threaded() -> Parameters:
     if not _everything():
         return THREAD_OPS, VARIANTS, THREAD_SIZES, THREADS
     return _names("ops"), _names("variants"), ALL_SIZES, THREADS
-
-
-def gpu_copies() -> Parameters:
-    """Return the parameters of copies to and from a GPU: ways, sizes."""
-    return (ALL_GPU_COPIES, ALL_GPU_COPY_SIZES) if _everything() else (GPU_COPIES, GPU_COPY_SIZES)
 
 
 def bridges() -> Parameters:

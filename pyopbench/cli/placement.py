@@ -74,7 +74,7 @@ def _print(document: Mapping[str, Any]) -> None:
     out.print(
         f"Copies in one call of a tf.function with new inputs, on {kind} (TensorFlow "
         f"{escape(document['tensorflow'])}): ↑ to the device, ↓ to the host. h→d: inputs on the host, result used on "
-        "the device. ~: differs from call to call.\n"
+        "the device.\n"
     )
     for (op, direction), rows in groupby(document["rows"], lambda row: (row["op"], row["direction"])):
         columns = ("variant", *ARROWS.values())
@@ -102,7 +102,7 @@ def _cell(row: Mapping[str, Any]) -> str:
     if "refused" in row:
         return formatting.MISSING
     ways = [f"{row[way][0]}{arrow}" for way, arrow in (("to_device", "↑"), ("to_host", "↓")) if row[way][0]]
-    return f"{' '.join(ways) or 'none'}{' ~' if row['varies'] else ''}"
+    return " ".join(ways) or "none"
 
 
 def _print_times(times: Mapping[str, Any]) -> None:

@@ -48,7 +48,7 @@ def count(request: CountRequest, tell: Tell) -> dict[str, Any]:
     """Count and return a document: `device`, versions, `rows`, and `failures` of the cases that have none.
 
     A row has `op`, `variant`, `direction`, `inputs` and `result` (`host` or `device`), and either `refused` with the
-    reason, or `to_device` and `to_host` (copies and bytes of a call with new inputs) and whether that `varies`.
+    reason, or `to_device` and `to_host` (copies and bytes of a call with new inputs).
 
     Raises:
         BadInput: a bad name or size, axes that leave no case, or no GPU where one is asked for.

@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 HOST, DEVICE = "host", "device"
 PLACES = (HOST, DEVICE)
-UNPINNED = "unpinned"
-PINS = (UNPINNED, *PLACES)
-"""Where an op can be pinned by a device scope: nowhere, or to a place."""
 
 
 class Route(NamedTuple):

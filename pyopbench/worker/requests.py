@@ -69,8 +69,8 @@ from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.worker import environment, gpu_copies, noise, require
-from pyopbench.worker.count_copies import count_copies, open_device
+from pyopbench.worker import environment, noise, require
+from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
 from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
@@ -274,7 +274,7 @@ HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "examine": examine,
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,
-    "gpu_copies": gpu_copies.measure,
+    "gpu_copies": measure_copies,
     "device": open_device,
     "count_copies": count_copies,
     "values": compare_values,

@@ -27,8 +27,6 @@ Preparing and timing:
 
 - `prepare_in_graph`: the same of a case of mode node: an empty graph, and a graph of `copies` of the op, to be timed in
   turns; what an op costs inside a graph is the difference over `copies`.
-- `gpu_copies_of`: the ways to and from a real GPU for so many elements, each with `kind.name`, `kind.direction` and
-  `segments()`: making what is copied, and copying it. Raises `Unsupported` where TensorFlow sees no GPU.
 
 Counting what is copied between host and device:
 
@@ -60,9 +58,8 @@ from pyopbench.model.parse import parse_size, split_some
 from pyopbench.ops.alignment import unaligned
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants, make_inputs
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
-from pyopbench.worker.count_copies import copies_on_route
+from pyopbench.worker.copies import copies_on_route
 from pyopbench.worker.environment import machine, software
-from pyopbench.worker.gpu_copies import gpu_copies_of
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare.prepare import Prepared, prepare, prepare_in_graph
 from pyopbench.worker.prepare.segments import constants, wrap
@@ -83,7 +80,6 @@ __all__ = [
     "constants",
     "copies_on_route",
     "describe_error",
-    "gpu_copies_of",
     "load_op",
     "load_ops",
     "load_variant",

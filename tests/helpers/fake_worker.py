@@ -205,7 +205,7 @@ def count_copies(case: str) -> dict[str, Any]:
     if variant in FAILURES:
         status, reason = FAILURES[variant]
         return {"failure": {"case": case, "status": status, "reason": reason, "launch": None}}
-    told = {"to_device": [0, 0], "to_host": [0, 0], "varies": False}
+    told = {"to_device": [0, 0], "to_host": [0, 0]}
     routes = [(inputs, result) for inputs in ("host", "device") for result in ("host", "device")]
     return {"rows": [{"inputs": inputs, "result": result, **told} for inputs, result in routes]}
 

@@ -1,105 +1,16 @@
-"""Cases on a GPU, and their copies: on the simulated device, off events that are made by hand, and on a real GPU.
+"""Cases on a GPU: on the simulated device, and on a real GPU.
 
 Nothing is timed on the simulated device: cases are only prepared there, with the rule that forbids it taken away.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import tensorflow as tf
 
 from devices import needs_compiler, needs_gpu, needs_none
 from pyopbench.model.case import Case
-from pyopbench.model.errors import Unsupported
-from pyopbench.ops.kernels.simulated_device import Counts
-from pyopbench.worker.prepare import gpu
 from pyopbench.worker.prepare.prepare import prepare
 from simulated import Process
-
-
-def space(plane_name: str, *events: tuple[str, str]) -> Any:
-    """Return an XSpace with one plane of events: name, and details of a copy, as text of their own or by reference."""
-    xplane_pb2 = pytest.importorskip("tensorflow.tsl.profiler.protobuf.xplane_pb2")
-    whole = xplane_pb2.XSpace()
-    plane = whole.planes.add(name=plane_name)
-    plane.stat_metadata[1].name = gpu.DETAILS
-    line = plane.lines.add(name="Stream #13")
-    for number, (name, details) in enumerate(events, start=1):
-        plane.event_metadata[number].name = name
-        event = line.events.add(metadata_id=number)
-        stat = event.stats.add(metadata_id=1)
-        if number % 2:
-            stat.str_value = details
-        else:
-            plane.stat_metadata[100 + number].name = details
-            stat.ref_value = 100 + number
-    return whole
-
-
-def test_copies_and_their_bytes_are_counted_each_way() -> None:
-    one = space(
-        "/device:GPU:0",
-        ("MemcpyH2D", "kind_src:pageable kind_dst:device size:4000 dest:0 async:1"),
-        ("MemcpyH2D", "kind_src:pinned kind_dst:device size:8 dest:0 async:1"),
-        ("MemcpyD2H", "kind_src:device kind_dst:pageable size:4000 dest:0 async:1"),
-        ("sinh_kernel", "size:1"),
-    )
-    assert gpu.counts_of([one]) == Counts(2, 4008, 1, 4000, 0, 0)
-
-
-def test_what_the_host_did_is_not_counted() -> None:
-    assert gpu.counts_of([space("/host:CPU", ("MemcpyH2D", "size:4000"))]) == Counts(0, 0, 0, 0, 0, 0)
-
-
-@pytest.mark.parametrize("seen", [(), ("MemcpyH2D",), ("MemcpyD2H",)])
-def test_a_profiler_that_does_not_report_known_copies_counts_nothing(
-    seen: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without CUPTI a call would seem to copy nothing."""
-    details = "kind_src:pageable kind_dst:device size:4000 dest:0 async:1"
-    monkeypatch.setattr(gpu, "require_gpu", lambda: None)
-    monkeypatch.setattr(gpu, "_recorded", lambda call: (7, [space("/device:GPU:0", *((one, details) for one in seen))]))
-    gpu._require_events.cache_clear()
-    with pytest.raises(Unsupported):
-        gpu.count_copies(lambda: None)
-
-
-def test_a_profiler_that_reports_known_copies_is_asked_once_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    details = "kind_src:pageable kind_dst:device size:4000 dest:0 async:1"
-    events = space("/device:GPU:0", ("MemcpyH2D", details), ("MemcpyD2H", details))
-    asked: list[Any] = []
-    monkeypatch.setattr(gpu, "require_gpu", lambda: None)
-    monkeypatch.setattr(gpu, "_recorded", lambda call: (asked.append(call) or len(asked), [events]))
-    gpu._require_events.cache_clear()
-    try:
-        assert [gpu.count_copies(lambda: None) for _ in range(2)] == [
-            (number, Counts(1, 4000, 1, 4000, 0, 0)) for number in (2, 3)
-        ]
-    finally:
-        gpu._require_events.cache_clear()
-
-
-@needs_none
-def test_without_a_gpu_nothing_is_counted_and_the_devices_are_named() -> None:
-    with pytest.raises(Unsupported) as error:
-        gpu.count_copies(lambda: None)
-    assert "CPU:0" in str(error.value)
-
-
-@needs_gpu
-def test_a_real_gpu_copies_up_and_down_once() -> None:
-    with tf.device("CPU:0"):
-        x = tf.random.uniform([1000])
-
-    def there_and_back() -> Any:
-        with tf.device("GPU:0"):
-            return tf.identity(x).numpy()
-
-    _, counts = gpu.count_copies(there_and_back)
-    assert (counts.to_device, counts.to_device_bytes, counts.to_host, counts.to_host_bytes) == (1, 4000, 1, 4000)
-
 
 CASE = Case("sinh", "native", "none", "forward", "call", "float32", 10, "gpu")
 
