@@ -80,7 +80,7 @@ class Extent:
 # 67 of 72 pairs were shown equal and 10 of 12 slowdowns by 5% found, with 450 all of both (docs/certification.md).
 # All get the same, and none is looked at before the end: what is resolved early would have been resolved cheaply, and
 # every look would ask more of all others.
-CONTROL_SETTINGS = replace(usual.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5, further=False)
+CONTROL_SETTINGS = replace(usual.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5)
 SIZES = (1, 1_000, 100_000)
 FULL = Extent(
     CONTROL_SETTINGS,

@@ -95,7 +95,6 @@ class PipelineRequest:
             group_seconds=BLOCK_SECONDS,  # so that a sweep has few rounds: each takes seconds
             budget_seconds=self.budget_seconds,
             case_timeout_seconds=self.timeout_seconds,
-            further=False,
         )
 
     def check(self) -> None:

@@ -149,7 +149,7 @@ class RemainingWork:
         op = Case.from_id(self.planned[group][0]).op
         ports = [to_builtins(line) for line in self._ports.values() if line.op == op]
         asked = [{key: value for key, value in port.items() if key not in ("kind", "launch")} for port in ports]
-        return {"further": self.settings.further, **self._pipeline_request(), **({"ports": asked} if asked else {})}
+        return {**self._pipeline_request(), **({"ports": asked} if asked else {})}
 
     def _pipeline_request(self) -> dict[str, Any]:
         plan = self.side.content.pipeline

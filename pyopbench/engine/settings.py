@@ -25,8 +25,6 @@ class Settings:
         budget_seconds: nothing is begun that would probably end later than this, but what it takes to have two numbers
             for each case; None for no limit.
         case_timeout_seconds: how long one case may be silent.
-        further: in mode node, callbacks have a graph of two copies beside that of one, which tells what each further
-            one costs; no difference between two cases is made of its blocks, so without it the others have their time.
     """
 
     seed: int
@@ -38,7 +36,6 @@ class Settings:
     group_seconds: float
     budget_seconds: float | None
     case_timeout_seconds: float
-    further: bool = True
 
 
 QUICK = Settings(

@@ -70,10 +70,7 @@ class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cpu_seconds: float
     steal_seconds: float | None
     switches: int
-    collections: int
     load: float | None
-    mhz_low: float | None
-    mhz_high: float | None
     gpus: list[Gpu] | None = None
 
 

@@ -63,7 +63,6 @@ class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True):
     block_seconds: Positive
     group_seconds: Positive
     case_timeout_seconds: Positive
-    further: bool
     tf: str | None = None
     packages: list[str] = field(default_factory=list, name="with")
     python: str | None = None

@@ -1,14 +1,9 @@
-"""What a measurement depends on besides the code: machine, TensorFlow, threads, load, GPUs. For the launch record.
-
-How GPUs are doing is read from NVIDIA's management library itself and not from `nvidia-smi`, which prints for people
-and promises no format. Signatures and the bits of the reasons are those of the NVML API reference (Device Queries,
-NvmlClocksThrottleReasons). It is read before and after what is timed, never meanwhile.
-"""
+"""What a measurement depends on besides the code: machine, TensorFlow, threads, load, GPUs. For the launch record."""
 
 from __future__ import annotations
 
-import ctypes
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,17 +11,17 @@ from typing import Any
 
 from pyopbench.model import cores
 
-NVML_LIBRARY = "libnvidia-ml.so.1"
-"""It comes with the driver."""
+GPU_NUMBERS = {
+    "sm_mhz": "clocks.sm",
+    "sm_mhz_most": "clocks.max.sm",
+    "memory_mhz": "clocks.mem",
+    "memory_mhz_most": "clocks.max.mem",
+    "celsius": "temperature.gpu",
+    "watts": "power.draw",
+}
+"""Key of a stored reading -> the property that `nvidia-smi` is asked for."""
 
-SM_CLOCK, MEMORY_CLOCK, GPU_TEMPERATURE = 1, 2, 0
-"""`NVML_CLOCK_SM`, `NVML_CLOCK_MEM` and `NVML_TEMPERATURE_GPU`."""
-
-NAME_BYTES = 96
-"""`NVML_DEVICE_NAME_V2_BUFFER_SIZE`."""
-
-REASON_FUNCTIONS = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
-"""The name since driver 535, and the one before it."""
+NVIDIA_SMI_SECONDS = 30.0
 
 REASONS = {
     0x1: "idle",
@@ -39,66 +34,37 @@ REASONS = {
     0x80: "power brake",
     0x100: "display clocks",
 }
-"""Bits of what holds the clocks below their maximum."""
+"""Bits of what holds the clocks below their maximum (NVML API reference, NvmlClocksThrottleReasons)."""
 
 
 def read_gpus() -> dict[str, Any]:
-    """Return the state of every GPU of the machine, as plain data.
+    """Return the state of every GPU of the machine, as plain data; not to be called while something is timed.
 
     Returns:
-        `gpus`, a list with `name`, `sm_mhz`, `sm_mhz_most`, `memory_mhz`, `memory_mhz_most`, `celsius`, `watts` and
-        `held_back_by` (words of `REASONS`) each, null for what a GPU does not tell; `reason`, why there are none.
+        `gpus`, a list with `name`, the keys of `GPU_NUMBERS` and `held_back_by` (words of `REASONS`) each, null for
+        what a GPU does not report; `reason`, why there are none.
     """
+    properties = ",".join(("name", *GPU_NUMBERS.values(), "clocks_throttle_reasons.active"))
+    command = ["nvidia-smi", f"--query-gpu={properties}", "--format=csv,noheader,nounits"]
     try:
-        library = ctypes.CDLL(NVML_LIBRARY)
-    except OSError:
-        return {"gpus": [], "reason": f"{NVML_LIBRARY} was not found on this machine"}
-    code = library.nvmlInit_v2()
-    if code:
-        return {"gpus": [], "reason": f"{NVML_LIBRARY} cannot be used: nvmlInit_v2 returned {code}"}
-    try:
-        count = _number(library, "nvmlDeviceGetCount_v2") or 0
-        return {"gpus": [_gpu(library, index) for index in range(count)], "reason": "" if count else "no GPU"}
-    finally:
-        library.nvmlShutdown()
+        answer = subprocess.run(command, check=True, capture_output=True, text=True, timeout=NVIDIA_SMI_SECONDS)
+    except FileNotFoundError:
+        return {"gpus": [], "reason": "nvidia-smi was not found on this machine"}
+    except (OSError, subprocess.SubprocessError) as error:
+        return {"gpus": [], "reason": f"nvidia-smi cannot be used: {error}"}
+    gpus = [_gpu([value.strip() for value in line.split(",")]) for line in answer.stdout.splitlines() if line.strip()]
+    return {"gpus": gpus, "reason": "" if gpus else "no GPU"}
 
 
-def _gpu(library: ctypes.CDLL, index: int) -> dict[str, Any]:
-    device = ctypes.c_void_p()
-    library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(device))
-    milliwatts = _number(library, "nvmlDeviceGetPowerUsage", device)
-    return {
-        "name": _name(library, device),
-        "sm_mhz": _number(library, "nvmlDeviceGetClockInfo", device, SM_CLOCK),
-        "sm_mhz_most": _number(library, "nvmlDeviceGetMaxClockInfo", device, SM_CLOCK),
-        "memory_mhz": _number(library, "nvmlDeviceGetClockInfo", device, MEMORY_CLOCK),
-        "memory_mhz_most": _number(library, "nvmlDeviceGetMaxClockInfo", device, MEMORY_CLOCK),
-        "celsius": _number(library, "nvmlDeviceGetTemperature", device, GPU_TEMPERATURE),
-        "watts": None if milliwatts is None else milliwatts / 1000,
-        "held_back_by": _held_back_by(library, device),
-    }
-
-
-def _number(library: ctypes.CDLL, name: str, *arguments: Any, kind: Any = ctypes.c_uint) -> int | None:
-    """Return what a function writes to its last argument; None if it returns an error, or the driver lacks it."""
-    found, ask = kind(), getattr(library, name, None)
-    return None if ask is None or ask(*arguments, ctypes.byref(found)) else int(found.value)
-
-
-def _name(library: ctypes.CDLL, device: ctypes.c_void_p) -> str | None:
-    name = ctypes.create_string_buffer(NAME_BYTES)
-    refused = library.nvmlDeviceGetName(device, name, ctypes.c_uint(NAME_BYTES))
-    return None if refused else name.value.decode(errors="replace")
-
-
-def _held_back_by(library: ctypes.CDLL, device: ctypes.c_void_p) -> list[str] | None:
-    told = (_number(library, name, device, kind=ctypes.c_ulonglong) for name in REASON_FUNCTIONS)
-    bits = next((one for one in told if one is not None), None)
-    if bits is None:
-        return None
-    known = [word for bit, word in REASONS.items() if bits & bit]
-    rest = bits & ~sum(REASONS)
-    return [*known, f"bits {rest:#x}"] if rest else known
+def _gpu(values: list[str]) -> dict[str, Any]:
+    """Return a reading from the values of a line; what a GPU does not report is `[N/A]` there."""
+    name, *numbers, reasons = values
+    reading: dict[str, Any] = {"name": name}
+    for key, number in zip(GPU_NUMBERS, numbers, strict=True):
+        reading[key] = None if number.startswith("[") else float(number)
+    bits = int(reasons, 16) if reasons.startswith("0x") else None
+    reading["held_back_by"] = None if bits is None else [word for bit, word in REASONS.items() if bits & bit]
+    return reading
 
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS")

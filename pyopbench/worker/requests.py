@@ -71,11 +71,11 @@ from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker import environment, noise, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
-from pyopbench.worker.measure import Emit, OutOfMemory, WarmGroups
+from pyopbench.worker.group import Emit, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
 from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepare.batched_forms import batched_form
-from pyopbench.worker.prepare.prepare import prepare_all
+from pyopbench.worker.prepare.prepare import OutOfMemory, prepare
 from pyopbench.worker.values import compare_values
 
 SIZES = 1
@@ -222,10 +222,10 @@ def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     case = Case.from_id(request["case"])
     emit({"event": "at", "case": case.id})
     try:
-        prepared = prepare_all(case, finite_differences=bool(request["finite_differences"]))
+        prepared = prepare(case, finite_differences=bool(request["finite_differences"]))
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": dataclasses.asdict(failure_of(case, error, None))}
-    return {"checked": dataclasses.asdict(prepared[-1].checked)}
+    return {"checked": dataclasses.asdict(prepared.checked)}
 
 
 SMALL_KERNEL = "determinant.cc"

@@ -178,7 +178,7 @@ def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
     assert side.content.settings.baseline == "numpy_function"
 
 
-@pytest.mark.parametrize("name", ["until", "further"])
+@pytest.mark.parametrize("name", ["until"])
 def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: Path, name: str) -> None:
     settings = {key: value for key, value in stored.SETTINGS.items() if key != name}
     folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])

@@ -51,10 +51,7 @@ NOISE = {
     "cpu_seconds": 1.0,
     "steal_seconds": None,
     "switches": 0,
-    "collections": 0,
     "load": 0.5,
-    "mhz_low": None,
-    "mhz_high": None,
 }
 FAILURES = {
     "raising": ("raised", "ValueError: no"),

@@ -16,7 +16,6 @@ from pyopbench.store import run_sides
 VARIANTS = ("py_function_numpy", "native", "xla")
 SIZES = (1, 10)
 SPREAD = 0.002
-MHZ = 3000.0
 
 
 def cases(variants: Sequence[str] = VARIANTS, ops: Sequence[str] = ("double",)) -> list[str]:
@@ -37,7 +36,6 @@ def write_run(
     seed: int = 0,
     launches: int = 4,
     clocks: Mapping[int, float] | None = None,
-    told_clocks: Mapping[int, float] | None = None,
     noise: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Path:
@@ -50,7 +48,6 @@ def write_run(
         seed: of the differences.
         launches: how many there are.
         clocks: number of a launch -> its clock rate over the usual one, by which times are longer.
-        told_clocks: what the system reports as these; no clock rate if None.
         noise: what else is reported of the machine; else it is quiet.
         changes: keys of `run.json`.
     """
@@ -68,8 +65,7 @@ def write_run(
                 key: (factors or {}).get(key, 1.0) * usual * math.exp(SPREAD * rng.standard_normal()) for key in found
             }
             line = stored.group_line(launch, found)
-            mhz = None if told_clocks is None else MHZ * told_clocks.get(launch, 1.0)
-            line["noise"] = {**stored.NOISE, "steal_seconds": 0.0, "mhz_low": mhz, "mhz_high": mhz, **(noise or {})}
+            line["noise"] = {**stored.NOISE, "steal_seconds": 0.0, **(noise or {})}
             samples = {
                 key: [[number, place, 1, seconds[key]] for number in range(2)] for place, key in enumerate(found)
             }

@@ -33,7 +33,6 @@ def write_revisions(
     launches: int = 6,
     by_hash: bool = False,
     clocks: Mapping[int, Mapping[int, float]] | None = None,
-    are_told: bool = True,
     noise: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a run over revisions `r0`, `r1` ..., one for each `factors`, and a control of two cases.
@@ -48,7 +47,6 @@ def write_revisions(
         launches: of each.
         by_hash: are revisions asked for by their whole hashes, as the commands of `history` do?
         clocks: place -> number of a launch -> its clock rate over the usual one.
-        are_told: does the system report these?
         noise: what else is reported of the machine; else it is quiet.
     """
     wanted = list(keys or pairs.cases())
@@ -73,7 +71,6 @@ def write_revisions(
                 seed=place,
                 launches=launches,
                 clocks=rates,
-                told_clocks=rates if clocks and are_told else None,
                 noise=noise,
                 revision=one.revision,
             )

@@ -29,7 +29,6 @@ SETTINGS: dict[str, Any] = {
     "group_seconds": 0.5,
     "budget_seconds": None,
     "case_timeout_seconds": 60.0,
-    "further": True,
     "quick": False,
     "baseline": "well",
 }
@@ -76,10 +75,7 @@ NOISE: dict[str, Any] = {
     "cpu_seconds": 1.5,
     "steal_seconds": 0.25,
     "switches": 3,
-    "collections": 0,
     "load": 1.25,
-    "mhz_low": None,
-    "mhz_high": None,
 }
 
 

@@ -79,12 +79,12 @@ BOOKKEEPING = frozenset({"NoOp"})
 """Node types that inlining adds for control edges; their number says nothing about copies."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Chain:
     """A graph of copies.
 
     Attributes:
-        copies: how many; once it is traced, how many there are.
+        copies: how many.
         function: `(*inputs, *output_gradients) -> (outputs, gradients)` of the last copy; gradients are empty for a
             forward chain.
         scope: what the names of all nodes of copies hold, and no other name in the process, right before the number of
@@ -177,35 +177,29 @@ def _needed(concrete: Any, scope: str) -> list[Any]:
     return [node for node in named if node.name in on_data and not calls_function(node.type)]
 
 
-def require_alive(counts: Mapping[int, Counts]) -> None:
+def require_alive(counts: Counts) -> None:
     """Check that every copy that was built is executed.
 
     A node that the optimiser has dropped, folded or merged is missing in some copy, or in the executed one beside the
-    built one. So each copy has to have as many nodes of each type as the copy that has most of them, in whichever
-    graph, and at least as many as were built. One graph is enough for that, whatever its number of copies.
-
-    Args:
-        counts: nodes by number of copies, from 1.
+    built one. So each copy has to have as many nodes of each type as the copy that has most of them, and at least as
+    many as were built.
 
     Raises:
-        Elided: in an executed graph the copies have no nodes, or one of them fewer of a type than another copy has or
-            than were built.
+        Elided: the copies have no nodes, or one of them fewer of a type than another copy has or than were built.
     """
-    executed = [copy for count in counts.values() for copy in count.executed]
-    if not {kind for copy in executed for kind in copy} - BOOKKEEPING:
-        built = next(iter(counts.values())).built[0]
-        raise Elided(f"the executed graph has lost the op, which was built with {_listed(built)}")
-    most = _most(executed)
-    for copies, count in counts.items():
-        wanted = [_most([most, built]) for built in count.built]
-        lost = [
-            f"{found} {kind} instead of {number}"
-            for kind in sorted({kind for copy in wanted for kind in copy} - BOOKKEEPING)
-            if (found := sum(copy.get(kind, 0) for copy in count.executed))
-            != (number := sum(copy.get(kind, 0) for copy in wanted))
-        ]
-        if lost:
-            raise Elided(f"the executed graph of {copies} {'copy' if copies == 1 else 'copies'} has {', '.join(lost)}")
+    if not {kind for copy in counts.executed for kind in copy} - BOOKKEEPING:
+        raise Elided(f"the executed graph has lost the op, which was built with {_listed(counts.built[0])}")
+    most = _most(counts.executed)
+    expected = [_most([most, built]) for built in counts.built]
+    lost = [
+        f"{found} {kind} instead of {number}"
+        for kind in sorted({kind for copy in expected for kind in copy} - BOOKKEEPING)
+        if (found := sum(copy.get(kind, 0) for copy in counts.executed))
+        != (number := sum(copy.get(kind, 0) for copy in expected))
+    ]
+    if lost:
+        copies = len(counts.built)
+        raise Elided(f"the executed graph of {copies} {'copy' if copies == 1 else 'copies'} has {', '.join(lost)}")
 
 
 def _most(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -35,27 +35,16 @@ from pyopbench.worker.prepare.executed_graph import Chain, Counts, call_and_coun
 
 STEPS = (1, 2, 4, 8)
 """Numbers of copies that graphs of a group's ports can have; all have the same, and so the same part of the noise of a
-call."""
+call. Callbacks have one: the first of a step costs more than those right after it, because threads have to wake up."""
 
 USUAL = STEPS[-1]
-"""Where nothing tells how many are enough."""
-
-FEWER = (2, 1)
-"""What a case falls back to for which the group's number of copies takes too long or has too many nodes; to one if it
-does not fit into memory."""
+"""Copies in a group without a callback."""
 
 SHARE_OF_EMPTY = 3.0
 """Times that the copies are to take what the empty graph does: its noise is then a third of that of the sum."""
 
-SECOND = 2
-"""Copies of a callback in the graph that shows what another one right after the first costs."""
-
-MOST_NODES = 256
-"""Graphs of several copies have no more nodes, those of functions included: TensorFlow takes about a millisecond of
-Python to make one, and a copy of a hundred takes long enough beside an empty graph. The same in every process."""
-
 LONGEST_CALL_SECONDS = 0.02
-"""Graphs of several copies that take longer are not made: such copies cost enough for few of them to tell."""
+"""A graph of several copies that takes longer, or more memory than there is, gives way to one of a single copy."""
 
 
 def enough_copies(empty_seconds: float, one_seconds: float) -> int:
@@ -70,30 +59,6 @@ def enough_copies(empty_seconds: float, one_seconds: float) -> int:
     """
     added = one_seconds - empty_seconds
     return next((copies for copies in STEPS if copies * added >= SHARE_OF_EMPTY * empty_seconds), STEPS[-1])
-
-
-def copies_of(*, callback: bool, enough: int = USUAL) -> tuple[int, ...]:
-    """Return the numbers of copies, ascending, of the graphs that are made of a case of a group with `enough` copies.
-
-    The first callback of a step costs more than each further one, because threads have to wake up; so a callback has
-    graphs of one copy and of two, whatever the group's number: it stands out from the empty graph by itself, and how
-    many copies are enough differs from process to process.
-    """
-    return tuple(sorted({1, min(enough, SECOND)})) if callback else (enough,)
-
-
-def affordable(copies: int, copy_seconds: float) -> int:
-    """Return `copies`, or as many of `FEWER` as are quick enough, where one takes about `copy_seconds`."""
-    return _within(LONGEST_CALL_SECONDS, copies, copy_seconds)
-
-
-def buildable(copies: int, copy_nodes: int) -> int:
-    """Return `copies`, or as many of `FEWER` as are few nodes, where one copy has `copy_nodes`."""
-    return _within(MOST_NODES, copies, copy_nodes)
-
-
-def _within(limit: float, copies: int, each: float) -> int:
-    return next((few for few in (copies, *FEWER) if few <= copies and few * each <= limit), min(copies, 1))
 
 
 WARM_CALLS = 3
@@ -138,7 +103,7 @@ def link(op: Op, body: Body, copies: int, *, inputs: int) -> Chain:
     Args:
         op: the op.
         body: builds one copy; `body_of_copy`.
-        copies: how many; fewer where they would be too many nodes.
+        copies: how many.
         inputs: how many of the arguments are inputs; the others are output gradients, and without any each copy is a
             forward pass alone.
     """
@@ -147,26 +112,14 @@ def link(op: Op, body: Body, copies: int, *, inputs: int) -> Chain:
     def chain(*arguments: Any) -> Any:
         outputs: Sequence[Any] = ()
         gradients: Sequence[Any] = ()
-        gradient = len(arguments) > inputs
         for place in range(copies):
-            if place == 1:
-                linked.copies = buildable(copies, _nodes_so_far())
-            if place == linked.copies:
-                break
             before = [tensor for tensor in (*outputs, *gradients) if tensor is not None]
             with tf.control_dependencies(before), tf.name_scope(f"{scope}_{place}"):
                 outputs = as_tuple(body(*arguments[:inputs]))
-                gradients = _gradients(op, outputs, arguments, inputs) if gradient else ()
+                gradients = _gradients(op, outputs, arguments, inputs) if len(arguments) > inputs else ()
         return tuple(outputs), tuple(gradients)
 
-    linked = Chain(copies, tf.function(chain, autograph=False), f"{scope}_")
-    return linked
-
-
-def _nodes_so_far() -> int:
-    """Count the nodes of the graph that is being built, and of the functions that it calls."""
-    definition = tf.compat.v1.get_default_graph().as_graph_def()
-    return len(definition.node) + sum(len(function.node_def) for function in definition.library.function)
+    return Chain(copies, tf.function(chain, autograph=False), f"{scope}_")
 
 
 def _gradients(op: Op, outputs: Sequence[Any], arguments: Sequence[Any], inputs: int) -> list[Any]:
@@ -209,64 +162,45 @@ class Graph:
         copies: how many.
         call: calls it, without arguments.
         checked: the errors of what the last copy returned.
-        counts: the nodes of its copies.
         seconds: about how long a call takes.
     """
 
     copies: int
     call: Callable[[], Any]
     checked: Checked
-    counts: Counts
     seconds: float
 
 
-def alive_graphs(
+def alive_graph(
     link_copies: Callable[[int], Chain],
-    copies: Sequence[int],
+    copies: int,
     arguments: Sequence[Any],
     check: Callable[[Any, Any], Checked],
-) -> list[Graph]:
-    """Build a graph for each number of copies, check what it returns, and check that all copies run.
+) -> Graph:
+    """Build a graph of copies, check what it returns, and check that all copies run.
 
     Args:
         link_copies: returns a fresh chain of so many copies.
-        copies: how many, ascending; a graph that takes too long or too much memory gives way to one of fewer.
-        arguments: tensors to call the chains with.
+        copies: how many; one where so many take too long or too much memory.
+        arguments: tensors to call the chain with.
         check: `(outputs, gradients) -> errors` of the last copy; raises where they are wrong.
-
-    Returns:
-        The graphs, by number of copies ascending.
 
     Raises:
         Elided: TensorFlow does not execute all copies.
         PyopbenchError: the executed graph could not be read.
     """
-    graphs: dict[int, Graph] = {}
-
-    def build(number: int) -> Graph:
-        chain, results, counts = first_call(partial(link_copies, number), arguments)
+    try:
+        chain, results, counts = first_call(partial(link_copies, copies), arguments)
         call = partial(chain.function, *arguments)
-        return Graph(chain.copies, call, check(*results), counts, shortest_call(call))
-
-    def build_affordable(number: int) -> Graph:
-        if number in graphs:
-            return graphs[number]
-        try:
-            graph = build(number)
-        except OUT_OF_MEMORY:
-            if number == 1:
-                raise
-            return build_affordable(1)
-        fewer = affordable(graph.copies, graph.seconds / graph.copies)
-        return graph if fewer == graph.copies else build_affordable(fewer)
-
-    for number in copies:
-        before = max(graphs.values(), key=lambda graph: graph.copies, default=None)
-        wanted = number if before is None else affordable(number, before.seconds / before.copies)
-        graph = build_affordable(wanted)
-        graphs[graph.copies] = graph
-    require_alive({number: graph.counts for number, graph in graphs.items()})
-    return [graphs[number] for number in sorted(graphs)]
+        graph = Graph(copies, call, check(*results), shortest_call(call))
+    except OUT_OF_MEMORY:
+        if copies == 1:
+            raise
+        return alive_graph(link_copies, 1, arguments, check)
+    if copies > 1 and graph.seconds > LONGEST_CALL_SECONDS:
+        return alive_graph(link_copies, 1, arguments, check)
+    require_alive(counts)
+    return graph
 
 
 def shortest_call(call: Callable[[], Any]) -> float:

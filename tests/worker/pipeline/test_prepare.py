@@ -12,7 +12,7 @@ import pytest
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import Unsupported
-from pyopbench.worker.measure import WarmGroups
+from pyopbench.worker.group import WarmGroups
 from pyopbench.worker.pipeline import measure
 from pyopbench.worker.pipeline.measure import describe_pipelines, prepare_pipelines
 

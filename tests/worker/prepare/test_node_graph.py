@@ -24,7 +24,7 @@ from pyopbench.worker.prepare.executed_graph import Chain
 from pyopbench.worker.prepare.node_graph import (
     enough_copies,
 )
-from pyopbench.worker.prepare.prepare import prepare, prepare_all
+from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, differing, power, put_in_place, square
 
 X = np.array([1.0, 1.5, 2.0])
@@ -109,15 +109,14 @@ def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(
     monkeypatch: pytest.MonkeyPatch, made: Op, variant: str, gradient: str
 ) -> None:
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
-    monkeypatch.setattr(node_graph, "MOST_NODES", 10_000)
     direction = "forward" if gradient == "none" else "forward_backward"
-    prepared = prepare_all(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
-    assert tuple(one.copies for one in prepared) == ((1, 2) if variant in CALLBACKS else (8,))
-    for one in prepared:
-        assert one.timed == (0,)
-        assert one.checked.values <= 1e-12
-        assert (one.checked.gradient is None) == (one.checked.finite_difference is None) == (gradient == "none")
-        one()
+    prepared = prepare(case_of(variant, gradient, mode="node", direction=direction), finite_differences=True)
+    assert prepared.copies == (1 if variant in CALLBACKS else 8)
+    assert prepared.timed == (0,)
+    checked = prepared.checked
+    assert checked.values <= 1e-12
+    assert (checked.gradient is None) == (checked.finite_difference is None) == (gradient == "none")
+    prepared()
 
 
 def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
@@ -138,7 +137,7 @@ def test_what_is_wrong_is_wrong_in_a_graph_of_copies(monkeypatch: pytest.MonkeyP
     put_in_place(monkeypatch, op)
     case = case_of("native", mode="node")
     with pytest.raises(WrongResult) as wrong:
-        prepare_all(case)
+        prepare(case)
     (x,) = make_inputs(op, case.size, case.dtype)
     assert wrong.value.message == differing("output 0", x * x * 1.01, x * x, op.tolerance[case.dtype])
 
@@ -160,19 +159,14 @@ def test_grappler_is_off_for_cases_of_mode_node_and_on_again_for_others(made: Op
     def disabled() -> bool:
         return bool(tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"])
 
-    prepare_all(case_of("native", mode="node"))
+    prepare(case_of("native", mode="node"))
     assert disabled()
     prepare(case_of("native"))
     assert not disabled()
 
 
-Built = list[int]
-
-
-def alive(
-    monkeypatch: pytest.MonkeyPatch, copies: tuple[int, ...], copy_seconds: float, fits: int = 99
-) -> tuple[tuple[int, ...], Built]:
-    """Return the copies of the graphs that are left and of those that were built, on a clock that counts copies.
+def alive(monkeypatch: pytest.MonkeyPatch, copies: int, copy_seconds: float, fits: int = 99) -> int:
+    """Return the copies of the graph that is made, on a clock that counts copies.
 
     Args:
         monkeypatch: puts the clock in place.
@@ -180,13 +174,12 @@ def alive(
         copy_seconds: how long each copy takes in a call.
         fits: copies that the memory is enough for.
     """
-    now, built = [0.0], []
+    now = [0.0]
     monkeypatch.setattr(node_graph.time, "perf_counter", lambda: now[0])
 
     def link(number: int) -> Chain:
         if number > fits:
             raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
-        built.append(number)
         chain, _ = chain_of(square(), "native", "none", number)
 
         class Timed:
@@ -200,46 +193,29 @@ def alive(
         return Chain(number, Timed(), chain.scope)
 
     node_graph.use_grappler(enabled=False)
-    graphs = node_graph.alive_graphs(link, copies, (tf.constant(X),), lambda outputs, gradients: Checked(0.0))
-    return tuple(graph.copies for graph in graphs), built
+    return node_graph.alive_graph(link, copies, (tf.constant(X),), lambda outputs, gradients: Checked(0.0)).copies
 
 
 @pytest.mark.parametrize(
-    ("copy_seconds", "fits", "wanted", "left", "built"),
-    [
-        (1e-3, 99, (8,), (8,), [8]),
-        (3e-3, 99, (8,), (2,), [8, 2]),
-        (15e-3, 99, (8,), (1,), [8, 1]),
-        (15e-3, 99, (1,), (1,), [1]),
-        (1e-3, 99, (1, 8), (1, 8), [1, 8]),
-        (5e-3, 99, (1, 8), (1, 2), [1, 2]),
-        (15e-3, 99, (1, 8), (1,), [1]),
-        (1e-3, 4, (8,), (1,), [1]),
-        (1e-3, 4, (1, 8), (1,), [1]),
-    ],
+    ("copy_seconds", "fits", "left"), [(1e-3, 99, 8), (3e-3, 99, 1), (1e-3, 4, 1)], ids=["fit", "slow", "large"]
 )
-def test_copies_that_take_too_long_or_too_much_memory_give_way_to_fewer(
-    monkeypatch: pytest.MonkeyPatch,
-    copy_seconds: float,
-    fits: int,
-    wanted: tuple[int, ...],
-    left: tuple[int, ...],
-    built: Built,
+def test_copies_that_take_too_long_or_too_much_memory_give_way_to_one(
+    monkeypatch: pytest.MonkeyPatch, copy_seconds: float, fits: int, left: int
 ) -> None:
-    assert alive(monkeypatch, wanted, copy_seconds, fits) == (left, built)
+    assert alive(monkeypatch, 8, copy_seconds, fits) == left
 
 
 def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tf.errors.ResourceExhaustedError):
-        alive(monkeypatch, (8,), 1e-3, fits=0)
+        alive(monkeypatch, 8, 1e-3, fits=0)
 
 
 @pytest.mark.parametrize(("gradient", "arguments"), [("none", 2), ("custom_gradient", 4)])
 def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, gradient: str, arguments: int) -> None:
     """The op has two inputs, and two floating outputs that a gradient flows into."""
     direction = "forward" if gradient == "none" else "forward_backward"
-    full = prepare_all(case_of("numpy_function", gradient, mode="node", direction=direction))[0]
-    (empty,) = prepare_all(case_of("empty_graph", mode="node", direction=direction))
+    full = prepare(case_of("numpy_function", gradient, mode="node", direction=direction))
+    empty = prepare(case_of("empty_graph", mode="node", direction=direction))
     assert (empty.copies, len(empty.segments)) == (0, 1)
     given, wanted = (one.segments[0].args for one in (empty, full))  # type: ignore[attr-defined]
     assert [(one.shape, one.dtype) for one in given] == [(one.shape, one.dtype) for one in wanted]
@@ -250,22 +226,8 @@ def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, g
 
 
 def test_a_body_alone_is_called_as_it_is_beside_graphs_of_copies(made: Op) -> None:
-    (prepared,) = prepare_all(case_of("numpy_alone", mode="node"))
+    prepared = prepare(case_of("numpy_alone", mode="node"))
     assert prepared.segments[0].func is made.numpy  # type: ignore[attr-defined]
-
-
-def test_a_body_of_many_nodes_has_fewer_copies(monkeypatch: pytest.MonkeyPatch, made: Op) -> None:
-    """A hundred additions each: two copies are below 256 nodes, and eight are not."""
-
-    def long(x: Any) -> Any:
-        for _ in range(100):
-            x = tf.sin(x)
-        return x
-
-    put_in_place(monkeypatch, square(tensor=long, numpy=lambda x: long(tf.constant(x)).numpy()))
-    monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
-    (prepared,) = prepare_all(case_of("native", mode="node"))
-    assert prepared.copies == 2
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pyopbench.judge.concurrency import QUANTILES as JUDGED
 from pyopbench.model.case import NO_GRADIENT, Axes, Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
-from pyopbench.worker.measure import WarmGroups
+from pyopbench.worker.group import WarmGroups
 from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare import threads
 from pyopbench.worker.prepare.checks import make_reference

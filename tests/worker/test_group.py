@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
@@ -18,8 +17,8 @@ from pyopbench.engine.launch import line_of_answer
 from pyopbench.model.case import Case
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.store.line_types import GroupLine
-from pyopbench.worker import measure as measuring
-from pyopbench.worker.measure import PreparedGroup
+from pyopbench.worker import group as measuring
+from pyopbench.worker.group import PreparedGroup
 from pyopbench.worker.prepare import node_graph, prepare
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.prepare import Prepared
@@ -75,13 +74,6 @@ def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
     noise = answer["noise"]
     blocks = [seconds for rows in answer["samples"].values() for _, _, _, seconds in rows]
     assert noise["wall_seconds"] >= sum(blocks) > 0
-    assert noise["collections"] == 0
-
-
-def test_a_body_that_collects_garbage_while_it_is_timed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = measuring.measure_block
-    monkeypatch.setattr(measuring, "measure_block", lambda *args, **options: (gc.collect(), real(*args, **options))[1])
-    assert measure(case("native"))["noise"]["collections"] == 4
 
 
 def places(answer: Mapping[str, Any]) -> dict[str, list[int]]:
@@ -103,24 +95,15 @@ def eight_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_graph, "shortest_call", lambda call: 1e-6)
 
 
-def test_a_case_of_mode_node_has_a_sample_for_each_number_of_copies_in_each_round(
+def test_a_case_of_mode_node_has_its_copies_in_each_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     eight_copies(monkeypatch)
-    expected = {"native": {8}, "numpy_function": {1, 2}}
-    keys = [case(variant, mode="node") for variant in expected]
+    keys = [case(variant, mode="node") for variant in ("native", "numpy_function")]
     answer = measure(*keys)
     assert answer["failures"] == []
-    rows = [row for key in keys for row in answer["samples"][key]]
-    for key in keys:
-        copies = {row[4] for row in answer["samples"][key]}
-        assert copies == expected[Case.from_id(key).variant]
-        assert sorted((row[0], row[4]) for row in answer["samples"][key]) == [
-            (i, k) for i in range(4) for k in sorted(copies)
-        ]
-    for number in range(4):
-        places = sorted(row[1] for row in rows if row[0] == number)
-        assert places == list(range(len(places))), "all copies of all variants take turns in one order"
+    for key, copies in zip(keys, (8, 1), strict=True):
+        assert [(row[0], row[4]) for row in answer["samples"][key]] == [(number, copies) for number in range(4)]
     line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(keys[0]).group)
 
 
@@ -189,15 +172,15 @@ def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPat
 
 def test_a_case_that_raises_while_it_is_timed_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [case("numpy_function"), case("twin"), case("wrong_value")]
-    prepare_all = prepare.prepare_all
+    real = prepare.prepare
 
-    def prepare_flaky(one: Case, **options: Any) -> tuple[Prepared, ...]:
-        (prepared,) = prepare_all(one, **options)
+    def prepare_flaky(one: Case, **options: Any) -> Prepared:
+        prepared = real(one, **options)
         calls = iter(range(3))
         segments = (lambda: next(calls),) if one.variant == "twin" else prepared.segments
-        return (Prepared(prepared.case, segments, prepared.checked),)
+        return Prepared(prepared.case, segments, prepared.checked)
 
-    monkeypatch.setattr(prepare, "prepare_all", prepare_flaky)
+    monkeypatch.setattr(prepare, "prepare", prepare_flaky)
     answer = measure(*keys)
     assert list(answer["samples"]) == keys[:1]
     assert len(answer["samples"][keys[0]]) == 4
@@ -237,13 +220,13 @@ def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
 
     named = {"empty": ("empty_graph", 0, 0.0), "native": ("native", 4, 0.0), "slowed": ("native", 4, share)}
     runners = {
-        name: (Prepared(Case.from_id(case(of, mode="node")), (body(1e-4 + copies * 4e-5),), Checked(0.0), copies, at),)
+        name: Prepared(Case.from_id(case(of, mode="node")), (body(1e-4 + copies * 4e-5),), Checked(0.0), copies, at)
         for name, (of, copies, at) in named.items()
     }
     monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=clock))
     request = {"block_seconds": 1e-3, "group_seconds": 1e9, "rounds": 1_500}
     blocks = PreparedGroup(runners).sample(list(named), request, rng, Timer(0.0, 0.0), lambda event: None)
-    seconds = {name: np.array([one.segment_seconds[0] for one in blocks[name][named[name][1]]]) for name in named}
+    seconds = {name: np.array([one.segment_seconds[0] for one in blocks[name]]) for name in named}
     beyond = (seconds["slowed"] - seconds["empty"]) / np.median(seconds["native"] - seconds["empty"])
     assert now[0] > 6.0
     assert np.median(beyond) == pytest.approx(1 + share, abs=0.01)
@@ -267,7 +250,7 @@ def test_what_is_prepared_stays_and_is_timed_again_with_as_many_calls(monkeypatc
     groups = measuring.WarmGroups()
     groups.prepare({**request, "cases": keys}, ignore)
     first = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 0, "pass": 0}, ignore)["samples"]
-    monkeypatch.setattr(prepare, "prepare_all", lambda *given, **named: pytest.fail("prepared"))
+    monkeypatch.setattr(prepare, "prepare", lambda *given, **named: pytest.fail("prepared"))
     monkeypatch.setattr(measuring, "calibrate", lambda *given: pytest.fail("calibrated"))
     again = groups.sample({**request, "cases": keys, "rounds": 12, "first_round": 12, "pass": 1}, ignore)["samples"]
     assert [row[0] for row in again[keys[0]]] == list(range(12, 24))
