@@ -11,7 +11,7 @@ from pyopbench.model.option_text import option_text
 
 PIN = re.compile(r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9.!+_-]+)")
 """A package with one version (PEP 508, PEP 440); with a range, a new release would be another side."""
-TENSORFLOW = "tensorflow"
+TENSORFLOW = ("tensorflow", "tensorflow-cpu")
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,12 @@ def read_packages(text: str) -> tuple[str, ...]:
     versions: dict[str, str] = {}
     for word in (part.strip() for part in text.split(",")):
         pin = PIN.fullmatch(word)
-        if pin is None:
+        name = re.sub("[-_.]+", "-", pin["name"]).lower() if pin else ""
+        if pin is None or name in versions or name in TENSORFLOW:
             raise BadInput(
-                "a package needs one version",
+                "a side has one version of each package, and a version of TensorFlow is an option of its own",
                 received=option_text("packages", [text]),
-                hint=f"for example {option_text('packages', ['numpy==1.26.4'])}",
-            )
-        name = re.sub("[-_.]+", "-", pin["name"]).lower()
-        if name == TENSORFLOW or name.startswith(f"{TENSORFLOW}-cpu"):
-            raise BadInput(
-                "a version of TensorFlow has an option of its own",
-                received=option_text("packages", [text]),
-                hint=f"for example {option_text('tf', [pin['version']])}",
-            )
-        if name in versions:
-            raise BadInput(
-                "a side has one version of each package",
-                received=option_text("packages", [text]),
-                hint="name the option once for each side",
+                hint=f"for example {option_text('packages', ['numpy==1.26.4'])} or {option_text('tf', ['2.21.0'])}",
             )
         versions[name] = pin["version"]
     return tuple(f"{name}=={versions[name]}" for name in sorted(versions))

@@ -7,27 +7,21 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from pyopbench.model.case import DEVICES, MODES, Case
-from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Body, Op
 
 Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "empty", "twin"]
+"""What a variant is measured for.
 
-
-KINDS = ("callback", "port")
-
-
-ROLES: dict[str, str] = {
-    "candidate": "written for the op: it is measured in every run, and a failure is an error",
-    "attempt": "made automatically from another body (XLA of the TF body, TensorFlow ops of the NumPy body) and "
-    "measured in every run: if it fails or differs, it is `unsupported` with that reason",
-    "own_attempt": "an attempt for own ops, and for others only if you name it",
-    "by_name": "measured only if you name it",
-    "control": "another variant under a second name, as it is or slowed down, to check what pyopbench finds",
-    "body_alone": "the body of a callback without the callback",
-    "empty": "a graph that does nothing, to compare graphs of copies with",
-    "twin": "an A/A control: a variant measured a second time, in a few groups of every run, to see the noise",
-}
-"""What a variant is measured for."""
+- `candidate`: written for the op; it is measured in every run, and a failure is an error.
+- `attempt`: made automatically from another body (XLA of the TF body, TensorFlow ops of the NumPy body) and measured in
+  every run; if it fails or differs, it is `unsupported` with that reason.
+- `own_attempt`: an attempt for own ops, and for others only if you name it.
+- `by_name`: measured only if you name it.
+- `control`: another variant under a second name, as it is or slowed down, to check what pyopbench finds.
+- `body_alone`: the body of a callback without the callback.
+- `empty`: a graph that does nothing, to compare graphs of copies with.
+- `twin`: an A/A control: a variant measured a second time, in a few groups of every run, to see the noise.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ class Variant:
         body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`, `kernel`).
         kind: `callback` if Python runs inside the graph, `port` if it no longer does; of a part, the kind of what it is
             a part of.
-        role: what it is measured for, one of `ROLES`.
+        role: what it is measured for, as `Role` has it.
         effort: rank of the work to get there from a callback, from 0. A choice prefers the least effort, unless more
             is clearly faster (docs/decisions/0003-few-launches.md explains each rank).
         build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
@@ -51,9 +45,6 @@ class Variant:
         stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
             waiting.
         unsupported: `(op, case) -> reason` why this combination is not supported, or None.
-
-    Raises:
-        BadInput: kind or role is unknown, or `stretch` is given to a role that has none.
     """
 
     name: str
@@ -69,12 +60,6 @@ class Variant:
     role: Role = "candidate"
     stretch: float = 0.0
     unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
-
-    def __post_init__(self) -> None:
-        """Refuse a value that no question below would answer."""
-        _require(self, "kind", self.kind in KINDS, " or ".join(KINDS))
-        _require(self, "role", self.role in ROLES, ", ".join(ROLES))
-        _require(self, "stretch", not self.stretch or self.role == "control", "0, except for a control")
 
     @property
     def is_callback(self) -> bool:
@@ -128,13 +113,3 @@ class Variant:
     def is_attempt_for(self, op: Op) -> bool:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""
         return self.is_attempt or op.is_tried(self.body)
-
-
-def _require(variant: Variant, name: str, holds: bool, legal: str) -> None:  # noqa: FBT001
-    if not holds:
-        raise BadInput(
-            f"the variant {variant.name} has an invalid {name}",
-            received=f"{name}={getattr(variant, name)!r}, role={variant.role!r}",
-            legal=legal,
-            hint="see `Variant` in docs/api.md",
-        )

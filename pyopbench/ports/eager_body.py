@@ -10,8 +10,6 @@ import __future__
 
 import ast
 import builtins
-import functools
-import linecache
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ import tensorflow as tf
 from pyopbench.model.op import Body
 from pyopbench.ports import conversions, mixed_body
 from pyopbench.ports.arrays import as_outputs, as_tuple, is_same, read_only
+from pyopbench.ports.extract.definitions import CannotExtract, definition_of
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.porting.refusal import CannotPort
@@ -34,9 +33,6 @@ CONVERSIONS = {"Cast"}
 
 PART = "pyopbench_part_"
 """What stands for a part of a conversion while the rest of it is parsed."""
-
-MOST_SOURCES = 32
-"""Files whose functions are kept."""
 
 DETACH = "if nothing needs that gradient, begin the body with `x = x.numpy()` for each of its tensors"
 
@@ -120,12 +116,10 @@ def _converted(function: Any) -> Any:
     Its lines stay those of the user. Its globals, which are its own, get NumPy under the name `np`.
     """
     code, scope = function.__code__, function.__globals__
-    source = "".join(linecache.getlines(code.co_filename))
-    found = _functions_at(source, code.co_firstlineno, code.co_name)
-    codes = _codes_at(source, code.co_filename, code.co_firstlineno)
-    if len(found) != 1 or not any(_is_same_code(one, code) for one in codes):
+    try:
+        node = _as_function(deepcopy(definition_of(function)[1]))
+    except CannotExtract:
         return function
-    (node,) = found
     converting = _Converting(function)
     node.body = [converting.visit(one) for one in node.body]
     if not converting.has_changed or scope.get("np", np) is not np:
@@ -200,49 +194,15 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _functions_at(source: str, line: int, name: str) -> list[ast.FunctionDef]:
-    """Return the functions of a name that begin on a line, as trees of their own; a `lambda` as one that returns."""
-    return deepcopy(_all_functions(source).get((line, name), []))
-
-
-@functools.lru_cache(maxsize=MOST_SOURCES)
-def _all_functions(source: str) -> dict[tuple[int, str], list[ast.FunctionDef]]:
-    """Return the functions of a source by the lines that they begin on, their decorators included, and names."""
-    found: dict[tuple[int, str], list[ast.FunctionDef]] = {}
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return found
-    for one in ast.walk(tree):
-        if isinstance(one, ast.FunctionDef):
-            line = min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])
-            found.setdefault((line, one.name), []).append(one)
-        elif isinstance(one, ast.Lambda):
-            found.setdefault((one.lineno, LAMBDA), []).append(_as_function(one))
-    return found
-
-
-def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+def _as_function(node: Any) -> Any:
+    """Return a definition; for a `lambda`, one that returns."""
+    if not isinstance(node, ast.Lambda):
+        return node
     returned = ast.copy_location(ast.Return(node.body), node)
-    made = ast.FunctionDef(name=LAMBDA, args=node.args, body=[returned], decorator_list=[])
-    made.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    return ast.copy_location(made, node)
+    return ast.copy_location(ast.FunctionDef(LAMBDA, node.args, [returned], []), node)
 
 
-@functools.lru_cache(maxsize=MOST_SOURCES)
-def _all_codes(source: str, file: str) -> tuple[types.CodeType, ...]:
-    found = [compile(source, file, "exec", dont_inherit=True)]
-    for one in found:  # which grows
-        found += [inner for inner in one.co_consts if isinstance(inner, types.CodeType)]
-    return tuple(found)
-
-
-def _codes_at(source: str, file: str, line: int) -> list[types.CodeType]:
-    """Return the code of all functions that begin on a line of a source."""
-    return [one for one in _all_codes(source, file) if one.co_firstlineno == line]
-
-
-def _compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType | None:
+def _compiled_in(node: Any, code: types.CodeType) -> types.CodeType | None:
     """Return the code of a tree that stands for a function, with the same names of functions around it."""
     at = node.lineno
     place: dict[str, Any] = {"lineno": at, "col_offset": 0, "end_lineno": at, "end_col_offset": 0}
@@ -257,16 +217,6 @@ def _compiled_in(node: ast.FunctionDef, code: types.CodeType) -> types.CodeType 
     compiled = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     outer = next(one for one in compiled.co_consts if isinstance(one, types.CodeType))
     return next((one for one in outer.co_consts if isinstance(one, types.CodeType) and one.co_name == node.name), None)
-
-
-def _is_same_code(one: types.CodeType, other: types.CodeType) -> bool:
-    """Does one piece of code do what another one does?"""
-    return (one.co_name, one.co_code, one.co_names, one.co_varnames) == (
-        other.co_name,
-        other.co_code,
-        other.co_names,
-        other.co_varnames,
-    )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyopbench.model.syntax import Source, parts_of, read_source
+from pyopbench.ports.extract.definitions import first_line
 from pyopbench.ports.for_numba.instead import PLACE, Instead
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Unit, Units
@@ -128,7 +129,7 @@ def _is_enclosed(text: str) -> bool:
 
 def with_head(text: str, name: str, head: str) -> str:
     """Return the source of a function at the left margin with another `def NAME(` in place of its own."""
-    return re.sub(rf"^def[\s\\]+{name}[\s\\]*\(", head, text, count=1, flags=re.MULTILINE)
+    return re.sub(rf"^def {name}\(", head, text, count=1, flags=re.MULTILINE)
 
 
 def documented(text: str, doc: str) -> str:
@@ -139,21 +140,8 @@ def documented(text: str, doc: str) -> str:
         doc: with its quotes, its lines but the first indented by four spaces, which become what the function has.
     """
     function = next(one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef))
-    first = function.body[0]
-    lines = text.splitlines(keepends=True)
-    has_own = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    begin = len("".join(lines[: first.lineno - 1]).encode()) + first.col_offset
-    end = begin
-    if has_own and first.end_lineno is not None and first.end_col_offset is not None:
-        end = len("".join(lines[: first.end_lineno - 1]).encode()) + first.end_col_offset
-    data = text.encode()
-    indent = " " * (4 if first.lineno == function.lineno else first.col_offset)
-    doc = doc.replace("\n    ", f"\n{indent}")
-    if has_own:
-        return (data[:begin] + doc.encode() + data[end:]).decode()
-    if first.lineno == function.lineno:  # all in one line
-        return (data[:begin] + b"\n    " + doc.encode() + b"\n    " + data[begin:]).decode()
-    begin = len("".join(lines[: first.lineno - 1]).encode())
-    return (data[:begin] + f"{indent}{doc}".encode() + b"\n" + data[begin:]).decode()
+    lines, first = text.splitlines(keepends=True), first_line(function.body[0]) - 1
+    has_own = ast.get_docstring(function) is not None
+    last = function.body[0].end_lineno if has_own else first
+    indent = " " * function.body[0].col_offset
+    return "".join([*lines[:first], indent, doc.replace("\n    ", f"\n{indent}"), "\n", *lines[last:]])

@@ -94,9 +94,9 @@ class TensorCode(TypedCode):
         else:
             text = super()._written(node)
         ahead = [*ahead, *calls]
-        if ahead and (self._is_behind_another(node) or is_elif(self, node)):
+        if ahead and is_elif(self, node):
             raise self.refusal(
-                node, "needs a statement before it, and there is no line for it", "write one statement per line"
+                node, "needs a statement before it, and there is no line for it", "write `else:` and `if`"
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
 
@@ -108,11 +108,6 @@ class TensorCode(TypedCode):
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
         """Return the error about what only a compiled body can do as Python does it."""
         return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
-
-    def _is_behind_another(self, node: ast.stmt) -> bool:
-        begin, _ = self.source.span(node)
-        line = self.source.data[:begin].rpartition(b"\n")[2]
-        return bool(line.strip())
 
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""

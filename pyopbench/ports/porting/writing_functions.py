@@ -153,8 +153,6 @@ def write_function(code: Any, node: ast.FunctionDef) -> str | None:
     text = code.as_it_stands(node)
     if isinstance(node.body[-1], ast.Return):
         return str(text)
-    if node.body[0].lineno == node.lineno:
-        raise code.refusal(node, "a function on one line", "write it on several")
     value = ["None"] if _has_value(node) else []
     return f"{text}\n{' ' * node.body[0].col_offset}return {', '.join([*value, *names])}"
 
