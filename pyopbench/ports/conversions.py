@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import Instead
+from pyopbench.ports.for_numba.instead import PLACE, Instead
 
 TENSORS = {"convert_to_tensor": "value", "constant": "value", "cast": "x"}
 """Functions of TensorFlow's that make a tensor of an array, and the name of what they are given."""
@@ -77,6 +77,27 @@ def on_arrays(node: ast.AST, value_of: Callable[[ast.AST], Any], numpy: str = "n
     with_dtype = f", dtype={numpy}.{'bool_' if dtype == 'bool' else dtype}" if dtype else ""
     made.text = f"{numpy}.asarray({made.part(value)}{with_dtype})"
     return made
+
+
+PART = "pyopbench_part_"
+"""What stands for a part of a text while the rest of it is parsed."""
+
+
+def expression(text: str, parts: Sequence[ast.expr], place: ast.AST) -> ast.expr:
+    """Return the tree of a text in which `{0}`, `{1}`, ... stand for parts; it stands in the place of a node."""
+    tree = ast.parse(PLACE.sub(rf"{PART}\1", text), mode="eval").body
+    for one in ast.walk(tree):  # before its parts stand in it, which keep their lines
+        if isinstance(one, ast.expr | ast.keyword):
+            ast.copy_location(one, place)
+    return _Filling(parts).visit(tree)  # type: ignore[no-any-return]
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, parts: Sequence[ast.expr]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.parts[int(node.id.removeprefix(PART))] if node.id.startswith(PART) else node
 
 
 def is_of_tensorflow(value: Any) -> bool:

@@ -24,15 +24,11 @@ from pyopbench.ports import conversions, mixed_body
 from pyopbench.ports.arrays import as_outputs, as_tuple, is_same, read_only
 from pyopbench.ports.extract.definitions import CannotExtract, definition_of
 from pyopbench.ports.extract.module import place_of_user
-from pyopbench.ports.for_numba.instead import PLACE
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import BODY, content, copy_functions, globals_read, written
 
 CONVERSIONS = {"Cast"}
 """Ops of TensorFlow that a body may run, where its tape ends: `tf.cast`. `tf.constant` runs none."""
-
-PART = "pyopbench_part_"
-"""What stands for a part of a conversion while the rest of it is parsed."""
 
 DETACH = "if nothing needs that gradient, begin the body with `x = x.numpy()` for each of its tensors"
 
@@ -149,11 +145,7 @@ class _Converting(ast.NodeTransformer):
         if instead is None:
             return self.generic_visit(node)
         self.has_changed = True
-        new = ast.parse(PLACE.sub(rf"{PART}\1", instead.text), mode="eval").body
-        for one in ast.walk(new):  # before its parts stand in it, which keep their lines
-            if isinstance(one, ast.expr | ast.keyword):
-                ast.copy_location(one, node)
-        return _Filling([self.visit(one) for one in instead.parts]).visit(new)
+        return conversions.expression(instead.text, [self.visit(one) for one in instead.parts], node)
 
     def _value(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Name) and node.id in self.closed_over:
@@ -162,16 +154,6 @@ class _Converting(ast.NodeTransformer):
             return None if node.id in self.local else self.scope.get(node.id, getattr(builtins, node.id, None))
         home = self._value(node.value) if isinstance(node, ast.Attribute) else None
         return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
-
-
-class _Filling(ast.NodeTransformer):
-    """Puts parts at their places."""
-
-    def __init__(self, parts: list[Any]) -> None:
-        self.parts = parts
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        return self.parts[int(node.id.removeprefix(PART))] if node.id.startswith(PART) else node
 
 
 def _values_read(function: Any, own: Sequence[Any], seen: set[Any]) -> Iterator[Any]:

@@ -8,22 +8,22 @@ then runs on arrays, and each value inside it must have the same dtype, shape an
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.op import Body
-from pyopbench.model.syntax import Function, Source, local_names, number_of, read_source
+from pyopbench.model.syntax import Function, local_names, number_of, read_source
 from pyopbench.ports import conversions
 from pyopbench.ports.arrays import as_tuple, is_same, read_only
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import extract
-from pyopbench.ports.extract.module import Extracted, load, place_of_user
-from pyopbench.ports.for_numba.instead import PLACE
+from pyopbench.ports.extract.module import Extracted, load, place_of_user, unparsed
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import written
 
@@ -78,10 +78,7 @@ def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Bod
 
 def _with_numpy(extracted: Extracted) -> Extracted:
     """Return the module with `import numpy as np` added, because the rewritten body may use it."""
-    lines = extracted.text.splitlines(keepends=True)
-    place = sum(one.startswith("from __future__ ") for one in lines)
-    text = "".join([*lines[:place], "import numpy as np\n", *lines[place:]])
-    return replace(extracted, text=text, places=(*extracted.places[:place], None, *extracted.places[place:]))
+    return replace(extracted, text=f"import numpy as np\n{extracted.text}", places=(None, *extracted.places))
 
 
 def has_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> bool:
@@ -96,7 +93,7 @@ def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     tensors = [tuple(map(tf.constant, one)) for one in examples]
     try:
         expected = body.run(_Edits(), tensors)
-    except SyntaxError as error:  # such as a pattern of `match`, which is no expression
+    except (SyntaxError, ValueError) as error:  # such as a pattern of `match`, which is no expression
         raise CannotPort("the body cannot be watched", fix=FIX, place=(body.source.path, 1)) from error
     if not {ARRAY, SCALAR} & set().union(*expected.kinds.values()):
         return None
@@ -104,7 +101,8 @@ def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     # A write to what shares memory with an input fails: `x.numpy()` is a copy of a tensor, but not of an array.
     found = body.run(edits, [read_only(one) for one in examples])
     body.require_same(found, expected, edits)
-    new = replace(body.extracted, text=edits.apply(body.source))
+    text, places = unparsed([(one, body.source.path) for one in body.changed(edits).body])
+    new = replace(body.extracted, text=text, places=tuple(map(place_of_user, places)))
     function: Body = getattr(load(new), new.names[-1])
     return function
 
@@ -202,41 +200,60 @@ def _fingerprint(value: Any) -> Fingerprint:
     return (type(value).__name__, repr(value)) if is_plain else ("other",)
 
 
+@dataclass
 class _Edits:
-    """Changes of a source, none of which changes the number of its lines.
+    """Changes of a body, by the numbers of its nodes.
 
     Attributes:
-        around: begin and end of an expression, and the text to put before and after it; of several changes of the same
-            expression, the first is the outermost.
-        inside: the same for text that becomes part of the expression, such as `len` in `len(x.shape)` for
-            `x.shape.rank`.
-        instead: begin and end of a piece that contains no expression to keep, and the text that replaces it.
+        instead: the text that replaces an expression, and the number of the only part of it that stays, `{0}`.
+        casts: the text around an expression, `{0}`, after all other changes.
+        assigned: `x += y` that become `x = x + y`.
+        dropped: nodes inside replaced expressions that do not stay.
     """
 
-    def __init__(self) -> None:
-        self.around: list[tuple[int, int, str, str]] = []
-        self.inside: list[tuple[int, int, str, str]] = []
-        self.instead: list[tuple[int, int, str]] = []
+    instead: dict[int, tuple[str, int]] = field(default_factory=dict)
+    casts: dict[int, str] = field(default_factory=dict)
+    assigned: set[int] = field(default_factory=set)
+    dropped: set[int] = field(default_factory=set)
 
-    def replaces_end(self, span: tuple[int, int]) -> bool:
-        """Does an expression begin or end in a piece that is replaced?"""
-        return any(begin < place < end for begin, end, _ in self.instead for place in span) or any(
-            begin <= span[0] and span[1] <= end for begin, end, _ in self.instead
-        )
+    def replace(self, node: ast.AST, text: str, part: ast.AST) -> None:
+        """Have a text stand for a node, with one part of the node in it."""
+        self.instead[number_of(node)] = text, number_of(part)
+        self.dropped |= {*map(number_of, ast.walk(node))} - {*map(number_of, ast.walk(part)), number_of(node)}
 
-    def apply(self, source: Source) -> str:
-        """Return the text of a source with the changes."""
-        events: list[tuple[Any, ...]] = []
-        for rank, (begin, end, before, after) in enumerate([*self.around, *self.inside]):
-            events += [(begin, 2, -end, rank, begin, before), (end, 0, -begin, -rank, end, after)]
-        for begin, end, new in self.instead:  # after texts that end there, and after texts that begin there
-            is_head = any(begin == one for one, _, _, _ in self.around)
-            events.append((begin, 3 if is_head else 1, 0, 0, end, new))
-        pieces, position = [], 0
-        for begin, *_, end, new in sorted(events):
-            pieces += [source.text(position, begin), new]
-            position = end
-        return "".join([*pieces, source.text(position, len(source.data))])
+
+class _Changing(ast.NodeTransformer):
+    """Changes a copy of a body.
+
+    Args:
+        edits: what is changed.
+        watched: numbers of nodes whose values are passed through functions that record them.
+    """
+
+    def __init__(self, edits: _Edits, watched: Set[int]) -> None:
+        self.edits, self.watched = edits, watched
+        self.changed: dict[int, Any] = {}
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return what stands for a node."""
+        number, edits = number_of(node), self.edits
+        new: Any = self.generic_visit(node)
+        if number in edits.instead:
+            text, part = edits.instead[number]
+            new = conversions.expression(text, [self.changed[part]], node)
+        if isinstance(new, ast.AugAssign):
+            name = ast.copy_location(ast.Name(ast.unparse(new.target), ast.Load()), new)
+            if number in self.watched:
+                new.value = conversions.expression(f"{BEFORE}({number}, {{0}}, {{1}})", [name, new.value], new.value)
+            if number in edits.assigned:
+                total = ast.copy_location(ast.BinOp(name, new.op, new.value), new)
+                new = ast.copy_location(ast.Assign([new.target], total), new)
+        elif number in self.watched:
+            new = conversions.expression(f"{VALUE}({number}, {{0}})", [new], node)
+        if number in edits.casts:
+            new = conversions.expression(edits.casts[number], [new], node)
+        self.changed[number] = new
+        return new
 
 
 class _Body:
@@ -249,20 +266,17 @@ class _Body:
         self.nodes = {number_of(node): node for node in ast.walk(self.source.tree)}
         self.scope = vars(load(extracted))
 
+    def changed(self, edits: _Edits, watched: Set[int] = frozenset()) -> ast.Module:
+        """Return the module with changes."""
+        tree: ast.Module = _Changing(edits, watched).visit(copy.deepcopy(self.source.tree))
+        return tree
+
     def run(self, edits: _Edits, calls: Sequence[Sequence[Any]]) -> _Run:
         """Call the changed body, and return what was recorded."""
-        run, watching = _Run(self.nodes), _Edits()
-        watching.instead, watching.around, watching.inside = edits.instead, list(edits.around), edits.inside
-        for node in self._watched():
-            if isinstance(node, ast.AugAssign):
-                name = self.source.text(*self.source.span(node.target))
-                watching.around.append(
-                    (*self.source.span(node.value), f"{BEFORE}({number_of(node)}, {name}, ", ")"),
-                )
-            elif not edits.replaces_end(self.source.span(node)):
-                watching.around.append((*self.source.span(node), f"{VALUE}({number_of(node)}, ", ")"))
+        run = _Run(self.nodes)
+        tree = self.changed(edits, {number_of(one) for one in self._watched()})
         scope: dict[str, Any] = {"__name__": self.extracted.path, VALUE: run.value, BEFORE: run.before}
-        code = compile(watching.apply(self.source), self.extracted.path, "exec", dont_inherit=True)
+        code = compile(tree, self.extracted.path, "exec", dont_inherit=True)
         try:
             exec(code, scope)
         except Exception as error:  # as with data that the extracted module reads only once
@@ -385,15 +399,13 @@ class _Body:
                 raise self._refusal(bound[0], why)
 
     def _edit(self, node: ast.AST, definition: ast.AST, run: _Run, edits: _Edits, numpy: str) -> None:
-        source, number = self.source, number_of(node)
+        number = number_of(node)
         if isinstance(node, ast.Call):
             instead = conversions.on_arrays(node, lambda one: self._value(one, definition), numpy)
             if instead is not None and not numpy:
                 raise self._refusal(node, NO_NUMPY)
             if instead is not None and len(instead.parts) == 1:
-                (begin, end), (first, last) = source.span(node), source.span(instead.parts[0])
-                head, _, tail = PLACE.split(instead.text)
-                edits.instead += [(begin, first, head), (last, end, tail)]
+                edits.replace(node, instead.text, instead.parts[0])
             elif conversions.is_of_tensorflow(self._value(node.func, definition)):
                 raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow")
         if isinstance(node, OPERATORS) and number not in run.kinds and _is_local(node):
@@ -401,11 +413,7 @@ class _Body:
         if isinstance(node, ast.AugAssign) and TENSOR in run.kinds.get(number, ()):
             if ARRAY in run.kinds[number]:  # which changes in place, also under its other names
                 raise self._refusal(node, "this is a tensor in one call and an array in another one")
-            (begin, first), (value, _), (_, end) = map(source.span, (node.target, node.value, node))
-            name, sign = source.text(begin, first), source.text(first, value)
-            before, _, after = sign.partition("=")
-            edits.instead.append((first, value, f"{before.rstrip(OPERATOR_SIGNS)}= {name} {before.strip()} ({after}"))
-            edits.around.append((value, end, "", ")"))
+            edits.assigned.add(number)
         if number in run.casts and {TENSOR} < run.kinds.get(number, set()) & {TENSOR, ARRAY, SCALAR}:
             raise self._refusal(node, "this is a tensor in one call and an array in another one")
         if number in run.casts:
@@ -422,8 +430,8 @@ class _Body:
         if not numpy or not hasattr(np, dtype):
             raise self._refusal(node, f"NumPy has no {dtype}" if numpy else NO_NUMPY)
         is_number = {cast[1] for cast in casts if cast} == {0} and not isinstance(node, ast.List | ast.Tuple)
-        before, after = (f"{numpy}.{dtype}(", ")") if is_number else (f"{numpy}.asarray(", f", dtype={numpy}.{dtype})")
-        edits.around.append((*self.source.span(node), before, after))
+        text = f"{numpy}.{dtype}({{0}})" if is_number else f"{numpy}.asarray({{0}}, dtype={numpy}.{dtype})"
+        edits.casts[number_of(node)] = text
 
     def _edit_attribute(self, node: ast.AST, run: _Run, edits: _Edits) -> None:
         """Replace attributes that only tensors have: `x.get_shape()`, `x.shape.as_list()`, `x.dtype.as_numpy_dtype`."""
@@ -431,10 +439,9 @@ class _Body:
         attribute = node.func if is_called else node  # type: ignore[attr-defined]
         if not isinstance(attribute, ast.Attribute):
             return
-        kind, around, new = TENSOR_ATTRIBUTES.get((attribute.attr, is_called), ("", "", ""))
+        kind, text = TENSOR_ATTRIBUTES.get((attribute.attr, is_called), ("", ""))
         if kind and run.kinds.get(number_of(attribute.value)) == {kind}:
-            edits.instead.append((self.source.span(attribute.value)[1], self.source.span(node)[1], new))
-            edits.inside += [(*self.source.span(node), f"{around}(", ")")] if around else []
+            edits.replace(node, text, attribute.value)
 
     def _value(self, node: ast.AST, definition: ast.AST) -> Any:
         if isinstance(node, ast.Name):
@@ -453,9 +460,8 @@ class _Body:
         left = next((number for number, kinds in found.kinds.items() if TENSOR in kinds), None)
         if left is not None:
             raise self._refusal(self.nodes[left], "this is a tensor that was created outside of the body")
-        replaced = {number_of(one) for one in self._watched() if edits.replaces_end(self.source.span(one))}
-        before = [one for one in expected.values if one[0] not in replaced]
-        after = [one for one in found.values if one[0] not in replaced]
+        before = [one for one in expected.values if one[0] not in edits.dropped]
+        after = [one for one in found.values if one[0] not in edits.dropped]
         for (number, old), (other, new) in zip(before, after, strict=False):
             if (number, old) != (other, new):
                 raise self._refusal(self.nodes[number], _difference(old, new))
@@ -475,15 +481,13 @@ class _Body:
         return place
 
 
-OPERATOR_SIGNS = "+-*/%@&|^<>"
-
 TENSOR_ATTRIBUTES = {
-    ("get_shape", True): (TENSOR, "", ".shape"),
-    ("as_list", True): (SHAPE, "list", ""),
-    ("rank", False): (SHAPE, "len", ""),
-    ("as_numpy_dtype", False): (DTYPE, "", ""),
+    ("get_shape", True): (TENSOR, "{0}.shape"),
+    ("as_list", True): (SHAPE, "list({0})"),
+    ("rank", False): (SHAPE, "len({0})"),
+    ("as_numpy_dtype", False): (DTYPE, "{0}"),
 }
-"""Attribute and whether it is called -> the kind that has it, and the function or the attribute to use instead."""
+"""Attribute and whether it is called -> the kind that has it, and the expression for arrays."""
 
 
 def _difference(old: Fingerprint, new: Fingerprint) -> str:

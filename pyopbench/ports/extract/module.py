@@ -14,13 +14,14 @@ import itertools
 import keyword
 import linecache
 import os
+import re
 import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pyopbench.model.syntax import DEFINITIONS, NUMBER, Function, Source, every_name, names_bound
+from pyopbench.model.syntax import DEFINITIONS, Function, Source, every_name, names_bound
 from pyopbench.ports.extract.definitions import CannotExtract, Place
 
 ITEM = "pyopbench_item"
@@ -189,7 +190,7 @@ class ModuleTree:
 
     def statement_of(self, item: Written | Statement) -> ast.stmt:
         """Return the statement that an item becomes."""
-        name, node = self.names[item], _Copying(item, self.names).copy(item.node)
+        name, node = self.names[item], _spelled(item.node, getattr(item, "replaced", {}), self.names)
         if isinstance(node, Function):
             node.name = name
         if isinstance(node, ast.expr):
@@ -276,36 +277,28 @@ class ModuleTree:
         return 1 if item in self.roots else {Import: 1, Statement: 2, Written: 3}[type(item)]
 
 
-class _Copying:
-    """Copies trees with references spelled and parts replaced; statements keep the user's lines, and floats their text.
+def _spelled(node: Any, replaced: Mapping[ast.AST, ast.expr | None], names: Mapping[Item, str]) -> Any:
+    """Return a copy of a tree in which references are spelled and parts are replaced; it keeps the user's lines."""
+    if isinstance(node, list):
+        return [_spelled(one, replaced, names) for one in node]
+    if not isinstance(node, ast.AST):
+        return node
+    if node in replaced:
+        return _spelled(replaced[node], {}, names)
+    item = getattr(node, ITEM, None)
+    if isinstance(node, ast.Name) and item is not None:
+        return ast.Name(names[item] if node.id == item.wanted else node.id, ast.Load())
+    parts = {name: _spelled(value, replaced, names) for name, value in ast.iter_fields(node)}
+    return ast.copy_location(type(node)(**parts), node)
 
-    Args:
-        item: whose tree is copied.
-        names: of the items that it refers to.
-    """
 
-    def __init__(self, item: Written | Statement, names: Mapping[Item, str]) -> None:
-        self.replaced = item.replaced if isinstance(item, Statement) else {}
-        self.source = item.source if isinstance(item, Statement) else None
-        self.names = names
+class _ShortFloats(ast.NodeTransformer):
+    """Spells floats as people do, `1e-9`, and not as `repr`: `1e-09`, `1000000000.0`."""
 
-    def copy(self, node: Any) -> Any:
-        """Return a copy of a node, a list of nodes, or anything else in a tree."""
-        if isinstance(node, list):
-            return [self.copy(one) for one in node]
-        if not isinstance(node, ast.AST):
-            return node
-        if node in self.replaced:
-            return self.copy(self.replaced[node])
-        item = getattr(node, ITEM, None)
-        if isinstance(node, ast.Name) and item is not None:
-            return ast.Name(self.names[item] if node.id == item.wanted else node.id, ast.Load())
-        if isinstance(node, ast.Constant) and isinstance(node.value, float) and self.source and hasattr(node, NUMBER):
-            return ast.Name(self.source.text(*self.source.span(node)), ast.Load())  # 1e-9 stays so
-        source, self.source = self.source, None if isinstance(node, ast.JoinedStr) else self.source
-        parts = {name: self.copy(value) for name, value in ast.iter_fields(node)}
-        self.source = source  # within an f-string, nodes have no places of their own before Python 3.12
-        return ast.copy_location(type(node)(**parts), node)
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        short = f"{node.value:g}" if isinstance(node.value, float) else ""
+        is_same = "e" in short and float(short) == node.value
+        return ast.Name(re.sub(r"e\+?(-?)0*", r"e\1", short), ast.Load()) if is_same else node
 
 
 def unparsed(statements: Iterable[tuple[ast.stmt, str]]) -> tuple[str, tuple[Place | None, ...]]:
@@ -317,7 +310,7 @@ def unparsed(statements: Iterable[tuple[ast.stmt, str]]) -> tuple[str, tuple[Pla
     text, places, before = "", list[Place | None](), None
     for statement, file in statements:
         try:
-            piece = ast.unparse(ast.fix_missing_locations(statement) if not file else statement)
+            piece = ast.unparse(_ShortFloats().visit(statement if file else ast.fix_missing_locations(statement)))
         except ValueError as error:
             raise CannotExtract(
                 f"it has no source: {error}", fix="write it without f-strings", place=(file, statement.lineno)
