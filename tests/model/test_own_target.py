@@ -65,7 +65,6 @@ def test_what_cannot_be_measured_is_refused_with_what_would_be(text: str, inputs
         read_target(text, inputs, [])
     assert refused.value.received == received
     assert refused.value.hint
-    assert refused.value.hint
 
 
 def test_inputs_by_name_come_last_and_once(module: Path) -> None:

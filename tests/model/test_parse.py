@@ -53,8 +53,6 @@ def test_what_is_no_size_is_refused_with_what_is_one(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_size(text)
     assert caught.value.received == repr(text)
-    assert caught.value.received == repr(text)
-    assert caught.value.hint
     assert caught.value.hint
 
 
@@ -78,7 +76,6 @@ def test_durations_have_units(text: str, seconds: float) -> None:
 def test_what_is_no_duration_is_refused_with_what_is_one(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_duration(text)
-    assert caught.value.received == repr(text)
     assert caught.value.received == repr(text)
     assert caught.value.hint
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import importlib.util
-import inspect
 import os
 import sys
 import sysconfig
@@ -42,9 +41,6 @@ CHANGING = {
     *("sort", "reverse", "appendleft", "popleft", "fill", "put", "resize", "partition"),
 }
 """Methods that change a container or an array in place."""
-
-ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
-"""Names for arguments that have none."""
 
 
 class CannotExtract(PyopbenchError):
@@ -171,23 +167,6 @@ def public_home(value: Any) -> tuple[str, str]:
         if is_library and name and vars(module).get(name) is value:
             return home, name
     raise NotWritable(f"a {type(value).__module__}.{type(value).__qualname__}".replace("builtins.", ""))
-
-
-def parameters_of(function: Any, arguments: int) -> list[inspect.Parameter]:
-    """Return the parameters to call a function of a library with: those that it requires or that are given."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    inner, given = (function.func, len(function.args)) if isinstance(function, functools.partial) else (function, 0)
-    if isinstance(inner, np.ufunc):
-        return [inspect.Parameter(name, kind) for name in ARGUMENTS[: inner.nin - given]]
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, kind)]
-    needed = [one for place, one in enumerate(positional) if place < arguments or one.default is one.empty]
-    if not needed:
-        return [inspect.Parameter(name, kind) for name in ARGUMENTS[: max(arguments, 1)]]
-    return [inspect.Parameter(one.name, kind) for one in needed]
 
 
 def is_module_of_user(module: types.ModuleType) -> bool:

@@ -28,12 +28,10 @@ import numpy as np
 from pyopbench.model.syntax import (
     Function,
     Source,
-    every_name,
     free_names,
     name_of,
     names_bound,
     read_source,
-    unused_name,
 )
 from pyopbench.ports.extract.definitions import (
     CHANGING,
@@ -48,7 +46,6 @@ from pyopbench.ports.extract.definitions import (
     first_line,
     is_file_of_user,
     is_module_of_user,
-    parameters_of,
     public_home,
     require_no_state,
     source_of,
@@ -68,6 +65,7 @@ from pyopbench.ports.extract.module import (
     place_of_user,
     reference,
 )
+from pyopbench.ports.extract.parameters import name_arguments, parameters_of, passing_on, take_first
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
 
 FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
@@ -95,7 +93,6 @@ Parents: TypeAlias = Mapping[ast.AST, ast.AST]
 EMPTY: Mapping[str, Any] = types.MappingProxyType({})
 
 _CONTAINERS = (list, dict, set, np.ndarray)
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -124,6 +121,7 @@ class Extraction:
         self.roots: list[Item] = []
         self.packages: set[str] = set()
         self.by_value: set[tuple[str, str]] = set()
+        self._is_given = False  # is a statement needed only to make inputs? Then it may read files
         self._items: dict[Hashable, Item] = {}
         self._alive: list[Any] = []  # so that no other object gets the id of one that is a key
 
@@ -145,13 +143,11 @@ class Extraction:
         if not is_of_library and home not in ("", "builtins", "functools"):
             self.packages.add(home)
         wanted = name or bound_name(function) or "body"
-        if isinstance(function, types.FunctionType) and not is_of_library:
-            definition = self._function(function, wanted)
-            _name_arguments(definition, arguments)
-            self.roots.append(definition)
-            return
         item = self._callable(function, wanted, None, arguments)
-        item = self._library_call(function, name, arguments) if item is None and callable(function) else item
+        if isinstance(item, Statement):
+            name_arguments(item, arguments)
+        elif item is None and callable(function):
+            item = self._library_call(function, name, arguments)
         if item is None:
             raise CannotExtract(
                 f"a {type(function).__module__}.{type(function).__qualname__} has no source that can be read",
@@ -164,8 +160,10 @@ class Extraction:
 
         The user's statements that it reads are copied as they are, even if they read other files.
         """
-        item = Statement("", read_source(path), ast.copy_location(ast.Expr(node), node), scope, is_given=True)
+        item = Statement("", read_source(path), ast.copy_location(ast.Expr(node), node), scope)
+        self._is_given = True
         self._resolve(item)
+        self._is_given = False
         self.roots.append(item)
         return item
 
@@ -236,7 +234,7 @@ class Extraction:
         if hasattr(function, "__wrapped__") and function.__name__.isidentifier():
             own = function.__name__
         arguments = ast.arguments(**dict(ast.iter_fields(node.args)))
-        owned = {_take_first(arguments, place): owner[0]} if owner else {}
+        owned = {take_first(arguments, place): owner[0]} if owner else {}
         body = [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body
         kind = ast.AsyncFunctionDef if isinstance(node, ast.AsyncFunctionDef) else ast.FunctionDef
         definition = kind(own, arguments, body, [], getattr(node, "returns", None))
@@ -270,7 +268,7 @@ class Extraction:
             parameters = (
                 parameters_of(value, arguments) if called is None else [*inspect.signature(value).parameters.values()]
             )
-            self._remember(key, self._calling(wanted, function, parameters, given, named), value)
+            self._remember(key, self._calling(wanted, function, parameters, (given, named)), value)
         return self._items[key]
 
     def _library_call(self, function: Any, name: str, arguments: int) -> Written | None:
@@ -281,54 +279,23 @@ class Extraction:
             return None
         known = str(getattr(function, "__name__", "body"))
         wanted = known if known.isidentifier() else name or "body"
-        return self._calling(wanted, called, parameters_of(function, arguments), [], [])
+        return self._calling(wanted, called, parameters_of(function, arguments), ((), ()))
 
-    def _calling(
-        self,
-        name: str,
-        function: ast.expr,
-        parameters: Sequence[inspect.Parameter],
-        given: Sequence[ast.expr],
-        named: Sequence[ast.keyword],
-    ) -> Written:
-        """Return a function that passes its parameters on to another one, after some and with some that are given."""
-        head = ast.arguments([], [], None, [], [], None, [])
-        arguments, keywords = list(given), list[ast.keyword]()
-        for one in (one for one in parameters if one.name not in {each.arg for each in named}):
-            value: ast.expr = ast.Name(one.name, ast.Load())
-            default = None if one.default is one.empty else self._short(one.default, one.name, None)
-            if one.kind in _POSITIONAL:
-                head.args.append(ast.arg(one.name))
-                head.defaults += [] if default is None else [default]
-                arguments.append(value)
-            elif one.kind is one.KEYWORD_ONLY:
-                head.kwonlyargs.append(ast.arg(one.name))
-                head.kw_defaults.append(default)
-                keywords.append(ast.keyword(one.name, value))
-            elif one.kind is one.VAR_POSITIONAL:
-                head.vararg = ast.arg(one.name)
-                arguments.append(ast.Starred(value, ast.Load()))
-            else:
-                head.kwarg = ast.arg(one.name)
-                keywords.append(ast.keyword(None, value))
-        call = ast.Call(function, arguments, sorted([*keywords, *named], key=lambda one: one.arg is None))
-        return Written(name, ast.FunctionDef(name, head, [ast.Return(call)], []))
+    def _calling(self, name: str, called: ast.expr, parameters: Sequence[inspect.Parameter], given: Any) -> Written:
+        node = passing_on(name, called, parameters, given, lambda name, value: self._short(value, name, None))
+        return Written(name, node)
 
     # Names of a module.
 
-    def _statement(
-        self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any], *, is_given: bool = False
-    ) -> Statement:
+    def _statement(self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any]) -> Statement:
         key = ("statement", source.path, id(node))
         if key not in self._items:
-            item = Statement(name, source, node, scope, is_given=is_given)
+            item = Statement(name, source, node, scope)
             self._remember(key, item, node)
             self._resolve(item)
         return self._items[key]  # type: ignore[return-value]
 
-    def _global(
-        self, scope: dict[str, Any], name: str, place: Place, *, is_given: bool = False
-    ) -> ast.expr | Holder | None:
+    def _global(self, scope: dict[str, Any], name: str, place: Place) -> ast.expr | Holder | None:
         """Return what stands for a global of a module: a reference, or a value; None for a builtin of Python."""
         source = source_of(scope)
         statement = bindings_of(source).get(name) if source is not None else None
@@ -345,10 +312,10 @@ class Extraction:
                 place=place,
             )
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            return self._imported(scope, statement, name, place, is_given=is_given)
+            return self._imported(scope, statement, name, place)
 
         def whole() -> ast.expr:
-            return reference(self._statement(source, statement, name, scope, is_given=is_given), name)
+            return reference(self._statement(source, statement, name, scope), name)
 
         value = scope.get(name)
         if isinstance(statement, ast.ClassDef):
@@ -364,7 +331,7 @@ class Extraction:
             return reference(item)
         if is_definition:
             return whole()
-        return self._constant((source, statement), name, scope, whole, is_given=is_given)
+        return self._constant((source, statement), name, scope, whole)
 
     def _constant(
         self,
@@ -372,8 +339,6 @@ class Extraction:
         name: str,
         scope: dict[str, Any],
         whole: Callable[[], ast.expr],
-        *,
-        is_given: bool,
     ) -> ast.expr | Holder:
         """Return a reference to the statement of a constant, or its value if the statement would give another one."""
         source, statement = defined
@@ -384,7 +349,7 @@ class Extraction:
             place, why = (source.path, changes.lineno), f"`{name}` is changed after it is defined"
         elif (source.path, name) in self.frozen:
             why = f"`{name}` no longer has the value that its statement computes"
-        elif scope.get("__name__") == "__main__" and not is_given:
+        elif scope.get("__name__") == "__main__" and not self._is_given:
             why = f"`{name}` is defined in a script or notebook, which is not run again"
         if not why:
             try:
@@ -394,7 +359,7 @@ class Extraction:
                     raise
                 why = error.why
             else:
-                if is_given or name not in scope:
+                if self._is_given or name not in scope:
                     return node
                 (item,) = items_in(node)
                 if not _reads_outside(item):
@@ -405,7 +370,7 @@ class Extraction:
         try:
             found = self._found(scope[name], name, place)
         except CannotExtract as error:
-            if is_given:
+            if self._is_given:
                 return whole()
             raise CannotExtract(
                 error.why if error.why == why else f"{why}, and {error.why}", fix=FIX, place=place
@@ -414,7 +379,7 @@ class Extraction:
         return found
 
     def _imported(
-        self, scope: dict[str, Any], statement: ast.Import | ast.ImportFrom, name: str, place: Place, *, is_given: bool
+        self, scope: dict[str, Any], statement: ast.Import | ast.ImportFrom, name: str, place: Place
     ) -> ast.expr | Holder | None:
         alias = next(one for one in statement.names if name_of(one) == name)
         if isinstance(statement, ast.Import):
@@ -429,7 +394,7 @@ class Extraction:
         if whole is not None and is_module_of_user(whole):
             return Holder(whole)
         if parent is not None and is_module_of_user(parent):
-            return self._global(vars(parent), alias.name, place, is_given=is_given)
+            return self._global(vars(parent), alias.name, place)
         return self._import(name, home, alias.name)
 
     def _import(self, wanted: str, module: str, attribute: str = "") -> ast.expr:
@@ -463,7 +428,7 @@ class Extraction:
                 elif name in captured:
                     found = self._found(captured[name], name, place)
                 else:
-                    found = self._global(item.scope, name, place, is_given=item.is_given)
+                    found = self._global(item.scope, name, place)
             except CannotExtract:
                 if not all(one in in_annotation for one in places):
                     raise
@@ -516,7 +481,7 @@ class Extraction:
                 assert isinstance(parent, ast.Attribute)
                 path.append(parent.attr)
                 if isinstance(value, types.ModuleType):
-                    found = self._global(vars(value), parent.attr, place, is_given=item.is_given)
+                    found = self._global(vars(value), parent.attr, place)
                     if found is None:
                         raise CannotExtract(f"`{ast.unparse(parent)}` is not defined there", place=place)
                     if not isinstance(found, Holder):
@@ -680,39 +645,6 @@ def _statements_of(item: Item) -> list[Statement]:
             found[one] = None
             waiting += needs_of(one)
     return [one for one in found if isinstance(one, Statement)]
-
-
-def _take_first(arguments: ast.arguments, place: Place) -> str:
-    """Remove the first parameter of a method, and return its name.
-
-    Raises:
-        CannotExtract: there is none.
-    """
-    kind = "posonlyargs" if arguments.posonlyargs else "args"
-    parameters = getattr(arguments, kind)
-    if not parameters:
-        raise CannotExtract("a method takes `self` as a part of `*args`", fix="name its first parameter", place=place)
-    setattr(arguments, kind, parameters[1:])
-    return str(parameters[0].arg)
-
-
-def _name_arguments(item: Statement, count: int) -> None:
-    """Replace the `*x` of a function by as many named parameters as it is called with: `x_1, x_2`."""
-    node = item.node
-    if not isinstance(node, Function) or node.args.vararg is None or node.args.defaults:
-        return
-    name, arguments = node.args.vararg.arg, node.args
-    missing = count - len([*arguments.posonlyargs, *arguments.args])
-    uses = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == name]
-    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in {*ast.walk(node)} - {arguments.vararg})
-    if missing <= 0 or is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
-        return
-    known = every_name(item.source.tree)
-    names = [unused_name(f"{name}_{number}", known) for number in range(1, missing + 1)]
-    fields = {**dict(ast.iter_fields(arguments)), "args": [*arguments.args, *map(ast.arg, names)], "vararg": None}
-    definition = type(node)(**{**dict(ast.iter_fields(node)), "args": ast.arguments(**fields)})
-    item.node = ast.copy_location(definition, node)
-    item.replaced |= {one: ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load()) for one in uses}
 
 
 def _annotations(node: ast.AST) -> list[ast.expr]:

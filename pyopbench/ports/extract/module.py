@@ -107,7 +107,6 @@ class Statement:
         node: the statement.
         scope: the globals of its module.
         is_whole: is it copied with its decorators and defaults, and keeps its name?
-        is_given: is it needed only to make inputs? Then it may read files.
         replaced: by expressions, attributes and annotations of it, what stands there in the module; None for nothing.
     """
 
@@ -116,7 +115,6 @@ class Statement:
     node: ast.stmt
     scope: dict[str, Any]
     is_whole: bool = True
-    is_given: bool = False
     replaced: dict[ast.AST, ast.expr | None] = field(default_factory=dict)
 
     @property
