@@ -24,6 +24,9 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SCOPES = (*DEFINITIONS, ast.Lambda, ast.Module)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
+SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+"""Nodes of which Python has one object for all trees."""
+
 NUMBER = "pyopbench_number"
 """The attribute of a node that holds its number in the file, which its copies keep."""
 
@@ -102,13 +105,14 @@ def read_source(path: str) -> Source:
             raise
     tree = ast.parse(text, path)
     for number, node in enumerate(ast.walk(tree)):
-        setattr(node, NUMBER, number)
+        if not isinstance(node, SHARED):
+            setattr(node, NUMBER, number)
     return Source.of(text, tree, path)
 
 
 def number_of(node: ast.AST) -> int:
     """Return the number of a node in its file."""
-    return int(getattr(node, NUMBER, -1))  # new nodes have none
+    return int(getattr(node, NUMBER, -1))  # new nodes and those of `SHARED` have none
 
 
 def parts_of(node: ast.AST) -> Iterator[ast.AST]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import OwnOps, read_target
@@ -153,13 +152,6 @@ def test_a_wrong_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         load(tmp_path / "mine.py", source, "sofft_dice", "1.0")
     assert str(refused.value.legal).split(", ")[0] == "soft_dice"
-
-
-def test_a_dot_where_a_colon_belongs_is_told() -> None:
-    for text in ("losses.focal", "losses.py.focal"):
-        with pytest.raises(BadInput) as refused:
-            read_ops([text], ["np.ones(3)"])
-        assert refused.value.hint == f"did you mean {text.rpartition('.')[0]}:focal?"
 
 
 def test_a_saved_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
