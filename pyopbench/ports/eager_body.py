@@ -181,7 +181,9 @@ def _as_function(node: Any) -> Any:
     if not isinstance(node, ast.Lambda):
         return node
     returned = ast.copy_location(ast.Return(node.body), node)
-    return ast.copy_location(ast.FunctionDef(LAMBDA, node.args, [returned], []), node)
+    definition = ast.FunctionDef(LAMBDA, node.args, [returned], [])
+    definition.type_params = []  # type: ignore[attr-defined,unused-ignore]  # required by Python 3.12
+    return ast.copy_location(definition, node)
 
 
 def _compiled_in(node: Any, code: types.CodeType) -> types.CodeType | None:
