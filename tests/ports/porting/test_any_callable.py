@@ -106,7 +106,6 @@ def body(x):
 KINDS = {
     "closure": CLOSURE,
     "lambda": "body = lambda x: np.exp(x) + 1\n",
-    "second lambda of a line": "other, body = lambda x: x - 1, lambda x: x * 2 + 1\n",
     "lambda in several lines": "POWER = 2\nbody = (\n    lambda x:  # why\n    x\n    * 2 + POWER\n)\n",
     "lambda with a default": "body = [lambda x, k=k: x * k for k in (1.0, 2.0, 3.0)][1]\n",
     "helper that is a lambda": "halved = lambda x: x / 2\n\n\ndef body(x):\n    return halved(x) + 1\n",
