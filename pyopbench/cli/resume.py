@@ -14,7 +14,7 @@ from pyopbench.api.judging import judging_of
 from pyopbench.cli.installing import announce, disk_size
 from pyopbench.cli.output import err, say
 from pyopbench.cli.run import measure_and_report
-from pyopbench.engine import environments, git, sides, stored_run
+from pyopbench.engine import environments, sides, stored_run
 from pyopbench.engine.pipeline import with_program
 from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.model import formatting
@@ -65,48 +65,33 @@ def resume(
 
 
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
-    """Ask whether to check out what is not there of the revisions that a run names, since they are going to be run."""
-    repository = sides.repository_of(run)
+    """Ask before revisions are checked out and run because a file of the run names them."""
     revisions = (side.revision for side in run.measured_sides if side.revision is not None)
-    commits = [one.commit for one in revisions if not one.is_worktree]
-    missing = [commit[:10] for commit in git.missing_commits(repository, commits)]
-    if not missing or yes:
-        return
-    question = f"The run needs {formatting.listing(missing)} of {repository} and runs that code. Check out?"
-    if sys.stdin.isatty() and typer.confirm(question, err=True):
-        return
-    raise BadInput(
-        "the run needs revisions that are not checked out, and their code runs only if you agree",
-        received=f"{formatting.listing(missing)} of {repository}",
-        legal="an answer of yes, or --yes",
-        hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
-    )
+    commits = formatting.listing(dict.fromkeys(one.commit[:10] for one in revisions if not one.is_worktree))
+    if commits:
+        _confirm(f"the run checks out {commits} of {sides.repository_of(run)} and runs that code", yes=yes)
 
 
 def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
     """Ask before anything is installed, or a Python started, because a file of the run names it."""
     wanted = list(dict.fromkeys(side.content.settings.environment for side in run.measured))
     programs = [one.python for one in wanted if one.python is not None]
-    # Whether something is missing for a Python is only known once that has been run.
-    missing = [] if programs and not yes else environments.missing(wanted)
-    if yes or not (missing or programs):
-        announce(missing)
-        return
-    names, size = formatting.listing([one.text for one in missing]), disk_size(missing)
-    if programs:
-        needs = f"is measured by {formatting.listing(programs)}"
-        question = f"The run {needs}, and runs that program. Go on?"
-        what, received = "the run names a Python, which is started only if you agree", formatting.listing(programs)
-    else:
-        question = f"The run needs {names}, about {size} of disk. Install?"
-        what = "the run needs environments that are not installed, and they are installed only if you agree"
-        received = f"{names}, about {size}"
-    if sys.stdin.isatty() and typer.confirm(question, err=True):
+    if programs:  # whether something is missing for a Python is only known once that has been run
+        _confirm(f"the run starts {formatting.listing(programs)}", yes=yes)
+    missing = environments.missing(wanted)
+    if missing:
+        names, size = formatting.listing([one.text for one in missing]), disk_size(missing)
+        _confirm(f"the run needs {names} and installs it, about {size}", yes=yes)
+    announce(missing)
+
+
+def _confirm(what: str, *, yes: bool) -> None:
+    if yes or (sys.stdin.isatty() and typer.confirm(f"{what}. Go on?", err=True)):
         return
     raise BadInput(
-        what,
-        received=received,
-        hint="pyopbench resume --yes DIR, if you trust the author of the folder",
+        "a run that asks for this goes on only if you agree",
+        received=what,
+        hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
     )
 
 

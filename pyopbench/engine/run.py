@@ -166,7 +166,6 @@ def measure(
         works = [RemainingWork(side, **how) for side, how in zip(run.measured, workers, strict=True)]
         budget = _Clock(works[0].settings.budget_seconds, clock)
         ended = yield from _Loop(works, analyse or partial(judge_open, run, judging), budget).run()
-    sides.give_back_checkouts(run)  # what is interrupted before keeps them, to be continued
     yield ended
 
 

@@ -194,7 +194,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     # Each is planned by a worker of its own, which computes values as well.
     planned_sides = _Plans(request, repository).plan(wanted)
     if repository is not None:
-        _require_two(planned_sides, repository)
+        _require_two(planned_sides)
     contents = narrowed([content for _, content in planned_sides if content is not None], request.shard)
     if asked.wants_control:
         first = next(side for side, content in planned_sides if content is not None)
@@ -207,10 +207,9 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     return OpenRun(folder, measured, tuple(sides), asked.fail_on, asked.minimum_effect, own=request.own)
 
 
-def _require_two(planned: Sequence[tuple[Side, RunContent | None]], repository: Path) -> None:
+def _require_two(planned: Sequence[tuple[Side, RunContent | None]]) -> None:
     if sum(content is not None for _, content in planned) > 1:
         return
-    git.give_back(repository, (side.revision for side, _ in planned if side.revision is not None))
     said = [f"{side.revision.asked}: {side.problem}" for side, _ in planned if side.revision and side.problem]
     raise NothingMeasured(
         "fewer than two revisions can be measured, so there is nothing to compare",
@@ -335,7 +334,7 @@ def _require_files(checkout: Checkout, own: OwnOps) -> None:
 
 @contextmanager
 def checkouts_of(run: OpenRun) -> Iterator[dict[Path, Checkout]]:
-    """Give the checkout of each side that is a revision, by its folder, made where it is not there.
+    """Give the checkout of each side that is a revision, by its folder.
 
     Raises:
         BadInput: as `git.checkout_of`.
@@ -347,12 +346,6 @@ def checkouts_of(run: OpenRun) -> Iterator[dict[Path, Checkout]]:
             for side in run.measured_sides
             if side.revision is not None
         }
-
-
-def give_back_checkouts(run: OpenRun) -> None:
-    """Take away the checkouts of a run that is done."""
-    if run.has_revisions:
-        git.give_back(repository_of(run), (side.revision for side in run.sides if side.revision is not None))
 
 
 def repository_of(run: OpenRun) -> Path:

@@ -151,10 +151,10 @@ def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_pat
     assert min(looks[0])[0] >= LEAST_FOR_COMPARISON
 
 
-def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
+def test_an_interrupted_run_is_resumed(
     call: Call, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing measured is lost; without the worktrees it is asked first, as nothing is run because a file says so."""
+    """Nothing measured is lost; it is asked first, as nothing is run because a file says so."""
     folder = tmp_path / "run"
     with monkeypatch.context() as interrupted:
 
@@ -166,24 +166,23 @@ def test_an_interrupted_run_is_resumed_in_the_worktrees_that_it_left(
         sample = Launch.sample
         interrupted.setattr(Launch, "sample", interrupt)
         assert run(call, folder, "HEAD~1", "HEAD").code == 130
-    assert worktrees(project) == 2
+    assert worktrees(project) == 0
     parts = [one.folder for one in run_sides.read(folder)]
     kept = [(part / run_folder.SAMPLES_FILE).read_bytes() for part in parts]
     without = call("resume", folder)
     assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an op of yours")
-    resumed = call("resume", folder, "mine.py")
+    unasked = call("resume", folder, "mine.py")
+    assert (unasked.code, unasked.err.splitlines()[0]) == (
+        2,
+        "error: a run that asks for this goes on only if you agree",
+    )
+    resumed = call("resume", folder, "mine.py", "--yes")
     assert resumed.code in (0, 3), resumed.err
     for part, before in zip(parts, kept, strict=True):
         content = (part / run_folder.SAMPLES_FILE).read_bytes()
         assert content.startswith(before)
         assert len(content) > len(before)
     assert worktrees(project) == 0
-    again = call("resume", folder, "mine.py")
-    assert again.code == 2
-    assert again.err.splitlines()[0] == (
-        "error: the run needs revisions that are not checked out, and their code runs only if you agree"
-    )
-    assert call("resume", folder, "mine.py", "--yes").code == resumed.code
 
 
 WITH_FAKE_WORKER = f"""
