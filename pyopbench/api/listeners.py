@@ -225,11 +225,6 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> run.Ended | 
 
 @contextmanager
 def alone_on_this_machine() -> Iterator[None]:
-    """Hold the lock of this machine, and say for whom it is waited."""
-
-    def tell_of_waiting(process: int | None) -> None:
-        who = "another process" if process is None else f"process {process}"
-        say(f"{who} is measuring on this machine; waiting for it to end", err)
-
-    with host_lock.held(tell_of_waiting):
+    """Hold the lock of this machine, and say that it is waited for."""
+    with host_lock.held(lambda: say("another process is measuring on this machine; waiting for it to end", err)):
         yield

@@ -211,7 +211,7 @@ COMMANDS = (
     ),
     Command(
         "doctor",
-        "installing:doctor",
+        "doctor:doctor",
         TRUST,
         "Show what this machine has and lacks for each command, and what to do about it.",
         options.DOCTOR,

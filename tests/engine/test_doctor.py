@@ -6,15 +6,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import pyopbench
 from commands import Call, call
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import doctor, worker_process
-from pyopbench.engine.doctor import FOR_REPORTS, Machine, spread_of
+from pyopbench.engine import doctor, host_lock, worker_process
+from pyopbench.engine.doctor import FOR_REPORTS, spread_of
 
 __all__ = ["call"]
 
@@ -27,13 +27,14 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let the machine have everything: a worker that lacks nothing, programs in a folder of their own, known facts."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    for name, said in PROGRAMS.items():
-        put(folder / name, f"echo {said}")
+    for name, version in PROGRAMS.items():
+        put(folder / name, f"echo {version}")
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr(doctor.metadata, "version", lambda package: "1.2.3")
-    doctor.version_of.cache_clear()
+    monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(doctor.cores, "usable_cores", lambda: frozenset({0, 1}))
     has(monkeypatch)
     return folder
 
@@ -43,51 +44,35 @@ def put(path: Path, line: str) -> None:
     path.chmod(0o755)
 
 
-def has(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
-    known: dict[str, Any] = {
-        "cpu": "a processor",
-        "cores": 2,
-        "memory_bytes": 2**33,
-        "governor": None,
-        "os": "an operating system",
-        "python": "3.11.7",
-        "pyopbench": pyopbench.__version__,
-        "tensorflow": "2.21.0",
-        "environments": (),
-        "gpus": (),
-        "free_bytes": 2**40,
-        "is_measuring": False,
-        "lock": "",
-    }
-    monkeypatch.setattr(doctor, "describe_machine", lambda: Machine(**{**known, **changes}))
+def has(monkeypatch: pytest.MonkeyPatch, governor: str | None = None, free_bytes: int = 2**40) -> None:
+    known = {"cpu": "a processor", "cores": 2, "memory_bytes": 2**33, "os": "a system", "python": "3.11.7"}
+    monkeypatch.setattr(doctor.cores, "machine", lambda: {**known, "governor": governor})
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: SimpleNamespace(free=free_bytes))
 
 
 def worker_lacks(monkeypatch: pytest.MonkeyPatch, **lacks: Any) -> None:
     monkeypatch.setenv("FAKE_WORKER_LACKS", json.dumps(lacks))
 
 
-def states() -> dict[str, set[str]]:
-    """Return the names of the checks by their state, and check that each lack says what mends it."""
-    found: dict[str, set[str]] = {"here": set(), "missing": set(), "unknown": set()}
-    for check in doctor.examine().checks:
-        found[check.state].add(check.name)
-        assert bool(check.lack) == (check.state != "here"), check
-    return found
+def lacking() -> set[str]:
+    """Return the names of what is lacking."""
+    return {check.name for check in doctor.examine().lacking}
 
 
 def test_a_machine_that_has_everything_lacks_nothing() -> None:
-    assert states()["here"] == {one.name for one in doctor.examine().checks}
+    assert lacking() == set()
+    assert all(check.found for check in doctor.examine().checks if check.name not in OF_WORKER)
 
 
 @pytest.mark.parametrize(("program", "name"), [("git", "git"), ("uv", "uv"), ("ruff", "Ruff")])
 def test_a_program_that_is_not_there_is_missing(program: str, name: str, programs: Path) -> None:
     (programs / program).unlink()
-    assert states()["missing"] == {name}
+    assert lacking() == {name}
 
 
 def test_a_git_that_is_too_old_is_missing_what_is_asked_of_it(programs: Path) -> None:
     put(programs / "git", "echo git version 2.17.1")
-    assert states()["missing"] == {"git"}
+    assert lacking() == {"git"}
 
 
 @pytest.mark.parametrize(
@@ -103,19 +88,12 @@ def test_what_a_worker_lacks_is_missing_with_its_reason(
 ) -> None:
     worker_lacks(monkeypatch, why_not={reason: "planted"})
     (check,) = doctor.examine().lacking
-    assert (check.name, check.state, check.lack) == (name, "missing", "planted")
+    assert (check.name, check.lack) == (name, "planted")
 
 
-@pytest.mark.parametrize("gpus", [(), ("NVIDIA 0",)])
-def test_a_gpu_that_tensorflow_does_not_see_is_missing_whether_the_driver_has_one_or_not(
-    gpus: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    has(monkeypatch, gpus=gpus)
-    assert states()["missing"] == set()
+def test_a_gpu_that_tensorflow_does_not_see_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_WORKER_DEVICE", "none")
-    (check,) = doctor.examine().lacking
-    assert (check.name, check.state) == ("GPU", "missing")
-    assert all(name in check.lack for name in gpus)
+    assert lacking() == {"GPU"}
 
 
 @pytest.mark.parametrize("command", ["exit 1", "echo no answer"])
@@ -124,25 +102,21 @@ def test_a_worker_that_does_not_start_leaves_what_it_would_say_unknown(
 ) -> None:
     put(programs / "broken", command)
     monkeypatch.setattr(worker_process, "COMMAND", (str(programs / "broken"),))
-    found = states()
-    assert found["missing"] == {"TensorFlow"}
-    assert found["unknown"] == {*OF_WORKER, "quiet now"}
+    assert lacking() == {"TensorFlow", *OF_WORKER, "quiet now"}
 
 
 def test_a_worker_that_dies_while_it_is_asked_is_a_tensorflow_that_does_not_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("FAKE_WORKER_DEVICE", "crashing")
-    assert states()["missing"] == {"TensorFlow"}
+    assert "TensorFlow" in lacking()
 
 
 @pytest.mark.parametrize("module", FOR_REPORTS)
 def test_a_package_for_reports_that_cannot_be_imported_is_named(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    reports, quiet = doctor.examine().lacking
-    assert (reports.state, quiet.name, quiet.state) == ("missing", "quiet now", "unknown")
-    assert FOR_REPORTS[module] in reports.lack
-    assert not any(package in reports.lack for package in FOR_REPORTS.values() if package != FOR_REPORTS[module])
+    reports = next(check for check in doctor.examine().checks if check.name == "reports, charts")
+    assert module in reports.lack
 
 
 def test_a_package_that_is_not_installed_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +126,7 @@ def test_a_package_that_is_not_installed_is_missing(monkeypatch: pytest.MonkeyPa
         return "1.2.3"
 
     monkeypatch.setattr(doctor.metadata, "version", version)
-    assert states()["missing"] == {"Dask"}
+    assert lacking() == {"Dask"}
 
 
 @pytest.mark.parametrize(
@@ -164,7 +138,7 @@ def test_a_package_that_is_not_installed_is_missing(monkeypatch: pytest.MonkeyPa
 )
 def test_what_the_machine_lacks_is_missing(changes: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     has(monkeypatch, **changes)
-    assert states()["missing"] == {name}
+    assert lacking() == {name}
 
 
 @pytest.mark.parametrize("governor", [None, "performance", "userspace"])
@@ -172,15 +146,13 @@ def test_a_governor_that_is_steady_or_not_known_is_no_lack(
     governor: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has(monkeypatch, governor=governor)
-    assert states()["missing"] == set()
+    assert lacking() == set()
 
 
-@pytest.mark.parametrize("changes", [{"is_measuring": True}, {"is_measuring": None, "lock": "a link"}])
-def test_nothing_spins_while_somebody_may_measure(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    has(monkeypatch, **changes)
+def test_nothing_spins_while_somebody_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     worker_lacks(monkeypatch, blocks=["would not be read"])
-    found = states()
-    assert (found["missing"], found["unknown"]) == ({"lock"}, {"quiet now"})
+    with host_lock.held():
+        assert lacking() == {"lock", "quiet now"}
 
 
 @pytest.mark.parametrize(
@@ -194,13 +166,13 @@ def test_nothing_spins_while_somebody_may_measure(changes: dict[str, Any], monke
 )
 def test_noise_is_found(lacks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     worker_lacks(monkeypatch, **lacks)
-    assert states()["missing"] == {"quiet now"}
+    assert lacking() == {"quiet now"}
 
 
 def test_little_noise_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """One hundredth of two cores in one second is 0.02 s, and four of a hundred blocks are fewer than one in twenty."""
     worker_lacks(monkeypatch, noise={"steal_seconds": 0.01}, blocks=[0.001, 0.00101] * 48 + [0.1] * 4)
-    assert states()["missing"] == set()
+    assert lacking() == set()
 
 
 def test_spread_is_the_median_distance_from_the_median_and_far_is_beyond_five_deviations() -> None:
@@ -216,12 +188,12 @@ def test_the_command_ends_with_0_whatever_is_missing(call: Call, monkeypatch: py
     table = [line for line in ended.out.splitlines()[2:] if line[:1] != "-"]
     assert max(map(len, table)) <= 80
     answer = json.loads(call("doctor", "--json").out)
-    assert {one["name"] for one in answer["checks"] if one["state"] == "missing"} == {"C++ kernels", "Numba"}
+    assert {one["name"] for one in answer["checks"] if one["lack"]} == {"C++ kernels", "Numba"}
     assert answer["machine"]["cores"] == 2
 
 
 def test_the_command_works_without_what_it_reports_as_missing() -> None:
     """None of the packages for reports can be imported, nor TensorFlow."""
     blocked = [*FOR_REPORTS, "tensorflow"]
-    code = f"import sys; sys.modules.update(dict.fromkeys({blocked})); import pyopbench.cli.installing"
+    code = f"import sys; sys.modules.update(dict.fromkeys({blocked})); import pyopbench.cli.doctor"
     subprocess.run([FAKE_WORKER_COMMAND[0], "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""The lock of a machine: one at a time, let go of however its process ends, and never written to."""
+"""The lock of a machine: one at a time, and it ends with its process, however that ends."""
 
 from __future__ import annotations
 
@@ -26,69 +26,50 @@ with host_lock.held():
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setenv("PYOPBENCH_HOST", "here")
-    monkeypatch.setattr(host_lock, "ATTEMPT_SECONDS", 0.01)
     return tmp_path
 
 
-def holder_process() -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    return process
-
-
 def test_whoever_comes_second_waits_until_the_first_is_gone_even_if_it_was_killed() -> None:
-    process = holder_process()
-    assert not host_lock.is_free()
-    told: list[int | None] = []
-
-    def waiting(holder: int | None) -> None:
-        told.append(holder)
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-
-    with host_lock.held(waiting):
-        assert process.wait() == -9
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
         assert not host_lock.is_free()
-    assert told == [process.pid]
+        waited = []
+
+        def waiting() -> None:
+            waited.append(True)
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+
+        with host_lock.held(waiting):
+            assert process.wait() == -9
+            assert not host_lock.is_free()
+    assert waited == [True]
     assert host_lock.is_free()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    process.stdout.close()
 
 
-def test_a_measurement_within_a_measurement_does_not_wait_for_itself() -> None:
+def test_measurements_within_a_measurement_and_child_processes_do_not_wait() -> None:
+    nested = "from pyopbench.engine import host_lock\nwith host_lock.held(waiting=exit): print('in')"
     with host_lock.held(), host_lock.held():
-        pass
+        done = subprocess.run([sys.executable, "-c", nested], capture_output=True, text=True, check=True)
+    assert done.stdout == "in\n"
     assert host_lock.is_free()
+    assert host_lock.HELD not in os.environ
 
 
-def test_nothing_is_written_to_the_file_and_others_may_read_it(folder: Path) -> None:
+def test_other_users_may_read_the_file() -> None:
     with host_lock.held():
-        (path,) = folder.iterdir()
-    assert path == host_lock.path_of("here")
-    assert path.stat().st_size == 0
-    assert path.stat().st_mode & 0o444 == 0o444
+        pass
+    assert host_lock.lock_path().stat().st_mode & 0o444 == 0o444
 
 
-@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
-def test_what_somebody_else_laid_in_its_place_is_not_followed(kind: str, folder: Path) -> None:
-    path = host_lock.path_of("here")
-    if kind == "link":
-        path.symlink_to(folder / "victim")
-    elif kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.mkdir()
+def test_a_lock_that_cannot_be_used_is_refused_and_a_link_is_not_followed(folder: Path) -> None:
+    path = host_lock.lock_path()
+    path.symlink_to(folder / "victim")
     with pytest.raises(BadInput) as raised, host_lock.held():
         pass
     assert str(path) in str(raised.value.received)
     assert not (folder / "victim").exists()
-
-
-def test_where_the_kernel_tells_nothing_nobody_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(host_lock, "KERNEL_LOCKS", tmp_path / "no such file")
-    with host_lock.held():
-        assert host_lock.holder(host_lock.path_of("here")) is None
