@@ -67,7 +67,7 @@ def resume(
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
     """Ask before revisions are checked out and run because a file of the run names them."""
     revisions = (side.revision for side in run.measured_sides if side.revision is not None)
-    commits = formatting.listing(dict.fromkeys(one.commit[:10] for one in revisions if not one.is_worktree))
+    commits = formatting.listing(list(dict.fromkeys(one.commit[:10] for one in revisions if not one.is_worktree)))
     if commits:
         _confirm(f"the run checks out {commits} of {sides.repository_of(run)} and runs that code", yes=yes)
 

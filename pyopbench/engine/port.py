@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.machinery
+import importlib.util
 import json
 import keyword
 import os
@@ -10,29 +10,23 @@ import shlex
 import statistics
 import subprocess
 import sys
-import sysconfig
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pyopbench.engine import port_test_process
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import WRITTEN_FORMS, read_key
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
 from pyopbench.model.write_file import write_new
-
-RUNNER = Path(__file__).with_name("port_test_process.py")
-"""What runs a test where pyopbench cannot be imported."""
-
-TAKEN = frozenset({"conftest", "pyopbench"})
-"""Names of files that pytest reads as something else, or that the test of a port cannot import."""
 
 TIMED_BLOCKS = 40
 """Blocks of port and callback together, by whose medians they are compared."""
@@ -51,8 +45,8 @@ class WrittenPort:
         test: the file of its test.
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
-        notes: what holds for it: `known sizes: NAME` if those have to be where it is traced, `callback` if it is one,
-            `64 bits` if it multiplies integers of Python's, `prints: LINES`.
+        notes: `known sizes: NAME` if those have to be where it is traced, `callback` if it is one, `64 bits` if it
+            multiplies integers of Python's, `prints: LINES`.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
         ratios: how many times as fast as the current callback it was, by size; empty if that was not timed.
@@ -109,7 +103,10 @@ def write_port(  # noqa: PLR0913 - the last two are for a command and for tests
         answer = tools.ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
         _require_written(answer, target, variant)
         files = {out: answer["port"], test: answer["test"]}
-        result = _tested(files, test.stem, timeout_seconds, tools)
+        with TemporaryDirectory() as scratch:
+            for path, text in files.items():
+                Path(scratch, path.name).write_text(text, encoding="utf-8")
+            result = tools.test(Path(scratch), test.stem, timeout_seconds)
         _require_passed(result, variant, target)
         for path, text in files.items():
             write_new(path, text.encode())
@@ -153,74 +150,31 @@ def _ratios(
     return found
 
 
-def _tested(files: Mapping[Path, str], module: str, timeout_seconds: float, tools: Tools) -> dict[str, Any]:
-    """Return what the test of a port says, run in a folder that is thrown away."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        for path, text in files.items():
-            (folder / path.name).write_text(text, encoding="utf-8")
-        return tools.test(folder, module, timeout_seconds)
-
-
 def _check(variant: str, out: Path, test: Path) -> None:
-    if variant not in WRITABLE and read_key(variant) is None and variant.split(" ", maxsplit=1)[0] in WRITTEN_FORMS:
-        raise BadInput(
-            "not an arrangement of a pipeline",
-            received=variant,
-            legal="map, processes, switch NAME, port NAME, batch_body batch=N, batch_loop batch=N, "
-            "port_batch NAME batch=N; also map parallel=N or parallel=AUTOTUNE, and processes batch=N",
-            hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
-        )
     if variant not in WRITABLE and read_key(variant) is None:
         raise BadInput(
             "this variant cannot be written as source",
             received=variant,
-            legal=", ".join(WRITABLE) + ', or an arrangement of `pyopbench pipeline`, such as "processes batch=32"',
-            hint="all other variants use code you write yourself, or need no new source",
+            legal=f"{', '.join(WRITABLE)}; or an arrangement of a pipeline: map, processes, switch NAME, port NAME, "
+            "batch_body batch=N, batch_loop batch=N, port_batch NAME batch=N",
+            hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
         )
-    what = _why_not_importable(out)
-    if what:
+    name = out.stem
+    is_name = out.suffix == ".py" and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+    # Python looks for a normalized name; pytest reads `conftest` as something else.
+    is_found = unicodedata.normalize("NFKC", name) == name != "conftest"
+    if not is_name or not is_found or importlib.util.find_spec(name) is not None:
         raise BadInput(
-            what,
+            "a port needs a file name that Python can import, and that no module has",
             received=out,
-            legal="NAME.py that Python can import, and not the name of a standard or installed module",
             hint="for example --out ported.py",
         )
     if not out.parent.is_dir():
-        raise BadInput(
-            "no such folder",
-            received=out,
-            legal="a file in a folder that exists",
-            hint=f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}",
-        )
-    there = [path for path in (out, test) if os.path.lexists(path)]
-    if there:
-        raise BadInput(
-            "the file already exists",
-            received=there[0],
-            legal="a file that does not exist yet",
-            hint="choose another name, or move the file away",
-        )
-
-
-def _why_not_importable(out: Path) -> str:
-    """Return why the test could not import a file by its name, empty if it can."""
-    name = out.stem
-    if out.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
-        return "not a valid file name for a port"
-    if unicodedata.normalize("NFKC", name) != name:  # by which Python looks for the file
-        return "Python would look for a file of another name"
-    if name in TAKEN or name.startswith("__"):
-        return "the file has a name that Python, pytest or pyopbench uses"
-    if name in sys.stdlib_module_names or name in sys.builtin_module_names or _is_installed(name):
-        return "the file would hide a module of the same name"
-    return ""
-
-
-def _is_installed(name: str) -> bool:
-    """Is there a module of a name where Python has its own and what was installed?"""
-    folders = {sysconfig.get_path(one) for one in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return importlib.machinery.PathFinder.find_spec(name, sorted(folders)) is not None
+        hint = f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}"
+        raise BadInput("no such folder", received=out, hint=hint)
+    for path in (out, test):
+        if os.path.lexists(path):
+            raise BadInput("the file already exists", received=path, hint="choose another name, or move it away")
 
 
 def _require_written(answer: dict[str, Any], target: Target, variant: str) -> None:
@@ -229,18 +183,13 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
     if "refused" in answer:
         first, *others = answer["refused"]
         also = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
+        what = "this line" if first["place"] else "the body"
         raise BadInput(
             f"cannot write a port to {variant}: {first['why']}{also}",
             received="; ".join([_place_text(first) or target.text, *map(_other_text, others)]),
             legal="bodies and functions that docs/port.md lists",
-            hint=first["fix"] or _without_fix(first),
+            hint=first["fix"] or f"write {what} in another way that returns the same values, or keep the callback",
         )
-
-
-def _without_fix(refused: dict[str, Any]) -> str:
-    """Return what to do about a refusal for which no change of the body is known."""
-    what = "this line" if refused["place"] else "the body"
-    return f"write {what} in another way that returns the same values, or keep the callback"
 
 
 def _place_text(refused: dict[str, Any]) -> str:
@@ -272,18 +221,17 @@ def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any
         `passed`, the names of those that did; and where one did not, `failed`, its name, and `error`, what it says.
     """
     answer = folder / "answer.json"
-    command: Sequence[str] = [sys.executable, "-B", str(RUNNER), str(folder.resolve()), module, str(answer)]
+    command = [sys.executable, "-B", port_test_process.__file__, str(folder.resolve()), module, str(answer)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=timeout_seconds, check=False
         )
+        result: dict[str, Any] = json.loads(answer.read_bytes())
     except subprocess.TimeoutExpired:
         return {"passed": [], "failed": module, "error": f"it took longer than {timeout_seconds:g} s"}
-    try:
-        found: dict[str, Any] = json.loads(answer.read_bytes())
     except (OSError, ValueError):
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         return {"passed": [], "failed": module, "error": f"the process ended with {done.returncode}: {last}"}
-    return found
+    return result

@@ -149,7 +149,8 @@ def test_a_test_runs_where_pyopbench_cannot_be_imported(tmp_path: Path) -> None:
     (tmp_path / "test_bad.py").write_text("def test_b():\n    import pyopbench\n")
     assert run_test(tmp_path, "test_good", 60) == {"passed": ["test_a"]}
     found = run_test(tmp_path, "test_bad", 60)
-    assert (found["failed"], found["error"]) == ("test_b", "ModuleNotFoundError: No module named 'pyopbench'")
+    assert found["failed"] == "test_b"
+    assert found["error"].startswith("ModuleNotFoundError: ")
 
 
 def test_a_test_reads_relative_paths_as_the_program_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
