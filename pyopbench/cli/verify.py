@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,14 +16,14 @@ from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.verify import (
     EVERYTHING,
-    BatchedFinding,
     Finding,
+    is_broken,
     verify_batched,
     verify_cases,
     verify_requirements,
 )
 from pyopbench.judge import requirements
-from pyopbench.judge.ports import WritablePort, how_to_write_one
+from pyopbench.judge.ports import WritablePort
 from pyopbench.model import command_line as options
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU, Axes, Case
@@ -143,34 +142,19 @@ def check_batched(axes: Axes, own: OwnOps, batch: int, tf: str | None, *, as_jso
     if as_json:
         out.print_json(json.dumps([asdict(finding) for finding in findings]))
     else:
-        _print_forms(findings, own)
-    return EXIT_WRONG if any(finding.is_broken for finding in findings) else 0
+        columns = ("form", "result", "largest error", "why not")
+        print_table(f"In batches of {batch:,}", columns, [_form_row(finding) for finding in findings])
+        right = [finding.case.split("/") for finding in findings if finding.failure is None]
+        out.print(f"{len(right):,} of {formatting.count(len(findings), 'batched form')} right")
+        for op, form, *_ in right:
+            if op in own and form in BATCHED:
+                words = port_words(own[op].words, form, f"{op}_{form}.py")
+                say(escape(WritablePort(op, form, tuple(words)).how_to_write()), mark="- ")
+    return EXIT_WRONG if any(map(is_broken, findings)) else 0
 
 
-def _print_forms(findings: Sequence[BatchedFinding], own: OwnOps) -> None:
-    for (op, dtype, size, batch), group in itertools.groupby(
-        findings, lambda one: (one.op, one.dtype, one.size, one.batch)
-    ):
-        title = f"{op} in batches of {batch:,}, each example of size {size:,} in {dtype}"
-        print_table(title, ("form", "agrees", "largest error", "why not"), [_form_row(finding) for finding in group])
-    right = [finding for finding in findings if finding.outcome == "right"]
-    out.print(f"{len(right):,} of {formatting.count(len(findings), 'batched form')} right")
-    for ports in _writable(right, own).values():
-        say(escape(how_to_write_one(ports)), mark="- ")
-
-
-def _writable(right: Sequence[BatchedFinding], own: OwnOps) -> dict[str, list[WritablePort]]:
-    """Return the forms of own ops that can be written as source, by op."""
-    found: dict[str, list[WritablePort]] = {}
-    for one in right:
-        if one.op in own and one.form in BATCHED:
-            words = port_words(own[one.op].words, one.form, f"{one.op}_{one.form}.py")
-            found.setdefault(one.op, []).append(WritablePort(one.op, one.form, tuple(words)))
-    return found
-
-
-def _form_row(finding: BatchedFinding) -> tuple[str, str, str, str]:
-    checked = finding.checked or {}
-    errors = [one for one in checked.values() if one is not None]
-    largest = f"{max(errors):.1g}" if errors else formatting.MISSING
-    return finding.form, finding.outcome, largest, finding.reason or formatting.MISSING
+def _form_row(finding: Finding) -> tuple[str, str, str, str]:
+    if finding.failure is not None:
+        return finding.case, finding.failure.status, formatting.MISSING, finding.failure.reason
+    errors = [error for name, error in (finding.checked or {}).items() if error and name != "difference_uncertainty"]
+    return finding.case, "right", f"{max(errors, default=0.0):.1g}", formatting.MISSING

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from scipy import special
+from scipy import stats
 
 from pyopbench.engine import plan, stored_run
 from pyopbench.engine import settings as usual
@@ -53,13 +53,7 @@ LEAST_FOUND = {5: 0.95, 10: 0.99}
 
 @dataclass(frozen=True)
 class Trial:
-    """A run of controls.
-
-    Attributes:
-        ops, sizes: what is measured.
-        percents: by how much the current callback is slowed down; 0 is the twin of each of `BASES`.
-        seconds: its budget.
-    """
+    """A run of controls, with its budget in seconds; of `percents`, 0 is the A/A control of each of `BASES`."""
 
     ops: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -98,14 +92,14 @@ QUICK = Extent(
 
 @dataclass(frozen=True)
 class Pairs:
-    """What was said about pairs that truly differ by `percent`; those of 0 are A/A controls.
+    """The verdicts about pairs that truly differ by `percent`; those of 0 are A/A controls.
 
     Attributes:
         percent: by how much the second is slower.
         pairs: how many there were; each case counts once in each run.
         faster, slower, equivalent, unresolved: how many were called so.
         ratio: median over pairs of the measured ratio; None if there were none.
-        bound: 95% Clopper-Pearson bound of the share told apart, from above for A/A controls and from below for others.
+        bound: 95% bound of the share told apart, from above for A/A controls and from below for others.
     """
 
     percent: int
@@ -147,12 +141,6 @@ class Certificate:
 
 def certify(folder: Path, extent: Extent, *, command: tuple[str, ...], tell: Callable[[str], None]) -> Certificate:
     """Measure what pyopbench is worth here, store the certificate in the folder of its runs, and return it.
-
-    Args:
-        folder: for the runs that it is made from, and for the certificate.
-        extent: how much to measure.
-        command: for the record.
-        tell: is called with every step.
 
     Raises:
         BadInput: the folder holds runs already.
@@ -212,16 +200,12 @@ def _verdicts(judged: Sequence[Judgement], percent: int) -> Iterator[Verdict]:
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
-    """Return the controls that are slowed down by some percents (0 for twins), each with what it is made from.
+    """Return the controls that are slowed down by some percents (0 for A/A), each with what it is made from.
 
     Only the current callback has slowed copies, because a slowdown is a share of the current time.
     """
-    return {control_of(base, percent): base for percent in percents for base in ((BASELINE,) if percent else BASES)}
-
-
-def control_of(base: str, percent: int) -> str:
-    """Return the name of the control that is `base`, slowed down by `percent`; 0 for its twin."""
-    return f"{base}_slowed_{percent}" if percent else f"{base}_twin"
+    slowed = {f"{BASELINE}_slowed_{percent}": BASELINE for percent in percents if percent}
+    return ({f"{base}_twin": base for base in BASES} if 0 in percents else {}) | slowed
 
 
 @contextmanager
@@ -241,20 +225,6 @@ LEAST_LAUNCHES = 2
 """A pair that was measured in fewer has no interval, and so could not be judged at all."""
 
 
-def upper_bound(hits: int, n: int) -> float:
-    """Return the upper 95% bound of a share of which `hits` in `n` were seen; 1 for none of none.
-
-    Source: C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
-    binomial", Biometrika 26 (1934) 404-413. It takes the `n` for independent; pairs of one launch share a process.
-    """
-    return 1.0 if hits >= n else float(special.betaincinv(hits + 1, n - hits, LEVEL))
-
-
-def lower_bound(hits: int, n: int) -> float:
-    """Return the lower 95% bound of a share of which `hits` in `n` were seen; see `upper_bound`."""
-    return 0.0 if hits == 0 else float(special.betaincinv(hits, n - hits + 1, 1 - LEVEL))
-
-
 def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
     """Return how the verdicts on pairs that truly differ by `percent` came out; each counts once."""
     judged = [verdict for verdict in verdicts if verdict.launches >= LEAST_LAUNCHES]
@@ -268,8 +238,17 @@ def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
         equivalent=outcomes.count("equivalent"),
         unresolved=outcomes.count("unresolved"),
         ratio=statistics.median(verdict.ratio for verdict in judged) if judged else None,
-        bound=lower_bound(slower, n) if percent else upper_bound(faster + slower, n),
+        bound=_bound(slower if percent else faster + slower, n, from_below=bool(percent)),
     )
+
+
+def _bound(hits: int, n: int, *, from_below: bool) -> float:
+    """Return the Clopper-Pearson bound of a share; it takes pairs for independent, though those of a launch are not."""
+    if not n:
+        return 0.0 if from_below else 1.0
+    test = stats.binomtest(hits, n, alternative="greater" if from_below else "less")
+    interval = test.proportion_ci(LEVEL, method="exact")
+    return float(interval.low if from_below else interval.high)
 
 
 def _figures_of(pairs: Pairs) -> Iterator[Figure]:

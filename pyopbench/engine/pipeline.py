@@ -43,24 +43,17 @@ class PipelineRequest:
     """What is to be measured, and for how long.
 
     Attributes:
-        op: its name.
         size: of an element, in the op's unit; None for the middle one of a quick run.
-        dtype: None for the first dtype of the op.
         parallel: values of `num_parallel_calls`; 1 is always among them.
         batch: elements that one callback gets; empty to leave out all arrangements of batches.
         baseline: variant that is the current callback.
-        launches: worker processes at the most; None for as many as there is time for, up to `MOST_LAUNCHES`.
-        budget_seconds: that all of them may take together.
+        launches: at the most; None for as many as there is time for, up to `MOST_LAUNCHES`.
         timeout_seconds: longest silence of one arrangement.
-        seed: makes the order of everything repeatable.
         step_seconds: that a training step takes for each of its elements; 0 where that is not known. An arrangement
             that keeps up with it is of interest, however much quicker others are.
         step_elements: of a training step.
-        minimum_effect: the smallest share of the current time that is worth acting on.
-        forms: of the arrangements to measure; None for all.
-        variants: the ports and other callbacks to measure; None for all, empty for none.
+        forms, variants: of the arrangements to measure; None for all.
         in_program: the key of the arrangement that the program has, with which others are compared.
-        own: the op, where it is an own one.
     """
 
     op: str
@@ -98,11 +91,7 @@ class PipelineRequest:
         )
 
     def check(self) -> None:
-        """Check what can be checked without TensorFlow.
-
-        Raises:
-            BadInput: an unknown op, variant or dtype, or a number out of range.
-        """
+        """Check what can be checked without TensorFlow."""
         require_known("op", [self.op], {*find("ops"), *self.own})
         callbacks = [name for name, one in declared("variants").items() if one.get("kind") == "callback"]
         require_known("callback", [self.baseline], callbacks)
@@ -134,12 +123,12 @@ class PipelineRequest:
 
 
 def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
-    """Return the own op of a run with the program in which it is measured.
+    """Return the own op of a run with the program in which it is measured, if there is one.
 
     Args:
         name: of the op; empty if none was given.
         own: the user's own ops.
-        program: in which the op is measured; empty for none.
+        program: as typed; empty for none.
         command: the command to suggest for a run that exists already; empty for a new run.
 
     Raises:
@@ -157,12 +146,7 @@ def with_program(name: str, own: OwnOps, program: str, command: str = "") -> Own
 
 
 def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...]) -> OpenRun:
-    """Plan a run in a pipeline and make its folder.
-
-    Args:
-        folder: where; None for a new folder under `results/`.
-        request: what is asked for.
-        command: for the record.
+    """Plan a run in a pipeline and make its folder: a new one under `results/` if it is None.
 
     Raises:
         BadInput: as `PipelineRequest.check`, a folder that holds a run, or a file that cannot be loaded.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from pyopbench.engine import require
 from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases, require_loaded
@@ -30,14 +30,13 @@ EVERYTHING = Axes(
 """What is verified unless a part of it is asked for: forward+backward is backward once more, and a copy of mode node
 is built as in mode call."""
 
-
 Tell = Callable[[int, int], None]
 """Is called with how many cases or forms are done, of how many."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out for one case: the errors against the references, or a failure."""
+    """What came out for one case: the largest relative errors against the references, or a failure."""
 
     case: str
     checked: dict[str, float | None] | None
@@ -100,12 +99,12 @@ def verify_requirements(
     """Try requirements with each op, variant and gradient of `axes`, and return what came of each."""
     plan = ask_for_plan(axes, own, environment=Environment(tf))
     cases = [Case.from_id(key) for key in plan["cases"]]
-    gradients = {name: one["gradients"] for name, one in plan["catalogue"]["variants"].items()}
-    found: list[RequirementLine] = []
+    gradients = {name: variant["gradients"] for name, variant in plan["catalogue"]["variants"].items()}
+    lines: list[RequirementLine] = []
     attempts = require.attempts_of(cases, gradients, requires)
     start = partial(Worker, require.TIMEOUT_SECONDS, python_for(tf), own=own, hides_gpu=True)
-    require.try_all(attempts, start, found.append, tell)
-    return found
+    require.try_all(attempts, start, lines.append, tell)
+    return lines
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
@@ -119,45 +118,20 @@ def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> lis
     ]
 
 
-Outcome: TypeAlias = Literal["right", "wrong", "cannot", "timeout", "crashed", "raised"]
-
 LOOP = "numpy_loop"
 """The plain loop inside one callback: the form that any op should have."""
 
 
-@dataclass(frozen=True)
-class BatchedFinding:
-    """What came of one batched form.
-
-    Attributes:
-        op, dtype, size: of which, and of an example.
-        form: name of the form.
-        batch: how many examples.
-        outcome: `right`; `wrong`, where it does not agree with a loop; `cannot`, where it does not exist; or how the
-            worker was lost.
-        reason: why it is not right; "" where it is.
-        checked: the largest errors by what was checked, relative to the largest magnitude expected; None if not right.
-    """
-
-    op: str
-    dtype: str
-    size: int
-    form: str
-    batch: int
-    outcome: Outcome
-    reason: str = ""
-    checked: dict[str, float | None] | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        """Is it one that nobody can put down to the op: a lost worker, or the plain loop itself?"""
-        return self.outcome not in ("right", "wrong", "cannot") or (self.form == LOOP and self.outcome == "wrong")
+def is_broken(finding: Finding) -> bool:
+    """Whether a batched form was lost, or is a plain loop that is wrong: other forms need not go with an op."""
+    status = finding.failure.status if finding.failure else "right"
+    return status not in ("right", "wrong", "unsupported") or (status == "wrong" and LOOP in finding.case.split("/"))
 
 
 def verify_batched(  # noqa: PLR0913 - as `verify_cases`, and the batch
     axes: Axes, batch: int, timeout_seconds: float, tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
-) -> list[BatchedFinding]:
-    """Check every batched form of some ops and return a finding for each.
+) -> list[Finding]:
+    """Check every batched form of some ops and return a finding for each, whose case is OP/FORM/DTYPE/SIZE.
 
     Args:
         axes: which ops, sizes and dtypes, and what the forms are made of; of the other axes nothing counts.
@@ -173,29 +147,29 @@ def verify_batched(  # noqa: PLR0913 - as `verify_cases`, and the batch
     check_axes(axes, own)
     python = python_for(tf)
     asked = {name: list(getattr(axes, name)) for name in ("ops", "variants", "dtypes", "sizes")}
-    findings: list[BatchedFinding] = []
+    findings: list[Finding] = []
     with Worker(START_TIMEOUT_SECONDS, python, own=own) as first:
         answer = first.ask({"do": "batched_forms", **asked})
         require_loaded(answer)
         forms: list[dict[str, Any]] = answer["forms"]
-        _require_forms(forms, asked)
+        if not forms:
+            raise BadInput(
+                "no op has a batched form with these options",
+                received=", ".join(f"{name}={','.join(map(str, values))}" for name, values in asked.items() if values),
+                hint="`pyopbench run OP --list` shows the sizes and dtypes of an op",
+            )
         start = partial(Worker, timeout_seconds, python, own=own)
         first.timeout_seconds = timeout_seconds
         tell(0, len(forms))
         for form, outcome in ask_each(forms, lambda form: {"do": "batched", "batch": batch, **form}, start, first):
-            if isinstance(outcome, CaseLost):
-                findings.append(BatchedFinding(**form, batch=batch, outcome=outcome.status, reason=outcome.reason))
-            else:
-                findings.append(BatchedFinding(**form, batch=batch, **outcome))
+            findings.append(_finding_of_form(form, outcome))
             tell(len(findings), len(forms))
     return findings
 
 
-def _require_forms(forms: Sequence[Mapping[str, Any]], asked: Mapping[str, Sequence[object]]) -> None:
-    if not forms:
-        raise BadInput(
-            "no op has a batched form with these options",
-            received=", ".join(f"{name}={','.join(map(str, values))}" for name, values in asked.items() if values),
-            legal="a size and a dtype that the op has",
-            hint="`pyopbench run OP --list` shows them",
-        )
+def _finding_of_form(form: Mapping[str, Any], answer: dict[str, Any] | CaseLost) -> Finding:
+    case = "/".join(str(form[name]) for name in ("op", "form", "dtype", "size"))
+    if isinstance(answer, CaseLost) or answer["outcome"] == "right":
+        return _finding(case, answer)
+    status = "wrong" if answer["outcome"] == "wrong" else "unsupported"
+    return _finding(case, {"failure": {"case": case, "status": status, "reason": answer["reason"]}})

@@ -12,8 +12,8 @@ import pytest
 import stored
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
-from pyopbench.engine.verify import EVERYTHING, BatchedFinding, verify_batched, verify_cases, verify_requirements
-from pyopbench.model.case import DTYPES, MODES, Axes, Case
+from pyopbench.engine.verify import EVERYTHING, Finding, is_broken, verify_batched, verify_cases, verify_requirements
+from pyopbench.model.case import DTYPES, MODES, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
 
 LONG = 60.0
@@ -171,7 +171,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "log"
 
 
-def verify_forms(monkeypatch: pytest.MonkeyPatch, *forms: str, told: list[Any] | None = None) -> list[BatchedFinding]:
+def verify_forms(monkeypatch: pytest.MonkeyPatch, *forms: str, told: list[Any] | None = None) -> list[Finding]:
     monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps([["double", form] for form in forms]))
     seen = [] if told is None else told
     return verify_batched(Axes(ops=("double",)), 8, LONG_BATCHED, lambda done, total: seen.append((done, total)))
@@ -180,20 +180,22 @@ def verify_forms(monkeypatch: pytest.MonkeyPatch, *forms: str, told: list[Any] |
 def test_every_form_has_a_finding_in_order(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
     told: list[tuple[int, int]] = []
     found = verify_forms(monkeypatch, "numpy_loop", "wrong", "crashing", "impossible", "well", told=told)
-    assert [one.form for one in found] == ["numpy_loop", "wrong", "crashing", "impossible", "well"]
-    assert [one.outcome for one in found] == ["right", "wrong", "crashed", "cannot", "right"]
+    assert [one.case for one in found] == [
+        f"double/{form}/float32/1" for form in ("numpy_loop", "wrong", "crashing", "impossible", "well")
+    ]
+    statuses = [one.failure.status if one.failure else "right" for one in found]
+    assert statuses == ["right", "wrong", "crashed", "unsupported", "right"]
     assert told == [(done, 5) for done in range(6)]
     asked = [request for request in map(json.loads, log.read_text().splitlines()) if request["do"] == "batched"]
     assert {request["batch"] for request in asked} == {8}
-    assert found[1].reason.startswith("output 0 differs")
     assert json.loads(json.dumps(asdict(found[0])))["checked"]["values"] == 0.25
 
 
 def test_a_wrong_form_is_the_ops_and_a_wrong_loop_or_a_lost_worker_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     found = verify_forms(monkeypatch, "wrong", "impossible", "crashing", "well")
-    assert [one.is_broken for one in found] == [False, False, True, False]
-    loop = BatchedFinding("double", "float32", 1, "numpy_loop", 8, "wrong", "no")
-    assert loop.is_broken
+    assert [is_broken(one) for one in found] == [False, False, True, False]
+    loop = "double/numpy_loop/float32/1"
+    assert is_broken(Finding(loop, None, Failure(loop, "wrong", "no")))
 
 
 def test_where_there_is_no_form_that_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
