@@ -20,9 +20,7 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
-from pyopbench.model.command_line import PIPELINE, RESUME, RUN, describe_arguments
 from pyopbench.model.errors import BadInput, Interrupted
-from pyopbench.model.option_text import asked_from_python
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.parse import split_some
 from pyopbench.model.side import combine_environments
@@ -30,8 +28,6 @@ from pyopbench.store import run_folder, run_sides
 from pyopbench.store.run_sides import OpenRun
 
 
-@asked_from_python()
-@describe_arguments(RUN)
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
     inputs: Inputs = None,
@@ -71,12 +67,29 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             arrays. Or what the command line takes: a built-in name, `"my_op.py"`, `"my_module.py:function"`.
         inputs: an example of each argument of a function: a sequence by position, a mapping by name, or the only
             array. Any shape; any dtype without objects. None for an op that is named.
-        {options}
+        quick: few sizes and launches: an answer in a minute for one op.
+        variants: names; all if empty.
         gradients: mechanisms, or `("all",)`; the usual one of each variant if empty.
         directions: `forward`, `backward`, `forward_backward`; all that a mode has if empty.
         modes: `node`, `call`, `eager`. If empty: `node`, on a GPU `call`; with `cpu,gpu` both on the CPU.
         device: `cpu`; `gpu` if TensorFlow sees one; or `cpu,gpu` to find out where each op should run.
+        baseline: the variant that is the current callback; None for the one that the op's file names, else
+            `numpy_function`, and `py_function_numpy` for built-in ops.
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03, or for a third of what
+            `fail_on` names.
         mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
+        requires: what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...
+        tf: versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an environment of
+            its own if it is missing.
+        packages: versions of other packages to compare, such as `["numpy==1.26.4", "numpy==2.2.6"]`; several on one
+            side are joined by a comma.
+        python: interpreters, or versions of Python, to compare. One that has a TensorFlow is used as it is.
+        rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.
+        fail_on: with several sides, what fails: `slower`, `slower:5%` or `never`; None for `slower` of revisions.
+        budget_seconds: stop measuring after so many seconds; None for the usual.
+        launches: maximum number of launches (worker processes), at least 2; None for the usual.
+        seed_with: a statement that runs before each call of a body that draws random numbers, such as
+            `"np.random.seed({seed})"`.
         until: when to stop early: `"decided"` once no answer is open (the usual of a quick run), `"resolved"` once
             every comparison is resolved or out of reach too (the usual otherwise), `"end"` never.
         parts: measure also where a callback's time goes; None for yes, except with `rev`.
@@ -137,8 +150,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         return _measured(begun, judging, listener, fail_on=fail_on)
 
 
-@asked_from_python()
-@describe_arguments(RESUME)
 def resume(  # noqa: PLR0913 - all but the folder have a default
     folder: str | Path,
     op: Op | None = None,
@@ -158,7 +169,9 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         op: the same function as when it was begun, because nothing that a folder holds is run; None for a built-in op.
         inputs: the same examples.
         seed_with: the same statement.
-        {options}
+        program: the function that makes the dataset in which the op is measured, as `FILE.py:FUNCTION`.
+        minimum_effect: the smallest difference that matters, as a share; None for that of the run.
+        mix, requires: as for `run`.
         progress: show how it goes.
 
     Returns:
@@ -234,8 +247,6 @@ def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
     return f"pyopbench.resume({', '.join(words)}) continues; pyopbench.read({words[0]}) judges what there is"
 
 
-@asked_from_python()
-@describe_arguments(PIPELINE)
 def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a default
     op: Op,
     inputs: Inputs = None,
@@ -259,7 +270,18 @@ def pipeline(  # noqa: PLR0913 - each is an option, and all but the op have a de
     Args:
         op: a function of one element, as for `run`.
         inputs: an example of each argument, as for `run`.
-        {options}
+        size: of one element of a built-in op; None for a middle one.
+        dtype: `float32` or `float64`; None for the first of the op.
+        parallel: values of `num_parallel_calls` to try, -1 for `tf.data.AUTOTUNE`; 1, the cores and AUTOTUNE if empty.
+        batch: batch sizes to try where the callback gets a batch.
+        baseline: the variant that is the current callback; None as for `run`.
+        minimum_effect: the smallest difference that matters, as a share.
+        step_seconds: how long a training step takes if its input is ready, so without waits for it, in seconds.
+        step_elements: elements of a training step.
+        budget_seconds: stop measuring after so many seconds; None for 75.
+        launches: maximum number of launches (worker processes); None for up to 8, as time allows.
+        seed_with: as for `run`.
+        program: the function that makes the dataset in which the op is measured, as `FILE.py:FUNCTION`.
         progress: show how it goes.
 
     Returns:

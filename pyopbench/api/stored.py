@@ -15,9 +15,7 @@ from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.model.command_line import REPORT, describe_arguments
 from pyopbench.model.errors import BadInput
-from pyopbench.model.option_text import asked_from_python
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun, open_sources
@@ -26,8 +24,6 @@ Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
 
 
-@asked_from_python()
-@describe_arguments(REPORT)
 def read(
     *results: Source,
     baseline: str | None = None,
@@ -41,7 +37,9 @@ def read(
     Args:
         results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
             pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
-        {options}
+        baseline: the variant that is the current callback; None for that of the run.
+        minimum_effect: the smallest difference that matters, as a share; None for that of the run.
+        mix, requires: as for `run`.
         fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
 
     Returns:

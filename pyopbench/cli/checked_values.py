@@ -6,31 +6,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pyopbench.cli.options import read, read_names
 from pyopbench.engine import plan
 from pyopbench.engine.shards import ShardChoice
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import OwnOps
-from pyopbench.model.parse import parse_shard
+from pyopbench.model.parse import parse_axes, parse_shard
 
 
 def read_axes(
-    default: Axes, ops: Sequence[str], inputs: Sequence[str], seed_with: str, axis: Any, **fields: Sequence[str]
+    usual: Axes,
+    ops: Sequence[str] | None,
+    inputs: Sequence[str] | None,
+    seed_with: str,
+    axis: Sequence[str] | None,
+    variants: Sequence[str] | None,
 ) -> tuple[Axes, OwnOps]:
-    """Return `default` with what is given on the command line in place of it, checked, and the own ops among the ops.
-
-    Args:
-        default: what is covered where nothing is given.
-        ops: as named on the command line.
-        inputs: examples of arguments.
-        seed_with: what runs before each call.
-        axis: as from `parse_axes`.
-        fields: of `Axes`; empty ones are not given.
-    """
-    names, own = read_ops(ops, inputs, seed_with)
-    given = {"ops": tuple(names), **fields, **dict(axis)}
-    axes = replace(default, **{name: values for name, values in given.items() if values})
+    """Return `usual` with what the command line gives in place of it, checked, and the own ops among the ops."""
+    names, own = read_ops(ops or (), inputs or (), seed_with)
+    given: dict[str, Any] = {"ops": tuple(names), "variants": read_names("--variant", variants)}
+    given |= read("--axis", parse_axes, axis or ())
+    axes = replace(usual, **{name: values for name, values in given.items() if values})
     plan.check_axes(axes, own)
     return axes, own
 

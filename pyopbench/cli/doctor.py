@@ -1,24 +1,16 @@
-"""`pyopbench doctor`: what is installed and what is missing."""
+"""What `pyopbench doctor` prints."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 from rich.markup import escape
 
-from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine import doctor as engine
+from pyopbench.cli.output import out, print_table, say
+from pyopbench.engine.doctor import Examination
 from pyopbench.model import formatting
 
 
-def doctor(*, as_json: bool) -> None:
-    """Show what this machine has and lacks for each command, and what to do about it."""
-    with err.status("starting TensorFlow, and compiling a kernel unless one is in the cache"):
-        examination = engine.examine()
-    if as_json:
-        out.print_json(json.dumps(asdict(examination)))
-        return
+def print_examination(examination: Examination) -> None:
+    """Print what this machine has and lacks for each command."""
     machine = examination.machine
     memory = f", {formatting.byte_count(machine['memory_bytes'])}" if machine["memory_bytes"] else ""
     cores = formatting.count(machine["cores"], "core")

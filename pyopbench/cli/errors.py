@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Callable
+import traceback
 from typing import Any, NoReturn
 
 import typer
@@ -20,122 +19,59 @@ NOTHING_GIVEN = "NoArgsIsHelpError"
 
 def run_command(app: typer.Typer) -> NoReturn:
     """Run a command line and end the process; every error ends it with a message and an exit code."""
-    sys.exit(end_of(command_of(app)))
-
-
-def command_of(app: typer.Typer) -> Any:
-    """Return the command line of an app."""
     command: Any = typer.main.get_command(app)
-    _without_types_of_flags(command)
-    return command
+    _hide_types_of_flags(command)
+    try:
+        code = int(command(prog_name="pyopbench", standalone_mode=False) or 0)
+    except Exception as error:  # noqa: BLE001 - a bug must not look like a slowdown, whose exit code is Python's own
+        code = _end_of(error)
+    sys.exit(code)
 
 
-def end_of(command: Any) -> int:
-    """Run a command line with the arguments of the process, and return its exit code."""
-    return _code_of(lambda: command(prog_name="pyopbench", standalone_mode=False))
-
-
-def _without_types_of_flags(command: Any) -> None:
+def _hide_types_of_flags(command: Any) -> None:
     """Give no flag a type in --help, which would take room from what the flag does."""
     for option in command.params:
         if getattr(option, "is_flag", False):
             option.metavar = ""
     for below in getattr(command, "commands", {}).values():
-        _without_types_of_flags(below)
+        _hide_types_of_flags(below)
 
 
-def _code_of(call: Callable[[], Any]) -> int:
-    try:
-        return int(call() or 0)
-    except UsageError as error:
-        if type(error).__name__ == NOTHING_GIVEN:
-            error.show()  # type: ignore[attr-defined]
-            return 2
-        return _show(as_bad_input(error))
-    except PyopbenchError as error:
-        return _show(error)
-    except OSError as error:
-        return _show(_unusable(error))
-    except ModuleNotFoundError as error:
-        return _show(_not_installed(error) or _unexpected(error))
-    except Exception as error:  # noqa: BLE001 - a bug must not look like a slowdown, whose exit code is Python's own
-        return _show(_unexpected(error))
+def _end_of(error: Any) -> int:
+    """Print what is wrong, and return the exit code."""
+    if type(error).__name__ == NOTHING_GIVEN:
+        error.show()
+        return 2
+    from pyopbench.api.console import err, say_error
+
+    if "--debug" in sys.argv[1:2]:
+        err.print("".join(traceback.format_exception(error)), markup=False, soft_wrap=True)
+    described = _described(error)
+    say_error(described)
+    return described.exit_code
 
 
-def _show(error: PyopbenchError) -> int:
-    from pyopbench.api.console import say_error
+def _described(error: Any) -> PyopbenchError:
+    if isinstance(error, PyopbenchError):
+        return error
+    if isinstance(error, UsageError):
+        path = error.ctx.command_path if error.ctx is not None else "pyopbench"  # type: ignore[attr-defined]
+        words = " ".join(sys.argv[1:])
+        return BadInput(error.format_message(), received=words, hint=f"{path} --help shows what is legal")  # type: ignore[attr-defined]
+    if isinstance(error, OSError):
+        hint = "fix it, or choose another path"
+        return BadInput("a file or folder cannot be read or written", received=error, hint=hint)
+    if isinstance(error, ModuleNotFoundError):
+        from pyopbench.engine.doctor import FOR_REPORTS
 
-    say_error(error)
-    return error.exit_code
-
-
-def _unusable(error: OSError) -> BadInput:
-    return BadInput(
-        "a file or folder cannot be read or written",
-        received=error,
-        hint="fix it, or choose another path",
-    )
-
-
-def _not_installed(error: ModuleNotFoundError) -> BadInput | None:
-    """Return the error for a missing module of an extra; None if the module belongs to no extra."""
-    from pyopbench.engine.doctor import FOR_REPORTS
-
-    if error.name not in FOR_REPORTS:
-        return None
-    return BadInput(
-        "a package that this command needs is not installed",
-        received=f"no {FOR_REPORTS[error.name]} for {sys.executable}",
-        hint="pip install 'pyopbench[report]'; `pyopbench doctor` shows what else is missing",
-    )
-
-
-def _unexpected(error: Exception) -> InternalError:
+        if error.name in FOR_REPORTS:
+            return BadInput(
+                "a package that this command needs is not installed",
+                received=f"no {error.name} for {sys.executable}",
+                hint="pip install 'pyopbench[report]'; `pyopbench doctor` shows what else is missing",
+            )
     return InternalError(
         "an internal error of pyopbench, or input that it does not handle",
         received=f"{type(error).__name__}: {error}",
         hint="run it again as pyopbench --debug COMMAND ..., and report what it shows",
     )
-
-
-def as_bad_input(error: Any) -> BadInput:
-    """Return what is wrong with a command line, with what would be right, from what Typer says of it."""
-    context = error.ctx
-    path = "pyopbench" if context is None else context.command_path
-    received, legal, close = _received_and_legal(error, None if context is None else context.command, path)
-    hint = f"did you mean {' or '.join(close)}? " if close else ""
-    return BadInput(_without_hints(error), received=received, legal=legal, hint=f"{hint}{path} --help shows more")
-
-
-def _received_and_legal(error: Any, command: Any, path: str) -> tuple[str, str, list[str]]:
-    """Return what was given, what may be, and what may have been meant."""
-    if (option := getattr(error, "option_name", None)) is not None:
-        if command is None:  # the option is known, and what it needs is missing
-            return option, "a value after it", []
-        known = sorted(name for one in command.params for name in one.opts if name.startswith("-"))
-        return option, ", ".join(known), difflib.get_close_matches(option, known, n=2)
-    if (parameter := getattr(error, "param", None)) is not None:
-        return _value_of(parameter), error.message or parameter.help or f"what `{path} --help` shows", []
-    given = sys.argv[1:]
-    if hasattr(command, "commands"):
-        first = next((one for one in given if not one.startswith("-")), "")
-        return " ".join(given), ", ".join(sorted(command.commands)), difflib.get_close_matches(first, command.commands)
-    return " ".join(given), f"what `{path} --help` shows", []
-
-
-def _value_of(parameter: Any) -> str:
-    """Return what the command line gives for an option, the last time; the whole of it for an argument."""
-    given = sys.argv[1:]
-    for place in reversed(range(len(given))):
-        name, equals, value = given[place].partition("=")
-        if name in parameter.opts and name.startswith("-"):
-            return f"{name} {value}" if equals else " ".join(given[place : place + 2])
-    return " ".join(given)
-
-
-def _without_hints(error: Any) -> str:
-    """Return what Typer says is wrong, without the parts that have a line of their own."""
-    what: str = error.format_message()
-    for rest in (f": {error.message}" if error.message else "", " Did you mean ", " (Possible options: "):
-        what = what.partition(rest)[0] if rest else what
-    return what.rstrip(".")

@@ -1,4 +1,4 @@
-"""`pyopbench scan` and `record`: the callbacks in sources, and what they cost a program that runs."""
+"""What `pyopbench scan` and `record` print: the callbacks in sources, and what they cost a program that runs."""
 
 from __future__ import annotations
 
@@ -6,74 +6,38 @@ import dataclasses
 import json
 import shlex
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
-from time import perf_counter
 
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_table, say
 from pyopbench.find import usage
 from pyopbench.find.call_sites import CallSite
-from pyopbench.find.record import record as run_and_record
 from pyopbench.find.risks import COMMON_RISKS
-from pyopbench.find.sarif import document, new_results, read_baseline
 from pyopbench.find.scan import Scan
-from pyopbench.find.scan import scan as scan_paths
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.model.errors import BadInput
-from pyopbench.model.write_file import write_atomically
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
 
 
-def scan(
-    *,
-    paths: Sequence[Path],
-    sarif: Path | None,
-    baseline: Path | None,
-    fail_on: str | None,
-    as_json: bool,
-) -> int:
-    """Find Python callbacks (py_function, numpy_function, py_func) in sources and notebooks."""
-    if fail_on == "new" and baseline is None:
-        raise BadInput(
-            "--fail-on new needs --baseline",
-            received="--fail-on new",
-            hint="once: pyopbench scan PATH --sarif baseline.sarif; then add --baseline baseline.sarif",
-        )
-    known = None if baseline is None else read_baseline(baseline)
-    if not paths:
-        raise BadInput("nothing to scan", received="no PATH", hint="for example `pyopbench scan .`")
-    start = perf_counter()
-    with err.status("scanning"):
-        found = scan_paths(list(paths))
-    lines, files = formatting.count(found.lines, "line"), formatting.count(found.files, "file")
-    err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
-    if as_json:
-        out.print_json(
-            json.dumps({"version": FORMAT_VERSION, "common_risks": COMMON_RISKS, **dataclasses.asdict(found)})
-        )
-    else:
-        _print_scan(found)
-    if sarif is None and known is None:
-        return 0
-    log = document(found, Path.cwd(), known)
-    if sarif is not None:
-        write_atomically(sarif, f"{json.dumps(log, indent=1)}\n".encode())
-        err.print(f"SARIF: {escape(str(sarif))}", soft_wrap=True)
-    new = new_results(log)
-    if known is not None:
-        err.print(f"{formatting.count(len(new), 'callback')} not in the baseline", soft_wrap=True)
-        for place in new:
-            err.print(f"  {escape(place)}", soft_wrap=True)
-    return 1 if new and fail_on == "new" else 0
+def print_scan_json(found: Scan) -> None:
+    """Print callbacks as JSON."""
+    document = {"version": FORMAT_VERSION, "common_risks": COMMON_RISKS, **dataclasses.asdict(found)}
+    out.print_json(json.dumps(document))
 
 
-def _print_scan(found: Scan) -> None:
+def print_new_callbacks(places: Sequence[str]) -> None:
+    """Print the callbacks that are not in a baseline."""
+    err.print(f"{formatting.count(len(places), 'callback')} not in the baseline", soft_wrap=True)
+    for place in places:
+        err.print(f"  {escape(place)}", soft_wrap=True)
+
+
+def print_scan(found: Scan) -> None:
+    """Print callbacks by file, with their risks."""
     for file, sites in groupby(found.sites, key=lambda site: site.file):
         out.print(f"[bold]{escape(file)}[/]", soft_wrap=True)
         for site in sites:
@@ -111,21 +75,8 @@ MOST_SITES = 10
 """Sites that are shown; all of them are in the file."""
 
 
-def record(*, command: Sequence[str], out_path: Path | None) -> int:
-    """Run your program, count its Python callbacks, and show which cost most of the run."""
-    if not command:
-        raise BadInput(
-            "no program to run",
-            received="nothing after --",
-            hint="for example `pyopbench record -- python train.py --epochs 1`",
-        )
-    file = out_path or Path(f"recording-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
-    code, used = run_and_record(list(command), file)
-    _print_usage(used, file, command)
-    return code
-
-
-def _print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
+def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
+    """Print what the callbacks of a program cost it, and what to do about them."""
     err.print()
     for trouble in used.troubles:
         say(f"[yellow]warning:[/] not everything could be recorded: {escape(trouble)}", err)

@@ -1,15 +1,13 @@
-"""`pyopbench history`: series over commits, versions or dates and the changes in them, as a page, Markdown and JSON."""
+"""What `pyopbench history` writes and prints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.model import formatting
+from pyopbench.cli.output import out, print_table, say
 from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
@@ -18,33 +16,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 30
 
 
-def history(
-    *,
-    results: Sequence[Path],
-    by: Literal["commit", "tf", "date"] | None,
-    minimum_effect: float,
-    out_path: Path,
-    as_json: bool,
-) -> None:
-    """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
-    # pandas and SciPy cost a second, which a mistake in the options need not pay.
-    from pyopbench.judge.comparison.history import Options, read_history
-
-    with err.status("reading"):
-        found = read_history(results, Options(by, minimum_effect))
-    for warning in found.warnings[:MOST_ROWS]:
-        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
-    if len(found.warnings) > MOST_ROWS:
-        more = formatting.count(len(found.warnings) - MOST_ROWS, "more warning")
-        say(f"and {more}, all in history.json", err)
-    _write(found, out_path)
-    if as_json:
-        out.print_json((out_path / "history.json").read_text(encoding="utf-8"))
-    else:
-        _print(found, out_path)
-
-
-def _write(found: History, folder: Path) -> None:
+def write_history(found: History, folder: Path) -> None:
+    """Write a history as a page, Markdown and JSON."""
     from pyopbench.report.history import as_json, markdown
     from pyopbench.report.history_page import html
 
@@ -54,7 +27,8 @@ def _write(found: History, folder: Path) -> None:
         write_atomically(folder / f"history.{name}", content)
 
 
-def _print(found: History, folder: Path) -> None:
+def print_history(found: History, folder: Path) -> None:
+    """Print the changes, and the commands that confirm them."""
     from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN
     from pyopbench.report.history import COLUMNS, short_rows
 

@@ -15,7 +15,7 @@ from pyopbench.api.console import err, out, say, say_error
 from pyopbench.model.case import Failure
 from pyopbench.model.printable import printable
 
-__all__ = ["err", "out", "print_failures", "print_table", "say", "say_error"]
+__all__ = ["err", "out", "print_failures", "print_table", "print_warnings", "say", "say_error"]
 
 GAP = 2
 """Blanks between the columns of a table."""
@@ -94,6 +94,17 @@ def _widths(
         broad = [place for place, width in enumerate(widths) if width > least[place]]
         widths[max(broad, key=widths.__getitem__)] -= 1
     return widths
+
+
+MOST_WARNINGS = 30
+
+
+def print_warnings(warnings: Sequence[Any]) -> None:
+    """Print warnings about results, and how many are not shown."""
+    for warning in warnings[:MOST_WARNINGS]:
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    if len(warnings) > MOST_WARNINGS:
+        say(f"and {len(warnings) - MOST_WARNINGS:,} more warnings", err)
 
 
 def print_failures(failures: Sequence[Failure]) -> None:

@@ -1,75 +1,22 @@
-"""`pyopbench placement`: copies between host and device per call, counted, and the time of copies to a GPU."""
+"""What `pyopbench placement` prints: copies between host and device per call, and the time of copies to a GPU."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
-from pyopbench.api.listeners import alone_on_this_machine
-from pyopbench.cli.checked_values import read_axes
-from pyopbench.cli.installing import announce
-from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine import placement as engine
-from pyopbench.engine.plan import require_gpu
+from pyopbench.cli.output import out, print_table, say
 from pyopbench.model import formatting
-from pyopbench.model.case import GPU
-from pyopbench.model.discover import require_known
-from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.places import ROUTES
-from pyopbench.model.side import Environment
-from pyopbench.model.write_file import write_atomically
 
 ARROWS = {route: f"{route.inputs[0]}→{route.result[0]}" for route in ROUTES}
 
 
-def placement(
-    *,
-    ops: Sequence[str],
-    inputs: Sequence[str],
-    seed_with: str,
-    device: str,
-    variants: Sequence[str],
-    times: bool,
-    tf: str | None,
-    as_json: bool,
-    out_path: Path | None,
-) -> int:
-    """Count copies between host and device per call, by variant and route, and return the exit code."""
-    require_known("device", [device], engine.DEVICES)
-    axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, {}, variants=variants)
-    if times:
-        if device != GPU or tf is not None:
-            raise BadInput(
-                "copies are timed on a GPU, with the TensorFlow that is installed",
-                received=f"--time with --device {device}" + (f" and --tf {tf}" if tf else ""),
-                hint="use --device gpu --time",
-            )
-        require_gpu()  # before it waits for another measurement to end
-    announce([Environment(tf)])
-    with err.status("counting") as status:
-        document = engine.count(
-            engine.CountRequest(axes, device, tf, own),
-            lambda done, total: status.update(f"counting {done:,} of {total:,}"),
-        )
-    if times:
-        with alone_on_this_machine(), err.status("timing"):
-            document["times"] = engine.measure_copies()
-    text = json.dumps(document, indent=1) + "\n"
-    if out_path is not None:
-        write_atomically(out_path, text.encode())
-    if as_json:
-        out.file.write(text)
-    else:
-        _print(document)
-    return EXIT_WRONG if any(failure["status"] == "wrong" for failure in document["failures"]) else 0
-
-
-def _print(document: Mapping[str, Any]) -> None:
+def print_copies(document: Mapping[str, Any]) -> None:
+    """Print copies by op, variant and route, and why some were not counted."""
     kind = "a simulated device" if document["device"] == "simulated" else "a GPU"
     out.print(
         f"Copies in one call of a tf.function with new inputs, on {kind} (TensorFlow "

@@ -1,4 +1,4 @@
-"""`pyopbench report`, and what the command line prints of a report."""
+"""What the command line prints of a report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyopbench.api.judging import judging_of
-from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.cli.output import err, out, print_failures, print_table, print_warnings, say
 from pyopbench.engine.messages import sampling_text
 from pyopbench.engine.run import Ended
-from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
-from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import judge
 from pyopbench.judge.findings import (
     BaselineFailed,
@@ -31,10 +28,9 @@ from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU, remarks
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case
-from pyopbench.model.errors import EXIT_WRONG, BadInput
+from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.model.label import Label
-from pyopbench.store import run_sides
-from pyopbench.store.run_sides import OpenRun, Source, open_sources
+from pyopbench.store.run_sides import OpenRun, Source
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
@@ -53,62 +49,13 @@ EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
 
 
-def report(
-    *,
-    results: Sequence[Path],
-    baseline: str | None,
-    mix: Path | None,
-    minimum_effect: float | None,
-    requires: Sequence[str],
-    out_path: Path | None,
-    fail_on: str | None,
-    export: str | None,
-    as_json: bool,
-) -> int:
-    """Write the report of stored results, or print their latencies for a dashboard, and return the exit code."""
-    from pyopbench.cli.sides import report_sides
-
-    if export is not None and as_json:
-        raise BadInput(
-            "--json and --export both print to stdout", received="--json with --export", hint="leave one of them out"
-        )
-
-    if len(results) == 1 and run_sides.is_here(results[0]):
-        run = run_sides.open_run(results[0])
-        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
-        folders = [side.folder for side in run.measured]
-        if export is not None:
-            raise BadInput(
-                "a dashboard shows one side at a time",
-                received=f"{results[0]}, a run on several sides",
-                hint=f"pyopbench report {folders[-1]} --export {export}",
-            )
-        if out_path:
-            raise BadInput(
-                "a run on several sides has its reports in its folder",
-                received=f"{results[0]} with --out",
-                hint=f"pyopbench report {folders[0]} --out, or without this option",
-            )
-        usual = run.measured[0].content.settings.baseline
-        return report_sides(run, judging_of(baseline or usual, effect, mix, requires), fail_on, as_json=as_json)
-    refuse_to_fail(fail_on)
-    sources = open_sources(results)
-    usual, folder = find_target(sources)
-    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
-    options = judging_of(baseline or usual, effect, mix, requires)
-    if export is not None:
-        return print_export(sources, options)
-    return write_report(sources, out_path or folder, options, as_json=as_json)
-
-
 def print_export(sources: Sequence[Source], options: judge.Judging) -> int:
     """Print latencies in the format of a dashboard, without writing a report, and return the exit code."""
     from pyopbench.report import bencher
 
     judgement = judge.judge(sources, options)
     text, noisy = bencher.as_text(judgement)
-    for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    print_warnings(judgement.run.warnings)
     if noisy:
         say(f"[yellow]warning:[/] {formatting.count(noisy, 'case')} left out: too noisy to give a latency", err)
     out.file.write(text)
@@ -137,8 +84,7 @@ def write_report(
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
         judgement = report_results(sources, folder, options)
-    for warning in judgement.run.warnings:
-        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    print_warnings(judgement.run.warnings)
     in_pipeline = judgement.pipeline
     if as_json:
         name = "decisions.json" if in_pipeline is None else DECISION

@@ -1,4 +1,4 @@
-"""`pyopbench resume`: measures what is left of an interrupted run, as it was planned, and reports it."""
+"""Opens an interrupted run, and asks before anything that its folder names is installed or run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from pyopbench.api.judging import judging_of
 from pyopbench.cli.installing import announce, disk_size
 from pyopbench.cli.output import err, say
-from pyopbench.cli.run import measure_and_report
 from pyopbench.engine import environments, sides, stored_run
 from pyopbench.engine.pipeline import with_program
 from pyopbench.engine.sides import resolve_thresholds
@@ -25,21 +23,10 @@ from pyopbench.store import run_sides
 from pyopbench.store.run_sides import OpenRun
 
 
-def resume(
-    *,
-    folder: Path,
-    ops: Sequence[str],
-    inputs: Sequence[str],
-    seed_with: str,
-    program: str,
-    mix: Path | None,
-    minimum_effect: float | None,
-    requires: Sequence[str],
-    yes: bool,
-    fail_on: str | None,
-    as_json: bool,
-) -> int:
-    """Continue an interrupted run as it was planned, write the decision report, and return the exit code."""
+def open_resumable(
+    folder: Path, ops: Sequence[str], inputs: Sequence[str], seed_with: str, program: str, *, yes: bool
+) -> OpenRun:
+    """Return a run that can go on: its ops are named again, and what it runs or installs is agreed to."""
     _require_own(folder, ops)
     names, own = read_ops(ops, inputs, seed_with)
     run = run_sides.open_run(folder)
@@ -50,18 +37,22 @@ def resume(
     with sides.checkouts_of(run) as checkouts:
         for side in run.measured:
             stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
-    baseline = run.measured[0].content.settings.baseline
-    if run_sides.is_here(folder):
-        given, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
+    _ask_to_install(run, yes=yes)
+    return run
+
+
+def thresholds_of(
+    run: OpenRun, minimum_effect: float | None, fail_on: str | None, mix: Path | None
+) -> tuple[float, str | None]:
+    """Return the minimum effect and what the run fails on, and say by what it is judged."""
+    if run_sides.is_here(run.folder):
+        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
     else:
         sides.refuse_to_fail(fail_on)
-        given = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect
-    options = judging_of(baseline, given, mix, requires)
-    mixed = "an even mix of sizes" if mix is None else f"the mix of {mix}"
-    effect = formatting.percent(options.minimum_effect)
-    _ask_to_install(run, yes=yes)
-    say(f"judging with a minimum effect of {effect} and {escape(mixed)}", err)
-    return measure_and_report(run, options, as_json=as_json, fail_on=fail_on)
+        effect = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect
+    weights = "an even mix of sizes" if mix is None else f"the mix of {mix}"
+    say(f"judging with a minimum effect of {formatting.percent(effect)} and {escape(weights)}", err)
+    return effect, fail_on
 
 
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:

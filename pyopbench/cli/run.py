@@ -1,84 +1,29 @@
-"""`pyopbench run`, and what `resume` does alike: measure, report, end when interrupted."""
+"""What commands that measure do alike: list a plan, measure, report, say how to resume when interrupted."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import signal
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import typer
 from rich.markup import escape
 
-from pyopbench.api.judging import judging_of
-from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine, begin_run, follow
-from pyopbench.cli.checked_values import read_axes, read_shard
+from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine, follow
 from pyopbench.cli.output import err, out, print_table
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
-from pyopbench.engine import plan, sides, stored_run
+from pyopbench.engine import plan, stored_run
 from pyopbench.engine.pipeline import require_current
-from pyopbench.engine.settings import settings_for
 from pyopbench.judge import judge
 from pyopbench.model import formatting
-from pyopbench.model.case import BASELINE, MODE_SUMMARIES, Axes
+from pyopbench.model.case import MODE_SUMMARIES, Axes
 from pyopbench.model.errors import EXIT_INTERRUPTED
-from pyopbench.model.own_target import OwnOps, usual_baseline
-from pyopbench.model.side import combine_environments
+from pyopbench.model.own_target import OwnOps
 from pyopbench.store.run_sides import OpenRun
-
-
-def run(
-    *,
-    ops: Sequence[str],
-    inputs: Sequence[str],
-    seed_with: str,
-    quick: bool,
-    variants: Sequence[str],
-    axis: Any,
-    baseline: str | None,
-    minimum_effect: float | None,
-    launches: int | None,
-    budget_seconds: float | None,
-    requires: Sequence[str],
-    tf: Sequence[str],
-    packages: Sequence[str],
-    python: Sequence[str],
-    rev: Sequence[str],
-    fail_on: str | None,
-    shard: str | None,
-    listing: bool,
-    out_path: Path | None,
-    as_json: bool,
-) -> int:
-    """Measure ops in all variants, store the samples, write the decision report, and return the exit code."""
-    effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    options = judging_of(baseline or BASELINE, effect, requires=requires)
-    asked = sides.AskedSides(
-        tuple(combine_environments(tf, packages, python)),
-        tuple(rev),
-        fail_on=fail_on,
-        minimum_effect=effect,
-        each_has_budget=budget_seconds is None,
-    )
-    sides.check_sides(asked)
-    axes, own = read_axes(Axes(quick=quick, parts=not rev), ops, inputs, seed_with, axis, variants=variants)
-    if listing:
-        print_plan(axes, own, as_json=as_json)
-        return 0
-    options = replace(options, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
-    compares = not asked.are_just_here
-    planned = settings_for(axes, launches=launches, budget_seconds=budget_seconds, compares=compares)
-    part = read_shard(shard, rev)
-    request = plan.Request(axes, planned, options.baseline, ("pyopbench", *sys.argv[1:]), shard=part, own=own)
-    begun = begin_run(out_path, request, ConsoleListener(err), asked)
-    return measure_and_report(begun, options, as_json=as_json, fail_on=fail_on)
-
 
 MOST_SKIPS = 40
 """So many unsupported cases are listed one by one; --json has all."""

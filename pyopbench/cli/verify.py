@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import msgspec
 from rich.markup import escape
 
-from pyopbench.cli.checked_values import read_axes
-from pyopbench.cli.installing import announce
+from pyopbench.cli.options import read_names
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.verify import (
-    EVERYTHING,
     Finding,
     is_broken,
     verify_batched,
@@ -24,45 +21,36 @@ from pyopbench.engine.verify import (
 )
 from pyopbench.judge import requirements
 from pyopbench.judge.ports import WritablePort
-from pyopbench.model import command_line as options
 from pyopbench.model import formatting
-from pyopbench.model.case import GPU, Axes, Case
+from pyopbench.model.case import GPU, REQUIREMENTS, Axes, Case
 from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.portable import BATCHED, port_words
-from pyopbench.model.side import Environment
 from pyopbench.store.line_types import RequirementLine
 
 TIMEOUT_SECONDS = 120.0
 """Of a case that is verified."""
 
 
-def verify(
-    *,
-    ops: Sequence[str],
-    inputs: Sequence[str],
-    seed_with: str,
-    variants: Sequence[str],
-    axis: Any,
-    batch: int | None,
-    requires: Sequence[str],
-    tf: str | None,
-    as_json: bool,
-) -> int:
-    """Check values, gradients and what is required, and return the exit code."""
-    required = requirements.check(requires)
+def read_requirements(requires: Sequence[str] | None, batch: int | None) -> tuple[str, ...]:
+    """Return the names of requirements that `verify` can try.
+
+    Raises:
+        BadInput: it cannot try one, or none with batched forms.
+    """
+    required = requirements.check(read_names("--require", requires))
     if required and (batch is not None or GPU in required):
         raise BadInput(
             "verify cannot try that",
             received=f"--require {','.join(required)}" + (f" with --batch {batch}" if batch is not None else ""),
-            legal=", ".join(options.REQUIREMENTS[:-1]),
+            legal=", ".join(REQUIREMENTS[:-1]),
             hint="a run on a GPU shows what works there: pyopbench run OP --axis device=gpu",
         )
-    axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, variants=variants)
-    announce([Environment(tf)])
-    if batch is not None:
-        refuse_unbatched(dict(axis))
-        return check_batched(axes, own, batch, tf, as_json=as_json)
+    return required
+
+
+def check_cases(axes: Axes, own: OwnOps, required: Sequence[str], tf: str | None, *, as_json: bool) -> int:
+    """Check values, gradients and what is required, print what came of it, and return the exit code."""
     with err.status("verifying") as status:
         findings = verify_cases(
             axes, TIMEOUT_SECONDS, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
@@ -79,16 +67,16 @@ def verify(
             )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
-        out.print_json(json.dumps([*(asdict(one) for one in findings), *map(msgspec.to_builtins, tried)]))
+        out.print_json(json.dumps([*map(asdict, findings), *map(msgspec.to_builtins, tried)]))
     else:
         _print_findings(findings, wrong)
         if required:
-            rows = [(one.op, one.label, one.requirement, one.status) for one in tried]
+            rows = [(line.op, line.label, line.requirement, line.status) for line in tried]
             print_table("What is required", ("op", "variant", "requirement", "result"), rows)
-            for one in tried:
-                if one.reason:
-                    say(escape(f"{one.op}/{one.label} {one.requirement}: {one.reason}"), mark="- ")
-    return EXIT_WRONG if wrong or any(one.status == "silently wrong" for one in tried) else 0
+            for line in tried:
+                if line.reason:
+                    say(escape(f"{line.op}/{line.label} {line.requirement}: {line.reason}"), mark="- ")
+    return EXIT_WRONG if wrong or any(line.status == "silently wrong" for line in tried) else 0
 
 
 def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
@@ -113,19 +101,19 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
     out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")
 
 
-def refuse_unbatched(axis: Mapping[str, Sequence[Any]]) -> None:
+def refuse_unbatched(axis: Sequence[str] | None) -> None:
     """Check that nothing is asked for that batched forms have no choice of.
 
     Raises:
         BadInput: a mechanism of gradients or a mode is.
     """
-    given = [f"--axis {name[:-1]}={','.join(axis[name])}" for name in ("gradients", "modes") if name in axis]
-    if given:
-        raise BadInput(
-            "batched forms have one gradient each and run in a graph",
-            received=" and ".join(given) + " with --batch",
-            hint=f"leave out {' and '.join(given)}, or --batch",
-        )
+    for text in axis or ():
+        if text.partition("=")[0].strip() in ("gradient", "mode"):
+            raise BadInput(
+                "batched forms have one gradient each and run in a graph",
+                received=f"--axis {text} with --batch",
+                hint=f"leave out --axis {text}, or --batch",
+            )
 
 
 def check_batched(axes: Axes, own: OwnOps, batch: int, tf: str | None, *, as_json: bool) -> int:

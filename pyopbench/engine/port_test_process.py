@@ -16,7 +16,8 @@ from typing import Any
 
 def run(folder: str, module: str) -> dict[str, Any]:
     """Run every function of a module whose name begins with `test_`, until one fails."""
-    sys.modules["pyopbench"] = None  # type: ignore[assignment] - to import it is an error then
+    # To import it is an error then.
+    sys.modules["pyopbench"] = None  # type: ignore[assignment]
     sys.path[0] = folder  # in place of the folder of this file
     passed: list[str] = []
     name = module

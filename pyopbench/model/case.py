@@ -59,6 +59,9 @@ BASELINE = "py_function_numpy"
 OWN_BASELINE = "numpy_function"
 """The current callback of a user's own op, where nobody says which one the program has: the cheapest that calls it."""
 
+REQUIREMENTS = ("savedmodel", "xla", "second_order", "distributed", "tflite", "gpu")
+"""What a port may have to be able to do; `worker/require.py` tries all but `gpu`."""
+
 MINIMUM_EFFECT = 0.03
 """Differences below 3% come and go with the layout of code and memory; nobody ports an op for them."""
 

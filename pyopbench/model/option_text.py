@@ -1,47 +1,26 @@
-"""How an option is written by whoever asks: on a command line, or in a call from Python. For errors, which quote it."""
+"""How errors write an option: as on the command line; an argument of a function for Python has the same name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 
-FLAGS = {"packages": "with", "step_seconds": "step-ms", "minimum_effect": "min-effect"}
-"""Options whose flag differs from their name: `with` is a keyword of Python, and a command line takes milliseconds."""
-MILLISECONDS = ("step_seconds",)
-"""Options that are seconds in Python, and milliseconds on a command line."""
-_IS_PYTHON = ContextVar("_IS_PYTHON", default=False)
-
-
-@contextmanager
-def asked_from_python() -> Iterator[None]:
-    """Write options as arguments of a call meanwhile."""
-    token = _IS_PYTHON.set(True)
-    try:
-        yield
-    finally:
-        _IS_PYTHON.reset(token)
+FLAGS = {"packages": "with", "minimum_effect": "min-effect"}
+"""Options whose flag differs from their name."""
 
 
 def option_text(name: str, value: str | float | Sequence[str] | None = None) -> str:
-    """Return an option as it is given.
-
-    Args:
-        name: as in Python, such as `fail_on`.
-        value: of several, each is given by itself on a command line; None for the name alone. Options of
-            `MILLISECONDS` are in seconds.
+    """Return an option as it is given; of several values, each by itself; None for the name alone.
 
     >>> option_text("rev", ["main", "HEAD"])
     '--rev main --rev HEAD'
-    >>> with asked_from_python():
-    ...     option_text("rev", ["main", "HEAD"])
-    "rev=['main', 'HEAD']"
+    >>> option_text("step_seconds", 0.02)
+    '--step-ms 20'
     """
-    if _IS_PYTHON.get():
-        return f"{name}=" if value is None else f"{name}={value!r}"
+    if name == "step_seconds" and isinstance(value, int | float):
+        return f"--step-ms {1000 * value:g}"
     flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
     if value is None:
         return flag
     if isinstance(value, int | float):
-        return f"{flag} {1000 * value if name in MILLISECONDS else value:g}"
-    return " ".join(f"{flag} {one}" for one in ([value] if isinstance(value, str) else value))
+        return f"{flag} {value:g}"
+    return " ".join(f"{flag} {text}" for text in ([value] if isinstance(value, str) else value))

@@ -18,7 +18,7 @@ from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.cli import advise as module
-from pyopbench.cli.app import make_app
+from pyopbench.cli.app import app
 
 PATCH = """diff --git a/train.py b/train.py
 --- a/train.py
@@ -58,14 +58,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             tried=("f",),
         )
 
-    monkeypatch.setattr(module, "make_advice", advise)
+    monkeypatch.setattr("pyopbench.advise.advise.advise", advise)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("old\n")
     return found
 
 
 def run(*words: str, answer: str = "") -> Any:
-    return CliRunner().invoke(make_app(), ["advise", *words, "--", "python", "train.py", "--out", "mine"], input=answer)
+    return CliRunner().invoke(app, ["advise", *words, "--", "python", "train.py", "--out", "mine"], input=answer)
 
 
 def test_options_before_the_program_are_the_advices_and_those_behind_it_the_programs(asked: list[Any]) -> None:

@@ -1,18 +1,20 @@
-"""The command line as a table: quick to start, each command with a handler that takes its options."""
+"""The command line is quick to start, and agrees with the functions for Python."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import typer
 
+import pyopbench
 from places import ROOT
-from pyopbench.cli import app
-from pyopbench.model import command_line as options
+from pyopbench.cli import app, judging, measuring
 
 STARTING = {
     "pyopbench",
@@ -20,12 +22,15 @@ STARTING = {
     "pyopbench.cli",
     "pyopbench.cli.app",
     "pyopbench.cli.errors",
+    "pyopbench.cli.finding",
+    "pyopbench.cli.judging",
+    "pyopbench.cli.measuring",
+    "pyopbench.cli.options",
     "pyopbench.model",
     "pyopbench.model.arrangement",
     "pyopbench.model.case",
     "pyopbench.model.errors",
     "pyopbench.model.formatting",
-    "pyopbench.model.command_line",
     "pyopbench.model.parse",
 }
 """What `pyopbench --help` and `--version` import of pyopbench."""
@@ -64,35 +69,40 @@ def test_an_import_too_many_is_found(planted: str) -> None:
     assert not is_quick_to_start(imported_by("--version", first=f"import {planted}"))
 
 
-def accepts(handler: Any, names: set[str]) -> bool:
-    """Can a function be called with arguments of these names, and with no fewer?"""
-    try:
-        inspect.signature(handler).bind(**dict.fromkeys(names))
-    except TypeError:
-        return False
-    return True
-
-
-@pytest.mark.parametrize("command", app.COMMANDS, ids=lambda one: one.name)
-def test_the_handler_of_a_command_takes_its_options(command: app.Command) -> None:
-    module, _, function = command.handler.partition(":")
-    handler = getattr(import_module(f"pyopbench.cli.{module}"), function)
-    names = {one.name for one in command.options if one not in options.OF_THE_COMMAND_LINE}
-    names |= {"context"} if command.needs_context else set()
-    assert accepts(handler, names)
-    assert not names or any(not accepts(handler, names - {one}) for one in names)
-
-
-def test_a_command_has_all_of_its_options_where_it_is_named_and_in_the_whole() -> None:
-    """The others need none, because nobody sees them."""
-    whole, named = app.make_app(), app.make_app(["run", "--quick"])
-    counts = [{one.name: len(inspect.signature(one.callback).parameters) for one in each.registered_commands}
-              for each in (whole, named)]  # fmt: skip
-    assert counts[0]["run"] == counts[1]["run"] == len(options.RUN) + 1, "and the context"
-    assert counts[0]["report"] > counts[1]["report"] == 1
-
-
 def test_a_run_has_at_most_20_options_and_all_other_commands_fewer() -> None:
-    counts = {one.name: sum(not option.is_argument for option in one.options) for one in app.COMMANDS}
+    commands = typer.main.get_command(app.app).commands
+    counts = {
+        name: sum(one.param_type_name == "option" and one.name != "help" for one in command.params)
+        for name, command in commands.items()
+    }
     assert counts.pop("run") <= 20
     assert max(counts.values()) < 20
+
+
+FUNCTIONS = {
+    measuring.run: pyopbench.run,
+    measuring.resume: pyopbench.resume,
+    measuring.pipeline: pyopbench.pipeline,
+    judging.report: pyopbench.read,
+    judging.compare: pyopbench.compare,
+}
+IN_OTHER_FORM = {"axis", "batch", "parallel"}
+
+
+@pytest.mark.parametrize("command", FUNCTIONS, ids=lambda one: one.__name__)
+def test_a_function_for_python_has_the_defaults_of_the_command(command: Callable[..., Any]) -> None:
+    typed, called = (inspect.signature(one).parameters for one in (command, FUNCTIONS[command]))
+    shared = typed.keys() & called.keys() - IN_OTHER_FORM
+    assert shared
+    for name in shared:
+        if typed[name].default is not inspect.Parameter.empty:
+            assert (called[name].default or None) == (typed[name].default or None), name
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda one: one.__name__)
+def test_each_argument_of_a_function_for_python_is_described(function: Callable[..., Any]) -> None:
+    text = function.__doc__ or ""
+    described = {
+        name for line in re.findall(r"^        (\w+(?:, \w+)*): ", text, re.MULTILINE) for name in line.split(", ")
+    }
+    assert {*inspect.signature(function).parameters} <= described

@@ -24,7 +24,7 @@ BAD: list[tuple[str, str]] = [
     ("run --launchs 3", "--launchs"),
     ("run --launches", "--launches"),
     ("run --launches many", "many"),
-    ("run --launches=1", "--launches 1"),
+    ("run --launches=1", "--launches=1"),
     ("run sihn", "sihn"),
     ("run ../../etc/passwd", "../../etc/passwd"),
     ("run nosuch.py", "nosuch.py"),

@@ -10,7 +10,7 @@ import pytest
 
 from histories import CHANGED, commit, stepped, write_asv, write_commits
 from pairs import write_versions
-from pyopbench.cli import app, history
+from pyopbench.cli import app, output
 
 LABELS = ("2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
 SLOWER = {label: {"factors": {CHANGED: 1.2}} for label in LABELS[4:]}
@@ -63,7 +63,7 @@ def test_json_is_what_is_in_the_file(call, tmp_path):
 
 def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkeypatch) -> None:
     """Each of these runs was interrupted in the middle of a line."""
-    monkeypatch.setattr(history, "MOST_ROWS", 2)
+    monkeypatch.setattr(output, "MOST_WARNINGS", 2)
     runs = write_commits(tmp_path, [{}] * 5)
     for run in runs:
         with (run / "samples.jsonl").open("a", encoding="utf-8") as lines:
@@ -73,7 +73,7 @@ def test_thousands_of_warnings_are_counted_and_not_listed(call, tmp_path, monkey
     *listed, last = err.splitlines()
     assert [line.partition(":")[0] for line in listed] == ["warning"] * 2
     stored_ones = read_part(tmp_path, "warnings")
-    assert last == f"and {len(stored_ones) - 2} more warnings, all in history.json"
+    assert last == f"and {len(stored_ones) - 2} more warnings"
 
 
 def test_benchmarks_that_do_not_measure_time_are_reported_once_not_for_each_file(call, tmp_path) -> None:

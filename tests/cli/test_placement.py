@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pyopbench.cli import placement as command
-from pyopbench.cli.app import make_app
+from pyopbench.cli.app import app
 from pyopbench.engine import placement as engine
 from pyopbench.model.errors import BadInput
 
@@ -36,7 +36,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def invoke(*words: str) -> Any:
-    return CliRunner().invoke(make_app(), ["placement", *words], env={"COLUMNS": str(WIDTH)})
+    return CliRunner().invoke(app, ["placement", *words], env={"COLUMNS": str(WIDTH)})
 
 
 @pytest.mark.usefixtures("counted")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.cli import sources
-from pyopbench.cli.app import make_app
+from pyopbench.cli.app import app
 from pyopbench.engine.port import WrittenPort
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
@@ -26,9 +25,9 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
         asked.append((target, variant))
         return WrittenPort(path, "ported", path.with_name("test_ported.py"), ("test_values",), (), (), True)
 
-    monkeypatch.setattr(sources, "write_port", write)
+    monkeypatch.setattr("pyopbench.engine.port.write_port", write)
     command = ["port", f"{source}:body", "--input", "np.ones(3)", "--to", "traced", "--out", str(out)]
-    result = CliRunner().invoke(make_app(), command)
+    result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[:2] == [f"written: {out}", f"written: {tmp_path / 'test_ported.py'}"]
     assert result.output.splitlines()[2].split()[-1] == "test_values"
@@ -43,7 +42,7 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
 
 
 def test_a_built_in_op_is_refused(tmp_path: Path) -> None:
-    result = CliRunner().invoke(make_app(), ["port", "sinh", "--to", "traced", "--out", str(tmp_path / "ported.py")])
+    result = CliRunner().invoke(app, ["port", "sinh", "--to", "traced", "--out", str(tmp_path / "ported.py")])
     assert result.exit_code != 0
     assert isinstance(result.exception, BadInput)
     assert result.exception.received == "sinh"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.cli import find
-from pyopbench.cli.app import make_app
+from pyopbench.cli.app import app
 from pyopbench.find.usage import Cost, Shape, SiteUsage, Usage
 
 
@@ -21,14 +20,14 @@ def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
         SiteUsage("train.py", 9, "g", "numpy_function", "graph", "np_op", Cost(8, 0, 0.5)),
     ]
     sites[0].shapes.append(Shape([{"shape": [2, 3], "dtype": "float32"}], 4, 2.0))
-    monkeypatch.setattr(find, "run_and_record", lambda command, file: (7, Usage(10.0, 1, sites, called_seconds=8.0)))
+    monkeypatch.setattr(
+        "pyopbench.find.record.record", lambda command, file: (7, Usage(10.0, 1, sites, called_seconds=8.0))
+    )
 
 
 @pytest.mark.usefixtures("_recorded")
 def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(tmp_path: Path) -> None:
-    done = CliRunner().invoke(
-        make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py", "--out"]
-    )
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py", "--out"])
     assert done.exit_code == 7
     assert done.stdout == ""
     lines = [" ".join(line.split()) for line in done.stderr.splitlines()]
@@ -66,8 +65,8 @@ def test_callbacks_in_input_pipelines_take_at_least_what_can_be_seen(
 ) -> None:
     site = SiteUsage("train.py", 3, "f", "numpy_function", "graph", "load", Cost(4, 0, 1.0), in_input=True)
     used = Usage(10.0, 1, [site], called_seconds=8.0, elements=4, waited_seconds=waited)
-    monkeypatch.setattr(find, "run_and_record", lambda command, file: (0, used))
-    done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
+    monkeypatch.setattr("pyopbench.find.record.record", lambda command, file: (0, used))
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "train.py"])
     assert said in " ".join(done.stderr.split())
 
 
@@ -94,14 +93,14 @@ def test_a_port_is_proposed_only_where_it_may_save_the_minimum_effect(
     site.shapes.append(Shape([{"shape": [6], "dtype": "float32"}], calls, seconds))
     used = Usage(10.0, 1, [site], called_seconds=8.0, elements=2, waited_seconds=waited)
     assert used.may_pay(site) == is_proposed
-    monkeypatch.setattr(find, "run_and_record", lambda command, file: (0, used))
-    done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), "--", "python", "t.py"])
+    monkeypatch.setattr("pyopbench.find.record.record", lambda command, file: (0, used))
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), "--", "python", "t.py"])
     commands = [line.split() for line in done.stderr.splitlines() if line.startswith("  pyopbench ")]
     assert [words[1] for words in commands] == (["advise"] if is_proposed else [])
 
 
 def test_a_program_without_callbacks_is_said_so(tmp_path: Path) -> None:
-    done = CliRunner().invoke(make_app(), ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "r.json"), sys.executable, "-c", "pass"])
     assert done.exit_code == 0
     assert " ".join(done.stderr.split()) == (
         "no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH recording: "

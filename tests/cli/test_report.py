@@ -44,9 +44,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def invoke(*arguments: object, **environment: str):
-    return CliRunner().invoke(
-        app.make_app(), [str(one) for one in arguments], env={"COLUMNS": str(COLUMNS), **environment}
-    )
+    return CliRunner().invoke(app.app, [str(one) for one in arguments], env={"COLUMNS": str(COLUMNS), **environment})
 
 
 def test_help_groups_commands_and_tells_exit_codes():
@@ -58,7 +56,7 @@ def test_help_groups_commands_and_tells_exit_codes():
     assert max(map(len, shown.splitlines())) <= COLUMNS
 
 
-@pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in app.make_app().registered_commands])
+@pytest.mark.parametrize("command", [one.name or one.callback.__name__ for one in app.app.registered_commands])
 def test_help_names_every_option_in_full(command):
     shown = invoke(command, "--help")
     assert shown.exit_code == 0
@@ -145,7 +143,7 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     assert command == ["pyopbench", *(str(results) if word == "RUN" else word for word in words)]
     if words[0] in ("run", "report"):
-        parsed = typer.main.get_command(app.make_app())
+        parsed = typer.main.get_command(app.app)
         parsed.commands[words[0]].make_context(words[0], command[2:])
 
 

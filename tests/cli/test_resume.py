@@ -10,7 +10,6 @@ import pytest
 
 import stored
 from commands import Call, groups, told
-from pyopbench.cli import resume
 from pyopbench.engine import stored_run
 
 
@@ -85,7 +84,9 @@ def test_no_version_is_installed_because_a_file_names_it(
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / "cache"))
     monkeypatch.setattr(stored_run, "require_resumable", lambda *_: None)
     asked: list[Path] = []
-    monkeypatch.setattr(resume, "measure_and_report", lambda run, *options, **more: asked.append(run.folder) or 0)
+    monkeypatch.setattr(
+        "pyopbench.cli.run.measure_and_report", lambda run, *options, **more: asked.append(run.folder) or 0
+    )
     content = stored.run([stored.case("well")])
     folder = stored.write(tmp_path / "run", {**content, "settings": {**content["settings"], "tf": "2.21.0"}}, [])
     assert call("resume", folder).code == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.cli.app import make_app
+from pyopbench.cli.app import app
 
 SITE = "import tensorflow as tf\ndef f(x):\n    return x[1]\ny = tf.numpy_function(f, [1], tf.float32)\n"
 
@@ -22,7 +22,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_sites_and_broken_files_are_listed_with_exit_code_0(source: Path) -> None:
-    done = CliRunner().invoke(make_app(), ["scan", str(source.parent)])
+    done = CliRunner().invoke(app, ["scan", str(source.parent)])
     assert done.exit_code == 0
     first, site, *_ = lines = done.stdout.splitlines()
     assert (first, site) == (str(source), "  4:5  numpy_function of f in <module>")
@@ -32,7 +32,7 @@ def test_sites_and_broken_files_are_listed_with_exit_code_0(source: Path) -> Non
 
 
 def test_json_has_a_version_and_every_field(source: Path) -> None:
-    done = CliRunner().invoke(make_app(), ["scan", str(source), "--json"])
+    done = CliRunner().invoke(app, ["scan", str(source), "--json"])
     content = json.loads(done.stdout)
     assert content["version"] == 1
     assert [(site["line"], site["kind"], site["gradient"]) for site in content["sites"]] == [

@@ -109,7 +109,7 @@ def test_everything_in_it_is_read(judgement: Judgement) -> None:
 
 
 def test_it_is_reported_and_the_files_of_the_report_are_made(folder: Path) -> None:
-    done = CliRunner().invoke(app.make_app(), ["report", str(folder), "--quiet"])
+    done = CliRunner().invoke(app.app, ["report", str(folder), "--quiet"])
     assert done.exit_code == 0, done.output
     decisions = json.loads((folder / "decisions.json").read_text(encoding="utf-8"))["decisions"]
     assert [(one["op"], one["use"]) for one in decisions] == [(one["op"], one["use"]) for one in EXPECTED["decisions"]]
@@ -118,7 +118,7 @@ def test_it_is_reported_and_the_files_of_the_report_are_made(folder: Path) -> No
 
 
 def test_it_is_compared_and_is_no_slower_than_itself(folder: Path) -> None:
-    done = CliRunner().invoke(app.make_app(), ["compare", str(FOLDER), str(folder), "--json"])
+    done = CliRunner().invoke(app.app, ["compare", str(FOLDER), str(folder), "--json"])
     assert done.exit_code == 0, done.output
     cases = json.loads(done.stdout)["cases"]
     assert {one["case"] for one in cases} >= {verdict["case"] for verdict in EXPECTED["verdicts"]}

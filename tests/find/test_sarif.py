@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from places import ROOT
-from pyopbench.cli.app import make_app
+from pyopbench.cli.app import app
 from pyopbench.find.sarif import FINGERPRINT, RULES, document, new_results
 from pyopbench.find.scan import scan
 from pyopbench.model.errors import BadInput
@@ -72,7 +72,7 @@ def test_a_callback_that_moves_keeps_its_fingerprint_and_an_equal_one_has_anothe
 
 
 def call(*words: str | Path) -> Any:
-    return CliRunner().invoke(make_app(), ["scan", *map(str, words)])
+    return CliRunner().invoke(app, ["scan", *map(str, words)])
 
 
 def test_only_a_new_callback_fails(tmp_path: Path) -> None:

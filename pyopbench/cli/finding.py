@@ -1,0 +1,271 @@
+"""The commands that find callbacks, and those about this machine. What is heavy is imported when one is called."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyopbench.cli import options
+from pyopbench.cli.options import choice_option, out_option, path_option, share_option, time_option
+from pyopbench.model.case import GPU, MINIMUM_EFFECT
+from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
+
+
+def scan(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH", help="Python files, notebooks or folders.")
+    ] = None,
+    sarif: Annotated[
+        Path | None,
+        path_option("--sarif", "FILE", "Also write the callbacks as SARIF 2.1.0, for code scanning."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, path_option("--baseline", "FILE", "SARIF file of an earlier scan to compare with.")
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        choice_option(
+            "--fail-on",
+            "WHEN",
+            "new: exit code 1 if a callback is not in --baseline. Default: never.",
+            "new",
+            "never",
+            panel=options.JUDGING,
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Find Python callbacks (py_function, numpy_function, py_func) in sources and notebooks."""
+    from time import perf_counter
+
+    from pyopbench.cli.find import print_new_callbacks, print_scan, print_scan_json
+    from pyopbench.cli.output import err
+    from pyopbench.find.sarif import document, new_results, read_baseline
+    from pyopbench.find.scan import scan as scan_paths
+    from pyopbench.model import formatting
+    from pyopbench.model.write_file import write_atomically
+
+    if fail_on == "new" and baseline is None:
+        raise BadInput(
+            "--fail-on new needs --baseline",
+            received="--fail-on new",
+            hint="once: pyopbench scan PATH --sarif baseline.sarif; then add --baseline baseline.sarif",
+        )
+    known = None if baseline is None else read_baseline(baseline)
+    if not paths:
+        raise BadInput("nothing to scan", received="no PATH", hint="for example `pyopbench scan .`")
+    start = perf_counter()
+    with err.status("scanning"):
+        found = scan_paths(paths)
+    lines, files = formatting.count(found.lines, "line"), formatting.count(found.files, "file")
+    err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
+    (print_scan_json if as_json else print_scan)(found)
+    log = document(found, Path.cwd(), known)
+    if sarif is not None:
+        write_atomically(sarif, f"{json.dumps(log, indent=1)}\n".encode())
+        err.print(f"SARIF: {sarif}", soft_wrap=True, markup=False)
+    if known is None:
+        return 0
+    new = new_results(log)
+    print_new_callbacks(new)
+    return EXIT_WRONG if new and fail_on == "new" else 0
+
+
+def record(
+    command: options.Command = None,
+    out_path: Annotated[Path | None, out_option("FILE", "The recording. Default: recording-DATE.json.")] = None,
+) -> int:
+    """Run your program, count its Python callbacks, and show which cost most of the run."""
+    from pyopbench.cli.find import print_usage
+    from pyopbench.find.record import record as run_and_record
+
+    if not command:
+        raise BadInput(
+            "no program to run",
+            received="nothing after --",
+            hint="for example `pyopbench record -- python train.py --epochs 1`",
+        )
+    file = out_path or Path(f"recording-{_now()}.json")
+    code, used = run_and_record(command, file)
+    print_usage(used, file, command)
+    return code
+
+
+def advise(
+    command: options.Command = None,
+    out_path: Annotated[
+        Path | None,
+        out_option("DIR", "Folder for all results; recordings in it are used again. Default: advice-DATE."),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="End each run of the program after N elements (batches) of its input."),
+    ] = None,
+    seconds: Annotated[
+        float | None, time_option("--seconds", "End each run of the program after this time, e.g. 40s.")
+    ] = None,
+    budget_seconds: Annotated[
+        float | None, time_option("--budget", "Stop after about this time, e.g. 5m. Default: 8m.")
+    ] = None,
+    minimum_effect: Annotated[
+        float,
+        share_option(f"Smallest share of a step that is worth a change. Default: {options.USUAL_EFFECT}.", None),
+    ] = MINIMUM_EFFECT,
+    check: Annotated[
+        Path | None,
+        path_option(
+            "--check", "FILE", "Only record; fail if a callback is not in that report.json, or had been ported."
+        ),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply the change to your files, after asking.")] = False,
+) -> int:
+    """Make a program faster: record it, decide on each callback, try the ports, and write a patch."""
+    from pyopbench.advise.advise import advise as make_advice
+    from pyopbench.advise.attempt import Options
+    from pyopbench.advise.program import Program
+    from pyopbench.api.listeners import listener_here
+    from pyopbench.cli.advise import apply_patch, check_stored, print_advice
+    from pyopbench.cli.output import err
+
+    if apply and check is not None:
+        raise BadInput(
+            "--check only records, so there is nothing to apply",
+            received="--apply with --check",
+            hint="leave one of them out",
+        )
+    folder = out_path or Path(f"advice-{_now()}")
+    program = Program.here(command or (), Path.cwd(), [folder])
+    wanted = Options(steps, seconds, minimum_effect=minimum_effect)
+    if budget_seconds is not None:
+        wanted = Options(steps, seconds, budget_seconds, minimum_effect)
+    if check is not None:
+        return check_stored(program, wanted, check, out_path)
+    try:
+        advice = make_advice(program, folder, wanted, listener_here(progress=not err.quiet))
+    except KeyboardInterrupt:
+        err.print(f"interrupted; the same command with --out {folder} continues", soft_wrap=True, markup=False)
+        raise
+    print_advice(advice)
+    if apply:
+        apply_patch(advice)
+    return 0
+
+
+def placement(
+    ops: options.Ops = None,
+    inputs: options.Inputs = None,
+    seed_with: options.SeedWith = "",
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="simulated, or gpu if TensorFlow sees one.")
+    ] = "simulated",
+    variants: options.Variants = None,
+    times: Annotated[bool, typer.Option("--time", help="Also time copies between host and GPU, by size.")] = False,
+    tf: options.OneTf = None,
+    as_json: options.AsJson = False,
+    out_path: Annotated[Path | None, out_option("FILE", "Save as JSON.")] = None,
+) -> int:
+    """Count copies between host and device per call, by variant and place of the data."""
+    from pyopbench.api.listeners import alone_on_this_machine
+    from pyopbench.cli.checked_values import read_axes
+    from pyopbench.cli.installing import announce
+    from pyopbench.cli.output import err, out
+    from pyopbench.cli.placement import print_copies
+    from pyopbench.engine import placement as engine
+    from pyopbench.engine.plan import require_gpu
+    from pyopbench.model.discover import require_known
+    from pyopbench.model.side import Environment
+    from pyopbench.model.write_file import write_atomically
+
+    require_known("device", [device], engine.DEVICES)
+    axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, None, variants)
+    if times:
+        if device != GPU or tf is not None:
+            raise BadInput(
+                "copies are timed on a GPU, with the TensorFlow that is installed",
+                received=f"--time with --device {device}" + (f" and --tf {tf}" if tf else ""),
+                hint="use --device gpu --time",
+            )
+        require_gpu()  # before it waits for another measurement to end
+    announce([Environment(tf)])
+    with err.status("counting") as status:
+        document = engine.count(
+            engine.CountRequest(axes, device, tf, own),
+            lambda done, total: status.update(f"counting {done:,} of {total:,}"),
+        )
+    if times:
+        with alone_on_this_machine(), err.status("timing"):
+            document["times"] = engine.measure_copies()
+    text = json.dumps(document, indent=1) + "\n"
+    if out_path is not None:
+        write_atomically(out_path, text.encode())
+    if as_json:
+        out.file.write(text)
+    else:
+        print_copies(document)
+    return EXIT_WRONG if any(failure["status"] == "wrong" for failure in document["failures"]) else 0
+
+
+def certify(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer pairs: 4 minutes instead of 50.")] = False,
+    out_path: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Measure how reliable pyopbench's verdicts are on this machine."""
+    from rich.markup import escape
+
+    from pyopbench.api.listeners import alone_on_this_machine
+    from pyopbench.cli.output import err, out, print_table, say
+    from pyopbench.engine import certify as engine
+    from pyopbench.engine.plan import RESULTS_FOLDER
+    from pyopbench.model import formatting
+
+    folder = out_path or RESULTS_FOLDER / f"certify-{_now()}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        # Two redraws a second: the parent shares the cores with what is measured.
+        with alone_on_this_machine(), err.status("starting", refresh_per_second=2) as status:
+            certificate = engine.certify(
+                folder,
+                engine.QUICK if quick else engine.FULL,
+                command=("pyopbench", *sys.argv[1:]),
+                tell=lambda what: status.update(escape(what)),
+            )
+    except KeyboardInterrupt:
+        err.print(f"interrupted; what was measured is in {folder}; start again", soft_wrap=True, markup=False)
+        return EXIT_INTERRUPTED
+    if as_json:
+        out.print_json((folder / engine.FILE).read_bytes().decode())
+    else:
+        rows = [(figure.what, figure.found, figure.promised or formatting.MISSING) for figure in certificate.figures]
+        print_table("How reliable pyopbench is on this machine", ("what", "found", "promised"), rows)
+        out.print(f"certificate: {folder / engine.FILE}", soft_wrap=True, markup=False)
+    missed = [figure for figure in certificate.figures if not figure.is_kept]
+    for figure in missed:
+        text = f"{figure.what}: {figure.found}, promised: {figure.promised}"
+        say(f"[bold red]missed:[/] {escape(text)}", err)
+    return EXIT_WRONG if missed else 0
+
+
+def doctor(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
+    """Show what this machine has and lacks for each command, and what to do about it."""
+    from pyopbench.cli.doctor import print_examination
+    from pyopbench.cli.output import err, out
+    from pyopbench.engine.doctor import examine
+
+    with err.status("starting TensorFlow, and compiling a kernel unless one is in the cache"):
+        examination = examine()
+    if as_json:
+        out.print_json(json.dumps(asdict(examination)))
+    else:
+        print_examination(examination)
+
+
+def _now() -> str:
+    return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"

@@ -1,0 +1,173 @@
+"""The commands that judge stored results. What is heavy is imported when a command is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyopbench.cli import options
+from pyopbench.cli.options import choice_option, out_option, share_option
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import EXIT_NOTHING, EXIT_WRONG, BadInput
+from pyopbench.model.parse import parse_fail_on
+
+RUN_SPREAD = 0.03
+
+
+def report(
+    results: options.Results,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The callback to compare with. Default: that of the run.",
+            rich_help_panel=options.JUDGING,
+        ),
+    ] = None,
+    mix: options.Mix = None,
+    minimum_effect: options.MinimumEffectOrUsual = None,
+    requires: options.Requires = None,
+    out_path: Annotated[
+        Path | None,
+        out_option("DIR", "Folder for the report. Default: the first folder, or results/report-NAME for a file."),
+    ] = None,
+    fail_on: options.FailOn = None,
+    export: Annotated[
+        str | None,
+        choice_option(
+            "--export",
+            "FORMAT",
+            "Print latencies with intervals for a dashboard, as Bencher Metric Format: bmf.",
+            "bmf",
+        ),
+    ] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Write the decision report of stored results; of a run with --rev, the report of what changed."""
+    from pyopbench.api.judging import judging_of
+    from pyopbench.cli.report import print_export, write_report
+    from pyopbench.cli.sides import report_sides
+    from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
+    from pyopbench.engine.stored_run import find_target, planned_effect
+    from pyopbench.store import run_sides
+
+    if export is not None and as_json:
+        raise BadInput(
+            "--json and --export both print to stdout", received="--json with --export", hint="leave one of them out"
+        )
+    required = options.read_names("--require", requires)
+    if len(results) == 1 and run_sides.is_here(results[0]):
+        run = run_sides.open_run(results[0])
+        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
+        folder = run.measured[-1].folder
+        if export is not None or out_path is not None:
+            raise BadInput(
+                "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
+                received=f"{results[0]} with {'--out' if export is None else '--export'}",
+                hint=f"name the folder of one side: pyopbench report {folder}",
+            )
+        usual = run.measured[0].content.settings.baseline
+        return report_sides(run, judging_of(baseline or usual, effect, mix, required), fail_on, as_json=as_json)
+    refuse_to_fail(fail_on)
+    sources = run_sides.open_sources(results)
+    usual, folder = find_target(sources)
+    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
+    judging = judging_of(baseline or usual, effect, mix, required)
+    if export is not None:
+        return print_export(sources, judging)
+    return write_report(sources, out_path or folder, judging, as_json=as_json)
+
+
+def compare(
+    words: Annotated[
+        list[str], typer.Argument(metavar="A B", help="Two results, or one result and two labels of --axis.")
+    ],
+    axis: Annotated[
+        str, typer.Option(metavar="NAME", help="What A and B differ in: run, side, commit, tf or variant.")
+    ] = "run",
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
+        ),
+    ] = "slower",
+    minimum_effect: Annotated[
+        float, share_option(f"Smallest difference that matters. Default: {options.USUAL_EFFECT}.", None)
+    ] = MINIMUM_EFFECT,
+    run_spread: Annotated[
+        float,
+        share_option(
+            "Least difference assumed between separate runs of the same code. Default: 3%.",
+            None,
+            "--run-spread",
+        ),
+    ] = RUN_SPREAD,
+    as_json: options.AsJson = False,
+    markdown: Annotated[str | None, typer.Option(metavar="FILE", help="Also write Markdown; - prints it.")] = None,
+) -> int:
+    """Compare two results: folders of runs, results of asv, files of pytest-benchmark."""
+    from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison, require_free
+    from pyopbench.cli.output import out, print_warnings
+    from pyopbench.model.write_file import write_atomically
+
+    require_free(markdown, as_json=as_json)
+    slowdown = parse_fail_on(fail_on, minimum_effect)
+    # pandas and SciPy cost a second, which a mistake in the options need not pay.
+    from pyopbench.judge.comparison.diff import compare_sides
+    from pyopbench.judge.comparison.sides import read_sides
+    from pyopbench.report import comparison
+
+    sides = read_sides(words, axis)
+    print_warnings([warning for run in (*sides.first.runs, *sides.second.runs) for warning in run.warnings])
+    compared = compare_sides(sides, minimum_effect, run_spread)
+    cases = () if slowdown is None else compared.slower_by(slowdown)
+    bodies = () if slowdown is None else compared.bodies_slower_by(slowdown)
+    outcome = NOTHING_TOLD if compared.smallest is None else outcome_text(slowdown, len(cases), len(bodies))
+    if markdown not in (None, "-"):
+        write_atomically(Path(str(markdown)), comparison.markdown(compared, outcome).encode())
+    if as_json:
+        out.print_json(comparison.as_json(compared, slowdown, failed=bool(cases or bodies)))
+    elif markdown == "-":
+        out.file.write(comparison.markdown(compared, outcome))
+    else:
+        print_comparison(compared, outcome)
+    if compared.smallest is None:
+        return EXIT_NOTHING
+    return EXIT_WRONG if cases or bodies else 0
+
+
+def history(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULTS", help="Folders of runs or of asv results, and files of pytest-benchmark."),
+    ],
+    by: Annotated[
+        str | None,
+        choice_option(
+            "--by", "NAME", "commit, tf or date. Default: what the results differ in.", "commit", "tf", "date"
+        ),
+    ] = None,
+    minimum_effect: Annotated[
+        float, share_option(f"Smallest change to list, e.g. 3% or 0.03. Default: {options.USUAL_EFFECT}.", None)
+    ] = MINIMUM_EFFECT,
+    out_path: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = Path("results/history"),
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
+    from pyopbench.cli.history import print_history, write_history
+    from pyopbench.cli.output import err, out, print_warnings
+    from pyopbench.judge.comparison.history import Options, read_history
+
+    with err.status("reading"):
+        found = read_history(results, Options(by, minimum_effect))  # type: ignore[arg-type]
+    print_warnings(found.warnings)
+    write_history(found, out_path)
+    if as_json:
+        out.print_json((out_path / "history.json").read_text(encoding="utf-8"))
+    else:
+        print_history(found, out_path)

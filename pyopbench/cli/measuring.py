@@ -1,0 +1,353 @@
+"""The commands that measure. What is heavy is imported when a command is called, so that --help answers at once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyopbench.cli import options
+from pyopbench.cli.options import WHAT, out_option, time_option, what_option
+from pyopbench.model.arrangement import STEP_ELEMENTS
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, REQUIREMENTS, Axes
+from pyopbench.model.errors import BadInput
+
+
+def run(
+    ops: options.Ops = None,
+    inputs: options.Inputs = None,
+    seed_with: options.SeedWith = "",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Few sizes and launches: an answer in minutes.", rich_help_panel=WHAT)
+    ] = False,
+    variants: options.Variants = None,
+    axis: options.Axis = None,
+    baseline: options.Baseline = None,
+    minimum_effect: options.MinimumEffectOrUsual = None,
+    launches: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Maximum number of launches (worker processes). With --rev or --tf, a budget is the usual limit.",
+            rich_help_panel=options.LENGTH,
+        ),
+    ] = None,
+    budget_seconds: options.Budget = None,
+    requires: options.Requires = None,
+    tf: Annotated[
+        list[str] | None,
+        what_option(
+            "--tf", "VERSION", "TensorFlow version, installed into its own environment. Repeat to compare versions."
+        ),
+    ] = None,
+    packages: Annotated[
+        list[str] | None,
+        what_option(
+            "--with",
+            "PACKAGE==VERSION",
+            "Version of a package, such as numpy==1.26.4; several joined by commas. Repeat to compare.",
+        ),
+    ] = None,
+    python: Annotated[
+        list[str] | None,
+        what_option(
+            "--python", "PYTHON", "Interpreter or version of Python for an environment of its own. Repeat to compare."
+        ),
+    ] = None,
+    rev: Annotated[
+        list[str] | None,
+        what_option("--rev", "REV", "A commit, a range A..B or WORKTREE of your op's repository. Repeat to compare."),
+    ] = None,
+    fail_on: options.FailOn = None,
+    shard: Annotated[
+        str | None,
+        what_option("--shard", "I/N", "Measure only shard I of N of the plan; `fleet merge` combines the shards."),
+    ] = None,
+    listing: Annotated[
+        bool,
+        typer.Option(
+            "--list", help="List ops, variants and cases, and why a case is not supported.", rich_help_panel=WHAT
+        ),
+    ] = False,
+    out_path: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Measure ops in all variants, store the samples and write the decision report."""
+    from dataclasses import replace
+
+    from pyopbench.api.judging import judging_of
+    from pyopbench.api.listeners import ConsoleListener, begin_run
+    from pyopbench.cli.checked_values import read_axes, read_shard
+    from pyopbench.cli.output import err
+    from pyopbench.cli.run import measure_and_report, print_plan
+    from pyopbench.engine import plan, sides
+    from pyopbench.engine.settings import settings_for
+    from pyopbench.model.own_target import usual_baseline
+    from pyopbench.model.side import combine_environments
+
+    effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
+    judging = judging_of(baseline or BASELINE, effect, requires=options.read_names("--require", requires))
+    asked = sides.AskedSides(
+        tuple(combine_environments(tf or (), packages or (), python or ())),
+        tuple(rev or ()),
+        fail_on=fail_on,
+        minimum_effect=effect,
+        each_has_budget=budget_seconds is None,
+    )
+    sides.check_sides(asked)
+    usual = Axes(quick=quick, parts=not rev)
+    axes, own = read_axes(usual, ops, inputs, seed_with, axis, variants)
+    if listing:
+        print_plan(axes, own, as_json=as_json)
+        return 0
+    judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
+    planned = settings_for(axes, launches=launches, budget_seconds=budget_seconds, compares=not asked.are_just_here)
+    request = plan.Request(
+        axes, planned, judging.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, rev or ()), own=own
+    )
+    begun = begin_run(out_path, request, ConsoleListener(err), asked)
+    return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of an interrupted run.")],
+    ops: Annotated[
+        list[str] | None, typer.Argument(metavar="OP_FILE", help="Your own ops of that run, named as before.")
+    ] = None,
+    inputs: options.Inputs = None,
+    seed_with: options.SeedWith = "",
+    program: options.Program = "",
+    mix: options.Mix = None,
+    minimum_effect: options.MinimumEffectOrUsual = None,
+    requires: options.Requires = None,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="Install TensorFlow or check out the revisions of the run without asking."),
+    ] = False,
+    fail_on: options.FailOn = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Continue an interrupted run as it was planned, and write the decision report."""
+    from pyopbench.api.judging import judging_of
+    from pyopbench.cli.resume import open_resumable, thresholds_of
+    from pyopbench.cli.run import measure_and_report
+
+    run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
+    effect, fail_on = thresholds_of(run, minimum_effect, fail_on, mix)
+    baseline = run.measured[0].content.settings.baseline
+    judging = judging_of(baseline, effect, mix, options.read_names("--require", requires))
+    return measure_and_report(run, judging, as_json=as_json, fail_on=fail_on)
+
+
+def verify(
+    ops: options.Ops = None,
+    inputs: options.Inputs = None,
+    seed_with: options.SeedWith = "",
+    variants: options.Variants = None,
+    axis: options.Axis = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Check forms that take N examples at once against a loop over examples."),
+    ] = None,
+    requires: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require",
+            metavar="NAME",
+            help=f"Try also whether variants support these: {', '.join(REQUIREMENTS[:-1])}.",
+        ),
+    ] = None,
+    tf: options.OneTf = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Check values against NumPy, and gradients against a reference and finite differences."""
+    from pyopbench.cli import verify as verifying
+    from pyopbench.cli.checked_values import read_axes
+    from pyopbench.cli.installing import announce
+    from pyopbench.engine.verify import EVERYTHING
+    from pyopbench.model.side import Environment
+
+    required = verifying.read_requirements(requires, batch)
+    axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, variants)
+    announce([Environment(tf)])
+    if batch is not None:
+        verifying.refuse_unbatched(axis)
+        return verifying.check_batched(axes, own, batch, tf, as_json=as_json)
+    return verifying.check_cases(axes, own, required, tf, as_json=as_json)
+
+
+def pipeline(
+    op: options.OneOp,
+    inputs: options.Inputs = None,
+    seed_with: options.SeedWith = "",
+    program: options.Program = "",
+    size: Annotated[
+        int | None, what_option("--size", "N", "Size of one element. Default: a middle size of the op.")
+    ] = None,
+    dtype: Annotated[
+        str | None, what_option("--dtype", "NAME", "float32 or float64. Default: the first of the op.")
+    ] = None,
+    parallel: Annotated[
+        str,
+        what_option("--parallel", "N,N", "Values of num_parallel_calls to try. Default: 1, the cores, AUTOTUNE."),
+    ] = "",
+    batch: Annotated[
+        str, what_option("--batch", "N,N", "Batch sizes to try where the callback gets a batch.")
+    ] = "1,32,256",
+    baseline: options.Baseline = None,
+    step_ms: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MS",
+            help="How long a training step takes if its input is ready.",
+            rich_help_panel=options.JUDGING,
+        ),
+    ] = None,
+    step_elements: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Elements per training step.", rich_help_panel=options.JUDGING)
+    ] = STEP_ELEMENTS,
+    minimum_effect: options.MinimumEffect = MINIMUM_EFFECT,
+    launches: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Maximum number of launches (worker processes). Default: up to 8, as time allows.",
+            rich_help_panel=options.LENGTH,
+        ),
+    ] = None,
+    budget_seconds: Annotated[
+        float | None, time_option("--budget", "Stop measuring after this time, e.g. 3m.", options.LENGTH)
+    ] = None,
+    out_path: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
+    from pyopbench.api.judging import judging_of
+    from pyopbench.api.listeners import ConsoleListener, say_planned
+    from pyopbench.cli.output import err
+    from pyopbench.cli.run import measure_and_report
+    from pyopbench.engine import pipeline as pipelines
+    from pyopbench.judge.pipeline import TrainingStep
+    from pyopbench.model.discover import read_ops
+    from pyopbench.model.own_target import usual_baseline
+
+    step = TrainingStep(step_elements, None if step_ms is None else step_ms / 1000)
+    (name,), own = read_ops([op], inputs or (), seed_with)
+    own = pipelines.with_program(name, own, program)
+    request = pipelines.PipelineRequest(
+        name,
+        size,
+        dtype,
+        parallel=options.read_numbers("--parallel", parallel) or pipelines.usual_parallel(),
+        batch=options.read_numbers("--batch", batch),
+        baseline=baseline or usual_baseline([name], own),
+        launches=launches,
+        step_seconds=step.seconds_per_element,
+        step_elements=step_elements,
+        minimum_effect=minimum_effect,
+        budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
+        own=own,
+    )
+    judging = judging_of(request.baseline, minimum_effect)
+    listener = ConsoleListener(err)
+    with listener.busy("planning"):
+        begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
+    say_planned(begun, listener)
+    return measure_and_report(begun, judging, as_json=as_json)
+
+
+def port(
+    op: Annotated[
+        str, typer.Argument(metavar="OP", help="my_op.py, my_module.py:function or package.module:function.")
+    ],
+    to: Annotated[
+        str, typer.Option(metavar="VARIANT", help="Variant to write: traced or numba_op; docs/port.md lists all.")
+    ],
+    out_path: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.")],
+    inputs: options.Inputs = None,
+    seed_with: options.SeedWith = "",
+    test_timeout: Annotated[
+        float, time_option("--test-timeout", "Time limit of the written test. Default: 10m.")
+    ] = 600.0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a port of your op as source code, with a test against the old function."""
+    from pyopbench.cli.output import err
+    from pyopbench.cli.sources import TIMED_SECONDS, print_port
+    from pyopbench.engine.port import write_port
+    from pyopbench.model.discover import read_ops
+
+    _, own = read_ops([op], inputs or (), seed_with)
+    if not own:
+        raise BadInput(
+            "only your own ops can be ported",
+            received=op,
+            hint="name my_op.py, my_module.py:function or package.module:function; "
+            "the sources of built-in ops are in pyopbench/ops/builtin/",
+        )
+    with err.status("writing, testing and timing the port"):
+        written = write_port(own.targets[0], to, out_path, test_timeout, timed_seconds=TIMED_SECONDS)
+    print_port(written)
+
+
+NOT_FOR_WORKERS = {
+    "--shard": "leave it out: --shards N divides the plan",
+    "--rev": "leave it out: workers have no repository of yours",
+}
+"""Options of `run` that workers are not given, and what to do instead."""
+
+
+def run_fleet(
+    context: typer.Context,
+    scheduler: Annotated[str, typer.Option(metavar="ADDRESS", help="The Dask scheduler, e.g. tls://host:8786.")],
+    shards: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of shards of the plan. Default: one per worker."),
+    ] = None,
+    out_path: Annotated[Path | None, out_option("DIR", "New folder for the shards and the merged run.")] = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Measure the shards of a plan on the workers of a Dask scheduler, and merge them."""
+    from rich.markup import escape
+
+    from pyopbench.cli.fleet import print_merging
+    from pyopbench.cli.output import err, say
+    from pyopbench.engine.fleet import measure_shards
+    from pyopbench.engine.plan import new_folder
+    from pyopbench.model.errors import EXIT_WRONG
+    from pyopbench.model.printable import printable
+
+    for word in context.args:
+        name = word.partition("=")[0]
+        if name in NOT_FOR_WORKERS:
+            raise BadInput("fleet does not take this option", received=word, hint=NOT_FOR_WORKERS[name])
+    measured = measure_shards(
+        scheduler, context.args, out_path or new_folder(), shards, lambda text: say(escape(printable(text)), err)
+    )
+    print_merging(measured.merging)
+    return EXIT_WRONG if measured.is_wrong else 0
+
+
+def merge(
+    shards: Annotated[
+        list[Path],
+        typer.Argument(metavar="SHARD", help="Folders of pyopbench run --shard I/N, all of one plan."),
+    ],
+    out_path: Annotated[Path, out_option("DIR", "New folder for the whole run.")],
+    quiet: options.Quiet = False,
+) -> None:
+    """Merge the shards of a plan into one run, with the environment of each machine."""
+    from pyopbench.cli.fleet import print_merging
+    from pyopbench.cli.output import err
+    from pyopbench.store.merge import merge as merge_shards
+
+    with err.status("merging"):
+        merging = merge_shards(shards, out_path)
+    print_merging(merging)
