@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module, metadata
 from pathlib import Path
@@ -16,17 +17,10 @@ import pyopbench
 from pyopbench.engine import environments, git, host_lock
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import cache_folder, cores, formatting
-from pyopbench.model.case import GPU, MINIMUM_EFFECT
+from pyopbench.model.case import GPU
 from pyopbench.model.errors import BadInput, WorkerLost
 from pyopbench.model.portable import which_ruff
 
-FAR_DEVIATIONS = 5.0
-"""Robust standard deviations above the median, beyond which a block is far slower: normal noise gets there by chance in
-one block of three million."""
-NORMAL_MAD = 1.4826
-"""Standard deviation of a normal distribution over its median absolute deviation."""
-LARGE_FAR = 0.05
-"""If one block in twenty is far slower, medians begin to move."""
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
 STEADY_GOVERNORS = {"performance", "userspace"}
@@ -79,8 +73,7 @@ class WorkerFacts:
 def examine() -> Examination:
     """Return what this machine has and lacks.
 
-    A worker starts TensorFlow and compiles a small kernel, unless it is in the cache. The noise of the machine is not
-    measured while a run is measuring on it.
+    A worker starts TensorFlow and compiles a small kernel, unless it is in the cache.
     """
     worker = _ask_worker()
     checks = tuple(Check(name, needed_by, *_result(check, worker)) for name, needed_by, check in CHECKS)
@@ -98,16 +91,12 @@ def _result(check: Callable[[WorkerFacts], str], worker: WorkerFacts) -> tuple[s
 
 
 def _ask_worker() -> WorkerFacts:
-    try:
-        is_quiet = host_lock.is_free()
-    except BadInput:
-        is_quiet = False
     begin = time.monotonic()
     try:
         with Worker(START_TIMEOUT_SECONDS) as worker:
             seconds = time.monotonic() - begin
             device = worker.ask({"do": "device", "placement": GPU})
-            answer = worker.ask({"do": "examine", "spin": is_quiet})
+            answer = worker.ask({"do": "examine"})
             return WorkerFacts(seconds, worker.environment, device["reason"], answer)
     except WorkerLost as lost:
         return WorkerFacts(why_not=lost.in_a_line)
@@ -215,43 +204,12 @@ def _frequency(_: WorkerFacts) -> str:
     return governor or "not reported by this system"
 
 
-def _quiet(worker: WorkerFacts) -> str:
-    """Compare load, stolen time and equal pieces of work with the limits at which a report marks a launch as noisy."""
-    if worker.why_not:
-        raise Lacking(NO_TENSORFLOW)
-    blocks, noise = worker.answer["blocks"], worker.answer["noise"]
-    if not blocks:
-        raise Lacking("not tried, because another run is measuring")
-    try:
-        from pyopbench.judge.noise import limits_of
-    except ImportError as error:
-        raise Lacking("not tried without the packages for reports") from error
-    usable, stolen = len(cores.usable_cores()), noise["steal_seconds"]
-    spread, far = spread_of(blocks)
-    limits = (
-        *limits_of(noise["load"], None if stolen is None else stolen / (noise["wall_seconds"] * usable), usable),
-        (f"equal blocks of work differ by {formatting.percent(spread)}", spread, MINIMUM_EFFECT),
-        (f"{formatting.percent(far)} of equal blocks are far slower", far, LARGE_FAR),
-    )
-    large = [text for text, value, most in limits if value is not None and value > most]
-    if large:
-        remedy = "stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ..."
-        raise Lacking(f"{formatting.listing(large)}: {remedy}")
-    return ", ".join(text for text, *_ in limits if text)
-
-
-def spread_of(blocks: Sequence[float]) -> tuple[float, float]:
-    """Return the median deviation of some blocks as a share of their median, and the share of blocks far above it.
-
-    Args:
-        blocks: seconds of each.
-    """
-    import numpy as np
-
-    median = float(np.median(blocks))
-    above = np.asarray(blocks) - median
-    deviation = float(np.median(np.abs(above)))
-    return deviation / median, float(np.mean(above > FAR_DEVIATIONS * NORMAL_MAD * deviation))
+def _quiet(_: WorkerFacts) -> str:
+    load, usable = os.getloadavg()[0], len(cores.usable_cores())
+    if load > usable:
+        busy = f"load {load:.1f} on {formatting.count(usable, 'core')}"
+        raise Lacking(f"{busy}: stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ...")
+    return f"load {load:.1f}"
 
 
 CHECKS: tuple[tuple[str, str, Callable[[WorkerFacts], str]], ...] = (

@@ -7,11 +7,9 @@ switches.
 
 from __future__ import annotations
 
-import itertools
 import os
 import resource
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,19 +19,6 @@ from pyopbench.model.cores import usable_cores
 
 STEAL_COLUMN = 8
 """In a line of /proc/stat: name, user, nice, system, idle, iowait, irq, softirq, steal."""
-SPIN_BLOCKS = 400
-SPIN_STEPS = 20_000
-"""Iterations of an empty loop: about half a millisecond, short enough that undisturbed blocks are not rare."""
-
-
-def spin(clock: Callable[[], float] = time.perf_counter) -> list[float]:
-    """Return how long each of some blocks of the same work took, in seconds; it uses no memory, library or lock."""
-    ends = [clock()]
-    for _ in range(SPIN_BLOCKS):
-        for _ in range(SPIN_STEPS):
-            pass
-        ends.append(clock())
-    return [after - before for before, after in itertools.pairwise(ends)]
 
 
 @dataclass(frozen=True)

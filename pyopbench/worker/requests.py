@@ -69,7 +69,7 @@ from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.worker import environment, noise, require
+from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.group import Emit, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
@@ -233,11 +233,10 @@ SMALL_KERNEL = "determinant.cc"
 
 
 def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Report what variants have and lack on this machine, and how quiet it is.
+    """Report what variants have and lack on this machine.
 
     Under `why_not` is for each thing why it cannot be used, null if it can; under `versions` what there is of it. A
-    kernel is compiled, or was compiled before, because that alone shows that compiler and headers fit together. With
-    `spin`, `blocks` has the seconds of equal pieces of work, and `noise` what else went on meanwhile.
+    kernel is compiled, or was compiled before, because that alone shows that compiler and headers fit together.
     """
     why_not = {
         "kernels": _why_not_compiled(KERNELS / SMALL_KERNEL),
@@ -249,12 +248,7 @@ def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         versions["kernels"] = compiler()[1]
     if why_not["cuda"] is None:
         versions["cuda"] = cuda.nvcc()[1].strip().splitlines()[-1]
-    answer: dict[str, Any] = {"why_not": why_not, "versions": versions, "blocks": [], "noise": None}
-    if request["spin"]:
-        with noise.Meter() as meter:
-            answer["blocks"] = noise.spin()
-        answer["noise"] = meter.noise
-    return answer
+    return {"why_not": why_not, "versions": versions}
 
 
 def _version_of(package: str) -> str | None:

@@ -14,7 +14,7 @@ import pytest
 from commands import Call, call
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import doctor, host_lock, worker_process
-from pyopbench.engine.doctor import FOR_REPORTS, spread_of
+from pyopbench.engine.doctor import FOR_REPORTS
 
 __all__ = ["call"]
 
@@ -35,6 +35,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(doctor.metadata, "version", lambda package: "1.2.3")
     monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr(doctor.cores, "usable_cores", lambda: frozenset({0, 1}))
+    monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.5, 0.0, 0.0))
     has(monkeypatch)
     return folder
 
@@ -102,7 +103,7 @@ def test_a_worker_that_does_not_start_leaves_what_it_would_say_unknown(
 ) -> None:
     put(programs / "broken", command)
     monkeypatch.setattr(worker_process, "COMMAND", (str(programs / "broken"),))
-    assert lacking() == {"TensorFlow", *OF_WORKER, "quiet now"}
+    assert lacking() == {"TensorFlow", *OF_WORKER}
 
 
 def test_a_worker_that_dies_while_it_is_asked_is_a_tensorflow_that_does_not_work(
@@ -149,35 +150,14 @@ def test_a_governor_that_is_steady_or_not_known_is_no_lack(
     assert lacking() == set()
 
 
-def test_nothing_spins_while_somebody_measures(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker_lacks(monkeypatch, blocks=["would not be read"])
+def test_a_run_that_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with host_lock.held():
-        assert lacking() == {"lock", "quiet now"}
+        assert lacking() == {"lock"}
 
 
-@pytest.mark.parametrize(
-    "lacks",
-    [
-        {"noise": {"steal_seconds": 0.05}},
-        {"noise": {"load": 2.5}},
-        {"blocks": [0.001] * 90 + [0.1] * 10},
-        {"blocks": [0.001, 0.002] * 50},
-    ],
-)
-def test_noise_is_found(lacks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    worker_lacks(monkeypatch, **lacks)
+def test_a_busy_machine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.os, "getloadavg", lambda: (2.5, 0.0, 0.0))
     assert lacking() == {"quiet now"}
-
-
-def test_little_noise_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One hundredth of two cores in one second is 0.02 s, and four of a hundred blocks are fewer than one in twenty."""
-    worker_lacks(monkeypatch, noise={"steal_seconds": 0.01}, blocks=[0.001, 0.00101] * 48 + [0.1] * 4)
-    assert lacking() == set()
-
-
-def test_spread_is_the_median_distance_from_the_median_and_far_is_beyond_five_deviations() -> None:
-    """Of 9, 10, 11 and 30 the median is 10.5, and distances from it are 1.5, 0.5, 0.5 and 19.5, 1 in the middle."""
-    assert spread_of([9.0, 10.0, 11.0, 30.0]) == (1.0 / 10.5, 0.25)
 
 
 def test_the_command_ends_with_0_whatever_is_missing(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

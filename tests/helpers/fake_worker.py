@@ -133,7 +133,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         with open(os.environ["FAKE_WORKER_PLAN"], encoding="utf-8") as file:
             return dict(json.load(file))
     if request["do"] == "examine":
-        return answer_examine(json.loads(os.environ.get("FAKE_WORKER_LACKS", "{}")), spin=request["spin"])
+        return answer_examine(json.loads(os.environ.get("FAKE_WORKER_LACKS", "{}")))
     if request["do"] == "device":
         return answer_device(os.environ.get("FAKE_WORKER_DEVICE", ""))
     if request["do"] == "count_copies":
@@ -182,11 +182,9 @@ def answer_requirement(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "works", "reason": ""}
 
 
-def answer_examine(lacks: Mapping[str, Any], *, spin: bool) -> dict[str, Any]:
-    blocks = lacks.get("blocks", [0.001, 0.00101] * 50) if spin else []
-    noise = {**NOISE, **lacks.get("noise", {})} if spin else None
+def answer_examine(lacks: Mapping[str, Any]) -> dict[str, Any]:
     why_not = {"kernels": None, "cuda": None, "numba": None, **lacks.get("why_not", {})}
-    return {"why_not": why_not, "versions": dict.fromkeys(why_not, "1.2.3"), "blocks": blocks, "noise": noise}
+    return {"why_not": why_not, "versions": dict.fromkeys(why_not, "1.2.3")}
 
 
 def answer_device(behaviour: str) -> dict[str, Any]:

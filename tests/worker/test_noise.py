@@ -56,17 +56,3 @@ def test_this_process_is_metered_with_every_key_that_is_stored() -> None:
         sum(range(1000))
     assert {*meter.noise, "gpus"} == set(Noise.__struct_fields__), "GPUs are read by others, and only for groups on one"
     assert meter.noise["wall_seconds"] > 0
-
-
-def test_a_spin_has_the_seconds_of_each_block() -> None:
-    """By a clock that goes on by 1 each time it is read, but for a block that takes 7."""
-    jumps = iter([1.0] * 5 + [7.0] + [1.0] * noise.SPIN_BLOCKS)
-    now = 0.0
-
-    def clock() -> float:
-        nonlocal now
-        now += next(jumps)
-        return now
-
-    blocks = noise.spin(clock)
-    assert blocks == [7.0 if place == 4 else 1.0 for place in range(noise.SPIN_BLOCKS)]

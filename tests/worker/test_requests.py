@@ -25,7 +25,7 @@ from pyopbench.model.marker import Marker
 from pyopbench.ops import compiled
 from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op
-from pyopbench.worker import noise, requests
+from pyopbench.worker import requests
 from pyopbench.worker.prepare.prepare import prepare
 from small_ops import differing
 
@@ -155,8 +155,8 @@ def test_parts_are_planned_and_described_unless_they_are_not_wanted() -> None:
     assert set(without["catalogue"]["ops"]) == set(with_parts["catalogue"]["ops"]) == {"sinh"}
 
 
-def why_not_of(*, spin: bool = False) -> dict[str, Any]:
-    return dict(requests.examine({"spin": spin}, ignore)["why_not"])
+def why_not_of() -> dict[str, Any]:
+    return dict(requests.examine({}, ignore)["why_not"])
 
 
 @pytest.fixture
@@ -165,14 +165,10 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_compiled")
-def test_an_examination_finds_what_is_here_and_spins_only_if_it_is_asked_to() -> None:
-    answer = requests.examine({"spin": True}, ignore)
+def test_an_examination_finds_what_is_here() -> None:
+    answer = requests.examine({}, ignore)
     assert answer["why_not"]["kernels"] is None
     assert answer["versions"]["kernels"] == compiler()[1]
-    assert len(answer["blocks"]) == noise.SPIN_BLOCKS
-    assert answer["noise"]["wall_seconds"] >= sum(answer["blocks"]) > 0.0
-    silent = requests.examine({"spin": False}, ignore)
-    assert (silent["blocks"], silent["noise"]) == ([], None)
 
 
 @pytest.mark.usefixtures("_compiled")
