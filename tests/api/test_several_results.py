@@ -140,10 +140,10 @@ def test_a_function_of_a_script_has_no_revisions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "received"),
     [
-        ({"tf": ["2.21.0"], "fail_on": "slower"}, "fail_on='slower'"),
-        ({"packages": ["numpy"]}, "packages=['numpy']"),
+        ({"tf": ["2.21.0"], "fail_on": "slower"}, "--fail-on slower"),
+        ({"packages": ["numpy"]}, "--with numpy"),
         ({"tf": "2.21.0"}, "tf='2.21.0'"),
-        ({"fail_on": "slower"}, "fail_on='slower'"),
+        ({"fail_on": "slower"}, "--fail-on slower"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_is_done(

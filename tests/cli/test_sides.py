@@ -123,9 +123,9 @@ def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: 
     ended = call("report", finished, "--out", "elsewhere")
     assert ended.code == 2
     assert ended.err == told(
-        "a run on several sides has its reports in its folder",
+        "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
         received=f"{finished} with --out",
-        hint=f"pyopbench report {run_sides.read(finished)[0].folder} --out, or without this option",
+        hint=f"name the folder of one side: pyopbench report {run_sides.read(finished)[-1].folder}",
     )
 
 
