@@ -287,7 +287,7 @@ class _Loop:
         if not batch or batch[-1].number == number:
             return True
         partners = sum(launch.number == number for launch in waiting)
-        if not memory.has_room(partners, memory.ASSUMED_BYTES, []):
+        if not memory.has_room(partners):
             return False
         if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
             return True
