@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from pyopbench.cli import options
 from pyopbench.cli.options import choice_option, out_option, path_option, share_option, time_option
 from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
+
+if TYPE_CHECKING:
+    from pyopbench.engine.doctor import Examination
 
 
 def scan(
@@ -255,7 +258,6 @@ def certify(
 
 def doctor(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
     """Show what this machine has and lacks for each command, and what to do about it."""
-    from pyopbench.cli.doctor import print_examination
     from pyopbench.cli.output import err, out
     from pyopbench.engine.doctor import examine
 
@@ -264,7 +266,30 @@ def doctor(as_json: options.AsJson = False, quiet: options.Quiet = False) -> Non
     if as_json:
         out.print_json(json.dumps(asdict(examination)))
     else:
-        print_examination(examination)
+        _print_examination(examination)
+
+
+def _print_examination(examination: Examination) -> None:
+    from rich.markup import escape
+
+    from pyopbench.cli.output import out, print_table, say
+    from pyopbench.model import formatting
+
+    machine = examination.machine
+    memory = f", {formatting.byte_count(machine['memory_bytes'])}" if machine["memory_bytes"] else ""
+    cores = formatting.count(machine["cores"], "core")
+    name = machine["cpu"] or "unknown processor"
+    say(escape(f"{name}, {cores}{memory}, {machine['os']}, Python {machine['python']}"))
+    out.print()
+    rows = [(check.name, check.needed_by, "missing" if check.lack else check.found) for check in examination.checks]
+    print_table(f"pyopbench {machine['pyopbench']} on this machine", ("what", "needed for", "found"), rows)
+    lacks: dict[str, list[str]] = {}
+    for check in examination.lacking:
+        lacks.setdefault(check.lack, []).append(check.name)
+    for lack, names in lacks.items():
+        say(f"[bold]{escape(formatting.listing(names))}:[/] {escape(lack)}", mark="- ")
+    if not lacks:
+        out.print("nothing is missing")
 
 
 def _now() -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +15,14 @@ from pyopbench.cli.options import WHAT, out_option, time_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, REQUIREMENTS, Axes
 from pyopbench.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyopbench.engine.port import WrittenPort
+    from pyopbench.store.merge import Merging
+
+
+TIMED_SECONDS = 2.0
+"""For how long port and current callback are timed at each size, to say whether the port pays."""
 
 
 def run(
@@ -280,7 +290,6 @@ def port(
 ) -> None:
     """Write a port of your op as source code, with a test against the old function."""
     from pyopbench.cli.output import err
-    from pyopbench.cli.sources import TIMED_SECONDS, print_port
     from pyopbench.engine.port import write_port
     from pyopbench.model.discover import read_ops
 
@@ -294,7 +303,35 @@ def port(
         )
     with err.status("writing, testing and timing the port"):
         written = write_port(own.targets[0], to, out_path, test_timeout, timed_seconds=TIMED_SECONDS)
-    print_port(written)
+    _print_port(written)
+
+
+def _print_port(written: WrittenPort) -> None:
+    """Print what was written, what was checked, and how to run the test."""
+    from rich.markup import escape
+
+    from pyopbench.cli.output import err, out, say
+    from pyopbench.judge.ports import notes_text, pays_text
+
+    for path in (written.port, written.test):
+        out.print(f"written: {escape(str(path))}", soft_wrap=True)
+    say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
+    if written.ratios:
+        say(escape(pays_text(written.ratios)))
+    for note in notes_text(written):
+        say(escape(note), err)
+    if written.dataset:
+        out.print(escape(f"call it in a pipeline: {written.dataset}"), soft_wrap=True)
+    out.print(f"run its test: {escape(shlex.join([_python(), str(written.test)]))}", soft_wrap=True)
+
+
+def _python() -> str:
+    """Return the Python that runs this, as a shell in the current folder takes it; no environment has to be active."""
+    here = Path(sys.executable)
+    program = shutil.which("python")
+    if program is not None and Path(program).absolute() == here.with_name("python"):
+        return "python"
+    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else str(here)
 
 
 NOT_FOR_WORKERS = {
@@ -317,7 +354,6 @@ def run_fleet(
     """Measure the shards of a plan on the workers of a Dask scheduler, and merge them."""
     from rich.markup import escape
 
-    from pyopbench.cli.fleet import print_merging
     from pyopbench.cli.output import err, say
     from pyopbench.engine.fleet import measure_shards
     from pyopbench.engine.plan import new_folder
@@ -331,7 +367,7 @@ def run_fleet(
     measured = measure_shards(
         scheduler, context.args, out_path or new_folder(), shards, lambda text: say(escape(printable(text)), err)
     )
-    print_merging(measured.merging)
+    _print_merging(measured.merging)
     return EXIT_WRONG if measured.is_wrong else 0
 
 
@@ -344,10 +380,22 @@ def merge(
     quiet: options.Quiet = False,
 ) -> None:
     """Merge the shards of a plan into one run, with the environment of each machine."""
-    from pyopbench.cli.fleet import print_merging
     from pyopbench.cli.output import err
     from pyopbench.store.merge import merge as merge_shards
 
     with err.status("merging"):
         merging = merge_shards(shards, out_path)
-    print_merging(merging)
+    _print_merging(merging)
+
+
+def _print_merging(merging: Merging) -> None:
+    """Print of what and into what shards were merged, and what comes next."""
+    from rich.markup import escape
+
+    from pyopbench.cli.output import out, say
+    from pyopbench.model import formatting
+
+    machines = formatting.count(len(merging.hosts), "machine")
+    shards = formatting.count(merging.shards, "shard")
+    say(f"{shards}, from {machines}; results in {escape(str(merging.folder))}")
+    out.print(f"  next: {escape(f'pyopbench report {shlex.quote(str(merging.folder))}')}", soft_wrap=True)

@@ -175,5 +175,5 @@ def test_the_command_ends_with_0_whatever_is_missing(call: Call, monkeypatch: py
 def test_the_command_works_without_what_it_reports_as_missing() -> None:
     """None of the packages for reports can be imported, nor TensorFlow."""
     blocked = [*FOR_REPORTS, "tensorflow"]
-    code = f"import sys; sys.modules.update(dict.fromkeys({blocked})); import pyopbench.cli.doctor"
+    code = f"import sys; sys.modules.update(dict.fromkeys({blocked})); import pyopbench.engine.doctor"
     subprocess.run([FAKE_WORKER_COMMAND[0], "-c", code], check=True)
