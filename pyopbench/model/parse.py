@@ -94,7 +94,7 @@ def parse_fail_on(text: str, minimum_effect: float) -> float | None:
     if what == "never" and not colon:
         return None
     slowdown = _share(share) if colon else minimum_effect
-    if what != "slower" or not slowdown:
+    if what != "slower" or (colon and not slowdown):
         legal = "slower, slower:PERCENT or never"
         raise _not("a condition for --fail-on", text, legal, "--fail-on slower:5%")
     if slowdown < minimum_effect:
