@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import choice_option, out_option, path_option, share_option, time_option
+from pyopbench.cli.options import choice_option, duration_option, out_option, path_option, share_option
 from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
 
@@ -112,10 +112,10 @@ def advise(
         typer.Option(metavar="N", min=1, help="End each run of the program after N elements (batches) of its input."),
     ] = None,
     seconds: Annotated[
-        float | None, time_option("--seconds", "End each run of the program after this time, e.g. 40s.")
+        float | None, duration_option("--seconds", "End each run of the program after this time, e.g. 40s.")
     ] = None,
     budget_seconds: Annotated[
-        float | None, time_option("--budget", "Stop after about this time, e.g. 5m. Default: 8m.")
+        float | None, duration_option("--budget", "Stop after about this time, e.g. 5m. Default: 8m.")
     ] = None,
     minimum_effect: Annotated[
         float,

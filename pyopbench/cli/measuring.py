@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import WHAT, out_option, time_option, what_option
+from pyopbench.cli.options import WHAT, duration_option, out_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, REQUIREMENTS, Axes
 from pyopbench.model.errors import BadInput
@@ -232,7 +232,7 @@ def pipeline(
         ),
     ] = None,
     budget_seconds: Annotated[
-        float | None, time_option("--budget", "Stop measuring after this time, e.g. 3m.", options.LENGTH)
+        float | None, duration_option("--budget", "Stop measuring after this time, e.g. 3m.", options.LENGTH)
     ] = None,
     out_path: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
     as_json: options.AsJson = False,
@@ -284,7 +284,7 @@ def port(
     inputs: options.Inputs = None,
     seed_with: options.SeedWith = "",
     test_timeout: Annotated[
-        float, time_option("--test-timeout", "Time limit of the written test. Default: 10m.")
+        float, duration_option("--test-timeout", "Time limit of the written test. Default: 10m.")
     ] = 600.0,
     quiet: options.Quiet = False,
 ) -> None:

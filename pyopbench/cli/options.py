@@ -106,7 +106,7 @@ def share_option(text: str, panel: str | None = JUDGING, flag: str = "--min-effe
     )
 
 
-def time_option(flag: str, text: str, panel: str | None = None) -> Any:
+def duration_option(flag: str, text: str, panel: str | None = None) -> Any:
     """Return an option that is a duration, such as 40s or 5m."""
     return typer.Option(
         flag, metavar="TIME", help=text, rich_help_panel=panel, parser=parser(flag, parse_duration), show_default=False
@@ -188,7 +188,7 @@ Program = Annotated[
 ]
 Budget = Annotated[
     float | None,
-    time_option("--budget", "Stop measuring after this time, e.g. 5m; at least two launches are run.", LENGTH),
+    duration_option("--budget", "Stop measuring after this time, e.g. 5m; at least two launches are run.", LENGTH),
 ]
 Baseline = Annotated[
     str | None,
