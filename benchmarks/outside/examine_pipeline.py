@@ -34,10 +34,10 @@ def main(arguments: Sequence[str]) -> None:
     target = read_target(given["op"], given.get("inputs", ()), [], given.get("seed_with", ""))
     op = load_own(target)
     elements: Any = SimpleNamespace(op=op, dtypes=op.output_dtypes(op.dtypes[0]))
-    program = Program.of_change(read_program(given["program"]), elements)
+    program = Program(read_program(given["program"]), elements)
     change = None if key == CURRENT else change_of(key, Path(file[0]) if file and file[0] else None)
-    dataset = program.changed(change)
-    print(steps_a_second(dataset.repeat(), float(seconds)))
+    dataset, _ = program.build(change)
+    print(steps_a_second(dataset, float(seconds)))
 
 
 def change_of(key: str, file: Path | None) -> InMap | InBatches:

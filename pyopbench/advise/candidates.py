@@ -34,7 +34,7 @@ moved."""
 BATCH_FORMS = ("batch_body", "batch_loop", "port_batch", "processes")
 """Forms of arrangements for batches that a patch can make."""
 
-PLACEABLE_FORMS = ("map", "switch", "port", *BATCH_FORMS)
+PLACEABLE_FORMS = ("map", "port", *BATCH_FORMS)
 """Forms of arrangements that a patch can make."""
 
 PORT_FORMS = ("port", "port_batch")
@@ -81,8 +81,6 @@ def variant_text(variant: str) -> str:
         return "call it in a process pool"
     if key.form == "map":
         return f"map in parallel ({parallel_text(key.parallel)})"
-    if key.form == "switch" and key.variant not in PORTS:
-        return f"call it by {key.variant}"
     return _change_to(key.variant)
 
 
@@ -210,8 +208,8 @@ def is_placeable(callback: Callback, key: str) -> bool:
     if read.batch:
         has_port = read.form != "port_batch" or read.variant in ports_of(callback)
         return read.batch == batch_size_of(callback) and read.form in BATCH_FORMS and has_port
-    if read.form in ("port", "switch"):  # in a graph, py_func is the same op as numpy_function
-        return read.variant in (*ports_of(callback), *bridges_of(callback))
+    if read.form == "port":
+        return read.variant in ports_of(callback)
     return read.form in ("map", "processes")
 
 

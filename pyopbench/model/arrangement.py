@@ -33,7 +33,7 @@ CURRENT = "map"
 KEY = re.compile(
     r"(\w+)(?: (?!batch=|parallel=)(\w+))?(?: batch=([1-9][0-9]{0,6}))?(?: parallel=([1-9][0-9]{0,4}|AUTOTUNE))?"
 )
-WRITTEN_FORMS = ("map", "switch", "port", "port_batch", "batch_body", "batch_loop", "processes")
+WRITTEN_FORMS = ("map", "port", "port_batch", "batch_body", "batch_loop", "processes")
 """Forms whose arrangements are written as files, of the bodies for which that is possible."""
 
 
@@ -52,7 +52,7 @@ def read_key(key: str) -> ArrangementKey | None:
     found = KEY.fullmatch(key)
     if found is None or found[1] not in WRITTEN_FORMS:
         return None
-    needs_variant = found[1] in ("switch", "port", "port_batch")
+    needs_variant = found[1] in ("port", "port_batch")
     needs_batch = found[1] in ("port_batch", "batch_body", "batch_loop")
     if needs_variant != bool(found[2]) or (needs_batch and not found[3]):
         return None
@@ -72,7 +72,6 @@ class Arrangement:
         batch: elements that one call of the body gets; 0 for an element as it is, without a batch axis.
         variant: of the op; empty where it is none, but the body in a callback that the form makes.
         extra_effort: beside that of the action.
-        is_attempt: is it a port that nobody wrote for the op, and that is only tried?
     """
 
     form: str
@@ -82,7 +81,6 @@ class Arrangement:
     batch: int = 0
     variant: str = ""
     extra_effort: float = 0.0
-    is_attempt: bool = False
 
     @property
     def key(self) -> str:

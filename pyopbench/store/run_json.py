@@ -243,7 +243,6 @@ class StoredArrangement(Struct, frozen=True, kw_only=True):
     batch: NotNegative
     variant: str
     extra_effort: float
-    is_attempt: bool
 
     @property
     def arrangement(self) -> Arrangement:

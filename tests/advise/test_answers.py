@@ -42,7 +42,7 @@ from pyopbench.model.portable import BRIDGE
 
 EFFECT = 0.03
 PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
-COMPILED = Arrangement("switch", "switch", "ds.map(with_numba)", AUTOTUNE, 0, "numba_op", 1.0)
+COMPILED = Arrangement("port", "port", "ds.map(numba_op)", AUTOTUNE, 0, "numba_op", 1.0)
 TWO = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=2)", 2, extra_effort=0.1)
 ALL = (CURRENT, PARALLEL, TWO, BATCH, POOL, COMPILED, PORT)
 STAGE = Stage("train.py", 5, 1, "parse", 3)
@@ -148,7 +148,7 @@ def test_what_cannot_be_written_is_passed_over_and_the_next_answer_is_the_next_c
     measured: Any, tmp_path: Path
 ) -> None:
     answer = measured({PORT.key: 0.1, COMPILED.key: 0.3, POOL.key: 0.5}, refuse=(PORT.key,))
-    assert (answer.variant, answer.folder) == (COMPILED.key, "port-switch-numba_op")
+    assert (answer.variant, answer.folder) == (COMPILED.key, "port-port-numba_op")
     assert [one.variant for one in answer.rest] == [POOL.key]
     again = decide_again(CALLBACK, tmp_path, answer, EFFECT)
     assert (again.action, again.variant, again.folder, again.rest) == ("arrange", POOL.key, "port-processes", ())

@@ -167,7 +167,7 @@ def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["processes size=3", "processes batch=0", "switch", "batch_body", "map parallel=x", "port_batch traced"]
+    "key", ["processes size=3", "processes batch=0", "batch_body", "map parallel=x", "port_batch traced"]
 )
 def test_a_mistyped_arrangement_is_told_what_arrangements_are(key: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:

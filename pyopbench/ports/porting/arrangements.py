@@ -304,7 +304,7 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     calls = {1: "", AUTOTUNE: ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"}.get(
         key.parallel, f", num_parallel_calls={key.parallel}, deterministic=deterministic"
     )
-    if key.form in ("switch", "port", "port_batch"):
+    if key.form in ("port", "port_batch"):
         calls = ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"
     if is_pool:
         calls = ", num_parallel_calls=pool.processes, deterministic=deterministic"
@@ -329,7 +329,6 @@ def _how(key: ArrangementKey) -> str:
     calls = "tf.data.AUTOTUNE" if key.parallel == AUTOTUNE else str(key.parallel)
     return {
         "map": "in `Dataset.map`" + (f" with num_parallel_calls={calls}" if key.parallel != 1 else ""),
-        "switch": "in another callback in `Dataset.map`",
         "port": "in `Dataset.map`",
         "port_batch": "in `Dataset.map` after `batch`",
         "batch_body": "in `Dataset.map` after `batch`",

@@ -27,20 +27,19 @@ from pyopbench.model.errors import BadInput, Unsupported, WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.ops.load import describe, load_op, load_variants, why_unloadable
 from pyopbench.worker import environment
+from pyopbench.worker.pipeline.arrangements import Build, PipelineContext, PipelineSettings, arrange_all, written_module
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings, written_module
-from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.program import Program, change_for, flat_arrays
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
+from pyopbench.worker.prepare.prepare import OutOfMemory
 
 Emit: TypeAlias = Callable[[Mapping[str, Any]], None]
 Made: TypeAlias = dict[str, "ElementsOfPipeline | Exception"]
 
 THE_BODY = "the body alone"
 """Names in events what is called before there is any arrangement."""
-WARM_UP_SECONDS, LATER_WARM_UP_SECONDS = 2.0, 0.5
-"""How long elements are drawn before any are timed: in the first worker, which also finds out how long an element
-takes, and in the others, which are told."""
+WARM_UP_SECONDS = 1.0
+"""How long elements are drawn before any are timed."""
 CHUNK_SECONDS = 0.01
 PREFETCHED = 1
 """Deliveries that are made ahead. Without it the last stage would wait for the step, and with more of them it evens out
@@ -111,13 +110,9 @@ class RunningPipeline:
             numbers, outputs = numbers[None], [one[None] for one in outputs]
         return elements.check(numbers.numpy(), outputs), numbers.numpy().tolist()
 
-    def warm_up(self, typical_seconds: float | None) -> None:
-        """Draw for a while, until threads run and buffers are full.
-
-        Args:
-            typical_seconds: what an element took in other workers; None in the first one, which finds it out.
-        """
-        until = time.perf_counter() + (WARM_UP_SECONDS if typical_seconds is None else LATER_WARM_UP_SECONDS)
+    def warm_up(self) -> None:
+        """Draw for a while, until threads run and buffers are full, and find out how long an element takes."""
+        until = time.perf_counter() + WARM_UP_SECONDS
         chunk = self.period
         found: list[float] = []
         while not found or time.perf_counter() < until:
@@ -125,7 +120,7 @@ class RunningPipeline:
             found.append(seconds / chunk)
             if seconds < CHUNK_SECONDS:
                 chunk *= 2
-        self.seconds_per_element = typical_seconds or statistics.median(found[len(found) // 2 :])
+        self.seconds_per_element = statistics.median(found[len(found) // 2 :])
 
     def block(self, seconds: float) -> tuple[int, float]:
         """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.
@@ -237,20 +232,8 @@ class ElementsOfPipeline:
         largest_error: of its elements, as from `RunningPipeline.check`.
     """
 
-    def __init__(
-        self, arrangement: Arrangement, build: Build, context: PipelineContext, typical_seconds: float | None
-    ) -> None:
-        """Build, check and warm it.
-
-        Args:
-            arrangement: which.
-            build: builds it.
-            context: of the worker.
-            typical_seconds: what an element took in other workers; None in the first one.
-
-        Raises:
-            Exception: whatever the pipeline raises.
-        """
+    def __init__(self, arrangement: Arrangement, build: Build, context: PipelineContext) -> None:
+        """Build, check and warm it; raises whatever the pipeline raises."""
         # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
         # interpreter's lock, for which those calls wait.
         if context.program is None:
@@ -260,7 +243,7 @@ class ElementsOfPipeline:
         self._running = running
         context.kept.append(running)
         self.largest_error = running.check()
-        running.warm_up(typical_seconds)
+        running.warm_up()
         self.seconds_per_element = running.seconds_per_element
         running.rest()
         self.pool_seconds = context.start_seconds.get(arrangement.key)
@@ -288,58 +271,51 @@ class ElementsOfPipeline:
 
 
 def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Callable[[Case], object]) -> Made:
-    """Build, check and warm the arrangements of a group, the current callback first and what is only tried last.
+    """Build, check and warm the arrangements of a group, the current callback first.
 
     Without the current callback there is nothing to compare with, so that nothing else is then prepared.
 
     Args:
         cases: of one op in a pipeline.
-        request: `plan_request` and `known`: what an element takes by arrangement, as other workers have found.
-        at: is told each case before it is prepared.
+        request: `plan_request`, what arrangements are made for.
+        at: is called with each case before it is prepared.
 
     Returns:
         By `Case.runner` what is to be timed, or why it cannot be.
+
+    Raises:
+        OutOfMemory: an arrangement wanted more memory than there is.
     """
     start, asked = time.perf_counter(), request["plan_request"]
-    by_key = {case.arrangement: case for case in cases}
-    first = next((case for case in cases if case.arrangement == CURRENT), cases[0])
-    at(first)
+    ordered = sorted(cases, key=lambda case: case.arrangement != CURRENT)
+    at(ordered[0])
     try:
         context = _context_of(asked)
-    except OUT_OF_MEMORY:
-        raise
+        builds = {one.key: (one, build) for one, build in arrange_all(context)}
+        if context.elements.op.own is not None and context.elements.op.own.is_random:
+            _write_files([builds[case.arrangement][0] for case in cases if case.arrangement in builds], context)
+    except OUT_OF_MEMORY as error:
+        raise OutOfMemory(ordered[0], error) from error
     except Exception as error:  # noqa: BLE001 - a body may raise anything
-        return {first.runner: error}
-    arranged = {one.key: (one, build) for one, build in arrange_all(context)}
-    if context.elements.op.own is not None and context.elements.op.own.is_random:
-        _write_files([arranged[key][0] for key in by_key if key in arranged], context)
-    known: Mapping[str, float] = request["known"]
-    found: Made = {}
-    warm: dict[str, tuple[float, float]] = {}
-
-    def order(key: str) -> tuple[bool, bool, bool]:
-        return key != CURRENT, key in arranged and arranged[key][0].is_attempt, key not in arranged
-
-    for key in sorted(by_key, key=order):
-        case, is_new = by_key[key], key not in known and key in arranged
-        spent = time.perf_counter() - start
-        reason = _why_not_prepare(arranged[key][0], warm, asked, spent) if warm and is_new and not known else ""
-        if reason:
-            found[case.runner] = Unsupported(reason)
+        return {ordered[0].runner: error}
+    made: Made = {}
+    for case in ordered:
+        if made and asked["budget_seconds"] is not None and time.perf_counter() - start > asked["budget_seconds"]:
+            made[case.runner] = Unsupported("time ran out before it could be prepared")
             continue
         at(case)
         try:
-            made = _source_of(key, arranged, context, known.get(key))
-        except OUT_OF_MEMORY:
-            raise
+            arrangement, build = builds[case.arrangement]
+            if isinstance(build, str):
+                raise Unsupported(build)
+            made[case.runner] = ElementsOfPipeline(arrangement, build, context)
+        except OUT_OF_MEMORY as error:
+            raise OutOfMemory(case, error) from error
         except Exception as error:  # noqa: BLE001 - what a pipeline raises is the answer
-            found[case.runner] = error
-            if key == CURRENT:
-                return found
-            continue
-        found[case.runner] = made
-        warm[key] = (arranged[key][0].effort, made.seconds_per_element)
-    return found
+            made[case.runner] = error
+            if case.arrangement == CURRENT:
+                return made
+    return made
 
 
 def _write_files(arrangements: Iterable[Arrangement], context: PipelineContext) -> None:
@@ -354,43 +330,6 @@ def _write_files(arrangements: Iterable[Arrangement], context: PipelineContext) 
             raise
         except Exception:  # noqa: BLE001 - raised again where the arrangement is built
             continue
-
-
-def _source_of(
-    key: str,
-    arranged: Mapping[str, tuple[Arrangement, Build | str]],
-    context: PipelineContext,
-    typical_seconds: float | None,
-) -> ElementsOfPipeline:
-    arrangement, build = arranged[key]
-    if not callable(build):
-        raise Unsupported(build)
-    return ElementsOfPipeline(arrangement, build, context, typical_seconds)
-
-
-def _why_not_prepare(
-    tried: Arrangement, warm: Mapping[str, tuple[float, float]], asked: Mapping[str, Any], spent: float
-) -> str:
-    """Return why the first worker does not prepare an arrangement; empty where it does.
-
-    Of a port that nobody wrote, which takes seconds: what leaves no more of the current time than the smallest effect
-    worth acting on is as good as anything that there can be, so that nothing of more work is chosen. As warm-ups take
-    longer than what follows, more than that is spared.
-
-    Args:
-        tried: the arrangement.
-        warm: effort, and seconds of an element, of each arrangement that is warm.
-        asked: of the plan.
-        spent: seconds since preparing began.
-    """
-    if asked["budget_seconds"] is not None and spent > asked["budget_seconds"]:
-        return "time ran out before it could be prepared"
-    _, current = warm.get(CURRENT, (0.0, 0.0))
-    most = asked["step_seconds"] + asked["minimum_effect"] * current
-    enough = [key for key, (effort, seconds) in warm.items() if seconds <= most and effort < tried.effort]
-    if not tried.is_attempt or not enough:
-        return ""
-    return f"not tried, because {enough[0]} takes less work and leaves next to nothing to gain"
 
 
 def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
@@ -409,11 +348,6 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
     batch = (program.step_elements,) if program is not None and is_batched else tuple(asked["batch"])
     settings = PipelineSettings(tuple(asked["parallel"]), batch, asked["processes"])
     return PipelineContext(elements, settings, program)
-
-
-def arrange_all(context: PipelineContext) -> list[tuple[Arrangement, Build | str]]:
-    """Return every arrangement of an op, with what builds it or why there is none."""
-    return [one for arrange in FORMS.values() for one in arrange(context)]
 
 
 def describe_program(program: Program | None) -> dict[str, Any] | None:

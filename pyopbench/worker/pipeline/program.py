@@ -27,8 +27,8 @@ from pyopbench.model.own_target import Target
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.rebinding import codes_reached
+from pyopbench.worker.pipeline.arrangements import PipelineContext, calls_of, function_of, written_module
 from pyopbench.worker.pipeline.elements import Elements
-from pyopbench.worker.pipeline.form import PipelineContext, calls_of, function_of, written_module
 from pyopbench.worker.prepare.checks import require_equal
 
 BRIDGE = "_internal_py_func"
@@ -149,7 +149,10 @@ class Program:
             BadInput: there is no such function, it or its dataset fails, or no stage of its dataset calls the body.
         """
         with _failing_unchanged(text):
-            self._begin(text, elements)
+            self.text, self._elements = text, elements
+            self._body = BodyCode.of(elements.op.numpy)
+            self._path, _, self._name = text.rpartition(":")
+            self._make = self._load(again=False)
             dataset, watch = self._made(None)
             if watch.stages != 1:
                 raise _no_one_stage(text, watch)
@@ -165,19 +168,6 @@ class Program:
                 )
             again = _steps_of(self._made(None)[0])
         self.is_repeatable = len(again) == len(self.reference) and all(map(_are_same, again, self.reference))
-
-    @classmethod
-    def of_change(cls, text: str, elements: Elements) -> Program:
-        """Return a program that is only used for `changed`, so no elements are drawn."""
-        made = cls.__new__(cls)
-        made._begin(text, elements)
-        return made
-
-    def _begin(self, text: str, elements: Elements) -> None:
-        self.text, self._elements = text, elements
-        self._body = BodyCode.of(elements.op.numpy)
-        self._path, _, self._name = text.rpartition(":")
-        self._make = self._load(again=False)
 
     def _load(self, *, again: bool) -> Callable[[], tf.data.Dataset]:
         """Return the user's function; with `again` from a new module, without graphs that it made before."""
@@ -198,10 +188,8 @@ class Program:
         make: Callable[[], tf.data.Dataset] = found
         return make
 
-    def _made(
-        self, change: InMap | InBatches | None, *, keeps_prefetch: bool = False
-    ) -> tuple[tf.data.Dataset, _Watch]:
-        watch = _Watch(self._body, self._elements.dtypes, change, keeps_prefetch=keeps_prefetch)
+    def _made(self, change: InMap | InBatches | None) -> tuple[tf.data.Dataset, _Watch]:
+        watch = _Watch(self._body, self._elements.dtypes, change)
         with watch.installed():
             dataset = self._make()
         if not isinstance(dataset, tf.data.Dataset):
@@ -219,25 +207,14 @@ class Program:
         Raises:
             Unsupported: the stage does more than the change can preserve; with the reason.
         """
-        dataset, watch = self._replaced(change, keeps_prefetch=False)
-        # Unless the last stage is a `prefetch`, TensorFlow adds one and chooses its buffer (`inject_prefetch`).
-        return dataset.repeat().prefetch(1), watch.prefetched + 1
-
-    def changed(self, change: InMap | InBatches | None) -> tf.data.Dataset:
-        """Return the dataset with only its stage changed; raises as `build`.
-
-        Here `prefetch(AUTOTUNE)` is not replaced.
-        """
-        return self._replaced(change, keeps_prefetch=True)[0]
-
-    def _replaced(self, change: InMap | InBatches | None, *, keeps_prefetch: bool) -> tuple[tf.data.Dataset, _Watch]:
-        dataset, watch = self._made(change, keeps_prefetch=keeps_prefetch)
+        dataset, watch = self._made(change)
         if change is not None and not watch.is_replaced:
             self._make = self._load(again=True)
-            dataset, watch = self._made(change, keeps_prefetch=keeps_prefetch)
+            dataset, watch = self._made(change)
             if not watch.is_replaced:
                 raise Unsupported("the stage calls the body in a tf.function whose graph is kept")
-        return dataset, watch
+        # Unless the last stage is a `prefetch`, TensorFlow adds one and chooses its buffer (`inject_prefetch`).
+        return dataset.repeat().prefetch(1), watch.prefetched + 1
 
     def check(self, drawn: Sequence[Sequence[Any]]) -> float:
         """Compare the first elements of the rearranged pipeline with those of the unchanged one.
@@ -320,10 +297,7 @@ class _Watch:
         is_replaced: has the change been made?
     """
 
-    def __init__(
-        self, body: BodyCode, dtypes: Sequence[str], change: InMap | InBatches | None, *, keeps_prefetch: bool
-    ) -> None:
-        self._keeps_prefetch = keeps_prefetch
+    def __init__(self, body: BodyCode, dtypes: Sequence[str], change: InMap | InBatches | None) -> None:
         self.stages, self.prefetched, self.is_replaced = 0, 0, False
         self.others: list[str] = []
         self.place: tuple[str, int] | None = None
@@ -446,8 +420,6 @@ class _Watch:
         return original(dataset, *args, **kwargs)
 
     def _prefetch(self, original: Any, dataset: Any, buffer_size: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._keeps_prefetch:
-            return original(dataset, buffer_size, *args, **kwargs)
         size = PREFETCHED if int(buffer_size) == AUTOTUNE else int(buffer_size)
         self.prefetched += size
         return original(dataset, size, *args, **kwargs)

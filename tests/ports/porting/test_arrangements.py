@@ -35,8 +35,7 @@ KEYS = (
     "map",
     "map parallel=AUTOTUNE",
     "map parallel=3",
-    "switch py_function_numpy",
-    "switch numba_op",
+    "port numba_op",
     "batch_loop batch=4",
     "port traced",
     "port_batch traced batch=4",
@@ -194,47 +193,3 @@ def test_a_body_that_is_seeded_is_compared_with_its_copy_under_the_same_seed(kin
     op = load_own(read_target(str(path), [], []))
     text = write_arrangement(op, "processes", "numpy_function" if kind == "numpy" else "py_function").text
     assert "outputs_of" in {one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
-
-
-LOADER = """
-import numpy as np
-from pyopbench import OwnOp
-def length(name):
-    text = name.numpy().decode()
-    return np.float32(len(text)), name
-OP = OwnOp(py_function=length, inputs=[(np.array(b"one", object),), (np.array(b"three", object),)], differentiable=())
-"""
-
-
-def test_a_body_that_only_converts_its_tensors_gets_arrays(tmp_path: Path) -> None:
-    """`tf.numpy_function` passes a scalar string as bytes, which have no `numpy()`."""
-    (tmp_path / "loading.py").write_text(LOADER, encoding="utf-8")
-    op = load_own(read_target(str(tmp_path / "loading.py"), [], []))
-    space: dict[str, Any] = {}
-    exec(write_arrangement(op, "switch numpy_function", "py_function").text, space)
-    assert space["length"](b"seven") == (5, b"seven")
-    ((number, name),) = space["arrange"](tf.data.Dataset.from_tensors((b"seven",)))
-    assert (float(number), bytes(name.numpy())) == (5.0, b"seven")
-
-
-CLIPPED = """
-import numpy as np
-from pyopbench import OwnOp
-def clipped(x):
-    y = x.numpy()
-    if y.max() > 255:
-        y[y > 255] = 255
-    return y
-OP = OwnOp(py_function=clipped, inputs=[(np.ones(3, np.float32),), (np.zeros(5, np.float32),)], differentiable=())
-"""
-
-
-def test_a_body_that_may_write_to_its_input_does_not_change_that_of_the_program(tmp_path: Path) -> None:
-    """`x.numpy()` is a copy, and no example shows that the body writes to it."""
-    (tmp_path / "clipping.py").write_text(CLIPPED, encoding="utf-8")
-    op = load_own(read_target(str(tmp_path / "clipping.py"), [], []))
-    space: dict[str, Any] = {}
-    exec(write_arrangement(op, "switch numpy_function", "py_function").text, space)
-    given = np.array([1, 300], np.float32)
-    (found,) = space["call_body"](given)
-    assert (found.tolist(), given.tolist()) == ([1, 255], [1, 300])

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import Arrangement
 from pyopbench.worker.pipeline import measure
+from pyopbench.worker.pipeline.arrangements import PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
 from pyopbench.worker.pipeline.measure import RunningPipeline
 
 
@@ -89,20 +89,16 @@ class Bursts:
         self.seconds = math.ceil(self._drawn / self._burst) * self._burst_seconds
 
 
-def test_a_warm_up_finds_out_how_long_an_element_takes_where_no_other_worker_has(
+def test_a_warm_up_finds_out_how_long_an_element_takes(
     context: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = pipeline_of(context, math.inf, Arrangement("batch_loop", "batch", "", batch=32))
     clock = Bursts(pipeline, 1, 32, 0.2)
     monkeypatch.setattr(measure, "time", clock)
     monkeypatch.setattr(pipeline, "_draw", clock.draw)
-    pipeline.warm_up(None)
+    pipeline.warm_up()
     assert measure.WARM_UP_SECONDS <= clock.seconds <= measure.WARM_UP_SECONDS + 0.4
     assert pipeline.seconds_per_element == pytest.approx(0.2 / 32)
-    before = clock.seconds
-    pipeline.warm_up(0.25)
-    assert measure.LATER_WARM_UP_SECONDS <= clock.seconds - before <= measure.LATER_WARM_UP_SECONDS + 0.4
-    assert pipeline.seconds_per_element == 0.25
 
 
 @pytest.mark.parametrize("parallel", [1, 2, 3, 4])

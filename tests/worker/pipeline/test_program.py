@@ -15,9 +15,8 @@ from pyopbench.model.errors import BadInput, Unsupported, WrongResult
 from pyopbench.model.own_target import read_program, read_target
 from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.worker.pipeline import program
+from pyopbench.worker.pipeline.arrangements import PipelineContext, PipelineSettings, arrange_all
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import PipelineContext, PipelineSettings
-from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.measure import RunningProgram
 from pyopbench.worker.pipeline.program import InMap, Program, flat_arrays
 
@@ -151,11 +150,11 @@ def test_a_function_that_is_elsewhere_is_not_the_one_that_was_copied(tmp_path: P
 
 
 def running(context: PipelineContext, key: str) -> RunningProgram:
-    arrangements = [one for arrange in FORMS.values() for one, _ in arrange(context)]
+    arrangements = [one for one, _ in arrange_all(context)]
     return RunningProgram(next(one for one in arrangements if one.key == key), context)
 
 
-ELEMENT_KEYS = ("map", "map parallel=2", "switch py_function_numpy", "port traced", "processes")
+ELEMENT_KEYS = ("map", "map parallel=2", "port traced", "processes")
 BATCH_KEYS = ("batch_loop batch=2", "batch_body batch=2", "port_batch traced batch=2")
 
 

@@ -15,9 +15,8 @@ from pyopbench.model.case import BASELINE
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import OWN_OPS
+from pyopbench.worker.pipeline.arrangements import Build, PipelineContext, PipelineSettings, arrange_all
 from pyopbench.worker.pipeline.elements import make_elements
-from pyopbench.worker.pipeline.form import Build, PipelineContext, PipelineSettings
-from pyopbench.worker.pipeline.forms import FORMS
 from pyopbench.worker.pipeline.measure import RunningPipeline
 
 SETTINGS = PipelineSettings((1, 2), (4,), processes=2)
@@ -71,7 +70,7 @@ def double(tmp_path: Path) -> Iterator[PipelineContext]:
 
 
 def arranged(context: PipelineContext) -> dict[str, tuple[Arrangement, Build | str]]:
-    found = [one for arrange in FORMS.values() for one in arrange(context)]
+    found = arrange_all(context)
     keys = [arrangement.key for arrangement, _ in found]
     assert len(keys) == len(set(keys))
     return {arrangement.key: (arrangement, build) for arrangement, build in found}
@@ -104,16 +103,9 @@ def test_every_form_gives_every_element_in_order_or_says_why_not(double: Pipelin
 
 def test_without_batches_every_arrangement_is_of_single_elements(tmp_path: Path) -> None:
     context = context_of(DOUBLE, tmp_path, replace(SETTINGS, batch=()))
-    keys = [one.key for arrange in FORMS.values() for one, _ in arrange(context)]
+    keys = [one.key for one, _ in arrange_all(context)]
     assert {"map", "processes", "port native"} <= set(keys)
     assert [key for key in keys if "batch" in key] == []
-
-
-def test_ports_that_nobody_wrote_are_marked(double: PipelineContext) -> None:
-    marks = {one.variant: one.is_attempt for one, _ in arranged(double).values() if one.is_port}
-    assert not marks["native"]
-    assert marks["traced"]
-    assert not any(one.is_attempt for one, _ in arranged(double).values() if not one.is_port)
 
 
 def test_bodies_of_several_outputs_are_batched_by_a_loop_and_not_as_they_stand(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a form is: a way of arranging the body of an op in a pipeline, in one or several arrangements.
+"""The arrangements of an op in a pipeline: `map`, a whole batch, a loop over a batch, a process pool, ports.
 
 `PipelineContext` is what all of them are made from.
 """
@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.arrangement import AUTOTUNE, Action, Arrangement, parallel_text
 from pyopbench.model.errors import Unsupported
-from pyopbench.model.portable import PORTABLE
+from pyopbench.model.portable import BATCHED_PORTS, PORTABLE
 from pyopbench.ops.load import load_variant, load_variants
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.port_file import PORTS
@@ -117,14 +117,67 @@ def calls_of(parallel: int) -> int | None:
     return parallel if parallel > 1 else None
 
 
-def mapped(source: tf.data.Dataset, work: Callable[..., Any], arrangement: Arrangement) -> tf.data.Dataset:
-    """Return a dataset mapped as an arrangement says; the number of each element follows what `work` returns."""
+PARALLEL_EFFORT = 0.1
+"""What parallel calls take beyond one line: at the same speed, a single call at a time is simpler."""
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def numbered(*element: Any) -> tuple[Any, ...]:
-        return (*work(*element[:-1]), element[-1])
+BATCH_PORT_EFFORT = 0.5
+"""What the port of a batch takes beyond that of an element."""
 
-    return source.map(numbered, num_parallel_calls=calls_of(arrangement.parallel))
+
+def arrange_all(context: PipelineContext) -> list[tuple[Arrangement, Build | str]]:
+    """Return every arrangement of an op, in the order in which they are listed, with what builds it or why not."""
+    elements, settings = context.elements, context.settings
+    usual = usual_batch(settings)
+    arrangements: list[tuple[Arrangement, str | None]] = []
+    for batch in settings.batch:
+        # One callback over a whole batch, where NumPy takes the batch axis as it is.
+        code, effort = f"ds.batch({batch}).map(f)", size_effort(batch) - 0.5
+        arrangements.append((Arrangement("batch_body", "batch", code, batch=batch, extra_effort=effort), None))
+    for batch in settings.batch:
+        # One callback that goes through a batch in a loop.
+        code, effort = f"ds.batch({batch}).map(loop_over_batch)", size_effort(batch)
+        arrangements.append((Arrangement("batch_loop", "batch", code, batch=batch, extra_effort=effort), None))
+    if usual and AUTOTUNE in settings.parallel:
+        code = f"ds.batch({usual}).map(loop_over_batch, num_parallel_calls=tf.data.AUTOTUNE)"
+        effort = size_effort(usual) + PARALLEL_EFFORT
+        arrangements.append((Arrangement("batch_loop", "batch", code, AUTOTUNE, usual, extra_effort=effort), None))
+    for parallel in settings.parallel:
+        # The current callback, one call after another and several at once.
+        calls = f"tf.data.{parallel_text(parallel)}" if parallel == AUTOTUNE else str(parallel)
+        code = "ds.map(f)" if parallel == 1 else f"ds.map(f, num_parallel_calls={calls})"
+        # AUTOTUNE comes before a number: it fits the next machine too.
+        effort = 0.0 if parallel == AUTOTUNE else PARALLEL_EFFORT
+        action: Action = "keep" if parallel == 1 else "parallel"
+        arrangements.append((Arrangement("map", action, code, parallel, extra_effort=effort), None))
+    ports = _ports(elements)
+    for name, effort, reason in ports:
+        code = f"ds.map({name}, num_parallel_calls=tf.data.AUTOTUNE)"
+        arrangements.append((Arrangement("port", "port", code, AUTOTUNE, 0, name, effort), reason))
+    for name, effort, reason in ports:
+        if usual and name in BATCHED_PORTS:
+            code = f"ds.batch({usual}).map({name}_of_batch, num_parallel_calls=tf.data.AUTOTUNE)"
+            several = Arrangement("port_batch", "port", code, AUTOTUNE, usual, name, effort + BATCH_PORT_EFFORT)
+            arrangements.append((several, reason))
+    # A pool of processes, in which bodies run at the same time whatever the interpreter locks.
+    pool = Arrangement("processes", "processes", "ds = arrange(ds)", settings.processes)
+    arrangements.append((pool, None))
+    if usual:
+        code = f"ds = arrange(ds.batch({usual}))"
+        arrangements.append((replace(pool, code=code, batch=usual, extra_effort=0.5), None))
+    return [
+        (one, reason or (why_no_batch(elements, one.batch) if one.batch else None) or partial(from_file, one))
+        for one, reason in arrangements
+    ]
+
+
+def _ports(elements: Elements) -> list[tuple[str, float, str | None]]:
+    """Return the ports that a run would measure for the op: name, effort, and why not, if not."""
+    op, current = elements.op, elements.case.variant
+    return [
+        (name, float(variant.effort), why_not(op, variant, replace(elements.case, variant=name)))
+        for name, variant in load_variants().items()
+        if variant.is_port and variant.is_usual_for(op) and name != current
+    ]
 
 
 MOST_BATCH_SECONDS = 0.25
@@ -188,21 +241,20 @@ def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]
 def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
     """Return the module of the file that `pyopbench port` writes for an arrangement.
 
-    None for code that the user has already written: their own ports and callbacks, such as `native`, and the current
-    callback, for which a file cannot always be written.
+    None for code that the user has already written: their own ports, such as `native`, and the current callback, for
+    which a file cannot always be written.
 
     Raises:
         Unsupported: it cannot be written, or is not right; with the reason.
     """
-    is_own = bool(arrangement.variant) and arrangement.variant not in PORTABLE
-    if is_own and arrangement.form != "switch":
+    if arrangement.variant and arrangement.variant not in PORTABLE:
         return None
     if arrangement.form == "batch_body" and context.whole.call is None:
         raise Unsupported(f"the body is not right for a whole batch: {context.whole.reason}")
     try:
         return sys.modules[context.file_call(arrangement.key).__module__]
     except CannotPort as refusal:
-        if arrangement.form == "map" or is_own:
+        if arrangement.form == "map":
             return None
         raise Unsupported(f"it cannot be written as a file: {refusal.why}") from refusal
 
@@ -227,33 +279,12 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
 
 
 def in_map(context: PipelineContext, name: str, arrangement: Arrangement) -> tf.data.Dataset:
-    """Return the elements with a variant in `map`, each for itself."""
+    """Return the elements with a variant in `map`, each by itself; the number of each element follows its outputs."""
     elements = context.elements
     function = function_of(elements, name)
 
-    def work(*inputs: Any) -> tuple[Any, ...]:
-        return elements.shaped(function(*inputs))
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+    def numbered(*element: Any) -> tuple[Any, ...]:
+        return (*elements.shaped(function(*element[:-1])), element[-1])
 
-    return mapped(elements.source(), work, arrangement)
-
-
-def is_attempt(elements: Elements, name: str) -> bool:
-    """Did nobody write this variant for the op?"""
-    return load_variant(name).is_attempt_for(elements.op)
-
-
-def variants_for(elements: Elements, kind: str) -> Sequence[tuple[str, float, str | None]]:
-    """Return the variants of a kind that a run would measure for the op: name, effort, and why not, if not.
-
-    Args:
-        elements: for their op, size and dtype.
-        kind: `callback` or `port`.
-    """
-    op, current = elements.op, elements.case.variant
-    found = []
-    for name, variant in load_variants().items():
-        wanted = variant.is_port if kind == "port" else variant.is_callback
-        if wanted and variant.is_usual_for(op) and name != current:
-            reason = why_not(op, variant, replace(elements.case, variant=name))
-            found.append((name, float(variant.effort), reason))
-    return found
+    return elements.source().map(numbered, num_parallel_calls=calls_of(arrangement.parallel))
