@@ -157,7 +157,7 @@ def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
     assert read_op("sinh", None, tmp_path) == ("sinh", NO_OWN_OPS)
     with refused("not an op"):
         targets(3, None, tmp_path)
-    with refused("a function needs an example of each of its arguments"):
+    with refused("a function needs an example of each of its arguments, and a file has its own"):
         targets(places.line_of, None, tmp_path)
 
 
