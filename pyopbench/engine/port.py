@@ -155,7 +155,7 @@ def _check(variant: str, out: Path, test: Path) -> None:
         raise BadInput(
             "this variant cannot be written as source",
             received=variant,
-            legal=f"{', '.join(WRITABLE)}; or an arrangement of a pipeline: map, processes, switch NAME, port NAME, "
+            legal=f"{', '.join(WRITABLE)}; or an arrangement of a pipeline: map, processes, port NAME, "
             "batch_body batch=N, batch_loop batch=N, port_batch NAME batch=N",
             hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
         )

@@ -33,11 +33,7 @@ class KerasLater(MetaPathFinder, Loader):
         return found
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Refuse.
-
-        Raises:
-            ImportError: always.
-        """
+        """Refuse."""
         raise ImportError(f"{spec.name} is imported by what uses it", name=spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

@@ -105,11 +105,7 @@ class Subject:
         return tf.function(self.body, **{**self.variant.function_options, **options})
 
     def require_values(self, what: str, found: Any) -> None:
-        """Check computed outputs against the op's reference, within its tolerance.
-
-        Raises:
-            Differs: number, dtype, shape or values of the outputs are not the reference's.
-        """
+        """Check computed outputs against the op's reference, within its tolerance."""
         outputs, expected = as_tuple(found), self.reference.outputs
         if len(outputs) != len(expected):
             raise Differs(f"{what}: {len(outputs)} outputs where the reference has {len(expected)}")
@@ -128,12 +124,7 @@ def _case(op: Op, variant: Variant, gradient: str) -> Case:
 
 
 def load_subject(op_name: str, variant_name: str, gradient: str, folder: Path) -> Subject:
-    """Return a variant of an op, with its gradient where it can have that.
-
-    Raises:
-        Inapplicable: the op does not exist in this variant, with the reason.
-        Exception: the op cannot be loaded; whatever its file raises.
-    """
+    """Return a variant of an op, with its gradient where it can have that."""
     op, variant = load_op(op_name), load_variant(variant_name)
     reason = why_not(op, variant, _case(op, variant, NO_GRADIENT))
     if reason:
@@ -196,9 +187,6 @@ def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: A
         function: a function of this module.
         arguments: of the function.
         module: a file that the other process imports; what imports files is another process than what imports none.
-
-    Raises:
-        Raised: the function raised, or the process ended or was silent for too long.
     """
     kernel = subject.op.kernel if subject.variant.body == "kernel" else None
     libraries = [] if kernel is None else [str(library_of(kernel))]
@@ -300,24 +288,16 @@ def tflite(subject: Subject) -> str:
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.SELECT_TF_OPS]
     model = tf.lite.Interpreter(model_content=converter.convert())
     names = [one.name for one in concrete.structured_input_signature[0] if one is not None]
-    subject.require_values("the result of TFLite", _call_model(model, names, subject.arrays))
-    return ""
-
-
-def _call_model(model: tf.lite.Interpreter, names: Sequence[str], arrays: Sequence[Any]) -> list[Any]:
-    """Return the outputs of a model, by the names of its signature, because its tensors have an order of their own."""
+    # By name, because the tensors of a model have an order of their own.
     signatures = list(model.get_signature_list().values())
-    if signatures:
-        inputs = signatures[0]["inputs"]
-        order = names if sorted(names) == sorted(inputs) else inputs
-        found = model.get_signature_runner()(**dict(zip(order, arrays, strict=True)))
-        return [found[name] for name in sorted(found, key=lambda name: int(name.rpartition("_")[2]))]
-    # The converter writes no signature for a function that captures a variable.
-    model.allocate_tensors()
-    for detail, array in zip(model.get_input_details(), arrays, strict=True):
-        model.set_tensor(detail["index"], array)
-    model.invoke()
-    return [model.get_tensor(detail["index"]) for detail in model.get_output_details()]
+    if not signatures:
+        raise Inapplicable("TFLite writes no signature for a function that captures a variable")
+    inputs = signatures[0]["inputs"]
+    order = names if sorted(names) == sorted(inputs) else inputs
+    outputs = model.get_signature_runner()(**dict(zip(order, subject.arrays, strict=True)))
+    in_order = sorted(outputs, key=lambda name: int(name.rpartition("_")[2]))
+    subject.require_values("the result of TFLite", [outputs[name] for name in in_order])
+    return ""
 
 
 def second_order(subject: Subject) -> str:

@@ -73,21 +73,12 @@ class PipelineContext:
         return self.elements.whole_batch()
 
     def file_call(self, key: str) -> Callable[..., tf.data.Dataset]:
-        """Return `arrange` of the file of an arrangement.
-
-        Raises:
-            CannotPort: the arrangement cannot be written as a file.
-        """
+        """Return `arrange` of the file of an arrangement."""
         case = self.elements.case
         return PORTS.call_of(self.elements.op, key, case.dtype, case.variant)
 
     def pool(self, key: str) -> Any:
-        """Return the pool of the file of an arrangement, and start it if necessary.
-
-        Raises:
-            CannotPort: the arrangement cannot be written as a file.
-            RuntimeError: a process of the pool ended before it had loaded the body.
-        """
+        """Return the pool of the file of an arrangement, and start it if necessary."""
         if key not in self._pools:
             module = sys.modules[self.file_call(key).__module__]
             start = time.perf_counter()
@@ -215,11 +206,7 @@ def size_effort(batch: int) -> float:
 
 
 def function_of(elements: Elements, name: str) -> Callable[..., tuple[Any, ...]]:
-    """Return a variant as a function of the tensors of one element, compiled as the variant says.
-
-    Raises:
-        Unsupported: the variant does not exist for the op; with the reason.
-    """
+    """Return a variant as a function of the tensors of one element, compiled as the variant says."""
     variant = load_variant(name)
     case = replace(elements.case, variant=name)
     reason = why_not(elements.op, variant, case)
@@ -243,9 +230,6 @@ def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
 
     None for code that the user has already written: their own ports, such as `native`, and the current callback, for
     which a file cannot always be written.
-
-    Raises:
-        Unsupported: it cannot be written, or is not right; with the reason.
     """
     if arrangement.variant and arrangement.variant not in PORTABLE:
         return None
@@ -263,9 +247,6 @@ def from_file(arrangement: Arrangement, context: PipelineContext) -> tf.data.Dat
     """Return the elements, or batches of them, arranged by the file that `pyopbench port` writes.
 
     Functions without a file, because the user has written them, are called directly.
-
-    Raises:
-        Unsupported: it cannot be written; with the reason.
     """
     module = written_module(arrangement, context)
     if module is None:

@@ -110,11 +110,7 @@ class Elements:
         return tf.data.Dataset.from_tensor_slices((*stacked, numbers)).repeat()
 
     def shaped(self, outputs: Any, *leading: int | None) -> tuple[Any, ...]:
-        """Return output tensors with the shapes that the body has shown, which a callback does not know.
-
-        Raises:
-            InvalidArgumentError: while the pipeline runs, where an output has another shape.
-        """
+        """Return output tensors with the shapes that the body has shown, which a callback does not know."""
         pairs = zip(as_tuple(outputs), self.shapes, strict=True)
         return tuple(tf.ensure_shape(tensor, (*leading, *shape)) for tensor, shape in pairs)
 
@@ -127,9 +123,6 @@ class Elements:
 
         Returns:
             The largest error, relative to the largest magnitude that was expected.
-
-        Raises:
-            WrongResult: some output is not what the body makes of the element of that number.
         """
         tolerance, largest = self.op.tolerance[self.case.dtype], 0.0
         is_random = self.op.own is not None and self.op.own.is_random  # a file draws without seeding again
@@ -162,9 +155,6 @@ def make_elements(op_name: str, variant: str, size: int, dtype: str, most: int |
         size: of the op, in its unit.
         dtype: of the op.
         most: how many elements; None for as many as time and memory allow.
-
-    Raises:
-        Exception: whatever inputs or body raise.
     """
     op = load_op(op_name)
     case = Case(op_name, variant, NO_GRADIENT, "forward", "call", dtype, size)

@@ -63,11 +63,7 @@ class RunningPipeline:
     """
 
     def __init__(self, arrangement: Arrangement, build: Build, context: PipelineContext) -> None:
-        """Build it; nothing is drawn yet.
-
-        Raises:
-            Exception: whatever TensorFlow or the form raises.
-        """
+        """Build it; nothing is drawn yet."""
         self.arrangement, self._context = arrangement, context
         self.delivered = context.elements.delivered
         batch = max(arrangement.batch, 1)
@@ -87,10 +83,6 @@ class RunningPipeline:
 
         Returns:
             The largest error, relative as in `Elements.check`.
-
-        Raises:
-            WrongResult: some are not the body's, are missing, or come in another order.
-            Exception: whatever the pipeline raises.
         """
         elements, seen, largest = self._context.elements, [], 0.0
         many = len(elements.inputs)
@@ -123,12 +115,7 @@ class RunningPipeline:
         self.seconds_per_element = statistics.median(found[len(found) // 2 :])
 
     def block(self, seconds: float) -> tuple[int, float]:
-        """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took.
-
-        Raises:
-            WrongResult: the first delivery is not the body's: it was right once, and is no more.
-            Exception: whatever the pipeline raises.
-        """
+        """Draw what lies in buffers, then elements for about so many seconds; return how many, and what they took."""
         self._check_delivery()
         # One more than the buffers hold, which has to be waited for, so that the clock starts when an element arrives.
         self._timed((math.ceil(self._buffered / self.delivered) + 1) * self.delivered)
@@ -163,11 +150,7 @@ class RunningProgram(RunningPipeline):
     """The pipeline of a user's program, with its stage rearranged; a delivery is one of its elements, e.g. a batch."""
 
     def __init__(self, arrangement: Arrangement, context: PipelineContext) -> None:
-        """Build it; nothing is drawn yet.
-
-        Raises:
-            Exception: whatever TensorFlow, the program or the arrangement raises.
-        """
+        """Build it; nothing is drawn yet."""
         self.arrangement, self._context = arrangement, context
         assert context.program is not None
         self._program = context.program
@@ -282,9 +265,6 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
 
     Returns:
         By `Case.runner` what is to be timed, or why it cannot be.
-
-    Raises:
-        OutOfMemory: an arrangement wanted more memory than there is.
     """
     start, asked = time.perf_counter(), request["plan_request"]
     ordered = sorted(cases, key=lambda case: case.arrangement != CURRENT)
@@ -298,6 +278,7 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
         raise OutOfMemory(ordered[0], error) from error
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {ordered[0].runner: error}
+    ordered[1:] = sorted(ordered[1:], key=lambda case: builds[case.arrangement][0].effort)
     made: Made = {}
     for case in ordered:
         if made and asked["budget_seconds"] is not None and time.perf_counter() - start > asked["budget_seconds"]:
@@ -333,11 +314,7 @@ def _write_files(arrangements: Iterable[Arrangement], context: PipelineContext) 
 
 
 def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
-    """Return what the arrangements of a plan are made from.
-
-    Raises:
-        Exception: whatever inputs or body raise.
-    """
+    """Return what the arrangements of a plan are made from."""
     op = load_op(asked["op"])
     size = asked["size"] or op.quick_sizes[len(op.quick_sizes) // 2]
     elements = make_elements(op.name, asked["variant"], size, asked["dtype"] or op.dtypes[0], asked["elements"])

@@ -143,11 +143,7 @@ class Program:
     """
 
     def __init__(self, text: str, elements: Elements) -> None:
-        """Load the function, make its dataset twice and draw some elements from each.
-
-        Raises:
-            BadInput: there is no such function, it or its dataset fails, or no stage of its dataset calls the body.
-        """
+        """Load the function, make its dataset twice and draw some elements from each."""
         with _failing_unchanged(text):
             self.text, self._elements = text, elements
             self._body = BodyCode.of(elements.op.numpy)
@@ -202,11 +198,7 @@ class Program:
         return dataset, watch
 
     def build(self, change: InMap | InBatches | None) -> tuple[tf.data.Dataset, int]:
-        """Return the dataset with its stage changed, repeated endlessly, and how many of its elements are in buffers.
-
-        Raises:
-            Unsupported: the stage does more than the change can preserve; with the reason.
-        """
+        """Return the dataset with its stage changed, repeated endlessly, and how many elements are in its buffers."""
         dataset, watch = self._made(change)
         if change is not None and not watch.is_replaced:
             self._make = self._load(again=True)
@@ -221,9 +213,6 @@ class Program:
 
         Returns:
             The largest error, relative to the largest expected magnitude.
-
-        Raises:
-            WrongResult: they differ. If the pipeline is random, only dtypes and numbers of axes are compared.
         """
         case, largest = self._elements.case, 0.0
         tolerance = self._elements.op.tolerance[case.dtype]
@@ -255,11 +244,7 @@ def _failing_unchanged(text: str) -> Iterator[None]:
 
 
 def change_for(arrangement: Arrangement, context: PipelineContext) -> InMap | InBatches | None:
-    """Return how an arrangement changes the stage of a program; None for the unchanged program.
-
-    Raises:
-        Unsupported: it cannot.
-    """
+    """Return how an arrangement changes the stage of a program; None for the unchanged program."""
     if arrangement.key == CURRENT:
         return None
     if arrangement.form == "map":

@@ -81,9 +81,6 @@ def batched_form(op: Op, name: str, batch: int, *, size: int | None = None, dtyp
         batch: examples in a batch, from 1.
         size: of an example; the op's smallest by default.
         dtype: of the case; the op's first by default.
-
-    Raises:
-        KeyError: there is none of that name.
     """
     at = _at(op, size, dtype)
     return _check_drawn(op, {form.name: form for form in forms_of(op, *at)}[name], batch, *at)
@@ -100,9 +97,6 @@ def batched_form_on(op: Op, name: str, examples: Reference, *, size: int, dtype:
         examples: two or more, along the first axis of inputs and outputs; its gradients do not count.
         size: of an example.
         dtype: of the case.
-
-    Raises:
-        Unsupported: there is none of that name for the op.
     """
     form = {one.name: one for one in forms_of(op, dtype, size, gradients=False)}.get(name)
     if form is None:
@@ -143,11 +137,7 @@ class _Batch:
 
 @lru_cache(maxsize=1)
 def _batch_of(op_name: str, count: int, dtype: str, size: int) -> _Batch:
-    """Return examples of an op with what its bodies make of each.
-
-    Raises:
-        Unsupported: outputs differ in more than their first dimension from example to example.
-    """
+    """Return examples of an op with what its bodies make of each."""
     op = load_op(op_name)
     examples = examples_of(op, size, dtype, count)
     rng = np.random.default_rng([count, size, *op.name.encode()])
@@ -201,12 +191,7 @@ def _check(op: Op, form: Form, dtype: str, counts: Sequence[int], examples: Call
 def _checked(
     op: Op, form: Form, dtype: str, counts: Sequence[int], examples: Callable[[], _Batch]
 ) -> tuple[Body, Checked]:
-    """Build a form and look at it in batches of two lengths.
-
-    Raises:
-        WrongResult: it does not agree with the loop.
-        Unsupported: it does not exist for the op.
-    """
+    """Build a form and look at it in batches of two lengths."""
     if form.unsupported:
         raise Unsupported(form.unsupported)
     whole = examples()

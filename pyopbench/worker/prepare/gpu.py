@@ -23,21 +23,13 @@ from pyopbench.worker.prepare.segments import constants, wrap
 
 
 def require_gpu() -> None:
-    """Check that TensorFlow sees a GPU, which this process has not hidden.
-
-    Raises:
-        Unsupported: it does not; with the devices that it sees.
-    """
+    """Check that TensorFlow sees a GPU, which this process has not hidden."""
     if not tf.config.get_visible_devices("GPU"):
         raise Unsupported("TensorFlow sees no GPU", received=", ".join(listed()))
 
 
 def use_device(placement: str) -> None:
-    """Check that TensorFlow sees a GPU if the placement is on one; otherwise, hide the GPUs from it.
-
-    Raises:
-        Unsupported: as `require_gpu`.
-    """
+    """Check that TensorFlow sees a GPU if the placement is on one; otherwise, hide the GPUs from it."""
     if placement == GPU:
         require_gpu()
     else:
@@ -92,11 +84,7 @@ def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def require_there(what: str, tensors: Sequence[Any]) -> None:
-    """Check that floating-point results are on the GPU; TensorFlow keeps int32 on the host by default.
-
-    Raises:
-        Elsewhere: one is on the CPU.
-    """
+    """Check that floating-point results are on the GPU; TensorFlow keeps int32 on the host by default."""
     for i, tensor in enumerate(tensors):
         if tensor is not None and tensor.dtype.is_floating and not is_on_device(tensor):
             raise Elsewhere(f"{what} {i} is on the CPU: TensorFlow has no GPU kernel for it")

@@ -58,11 +58,7 @@ class ConcurrentCall:
             segment()
 
     def check(self) -> tuple[ConcurrentCall, Checked]:
-        """Call once, and return this call with gradients to be held against from now on, and by how much it was off.
-
-        Raises:
-            WrongResult: values or gradients are not the reference's.
-        """
+        """Call once, and return this call with gradients to be held against from now on, and by how much it was off."""
         values = check_values(self.op, as_tuple(self.segments[0]()), self.reference, self.dtype)
         if len(self.segments) == 1:
             return self, Checked(values)
@@ -124,10 +120,6 @@ def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogethe
 
     Returns:
         The calls, and by how much the first thread's was off when it was alone.
-
-    Raises:
-        WrongResult: a call alone is wrong, or calls from all threads at once are; the reason says which.
-        Exception: whatever the body raises.
     """
     assert case.threads is not None
     function = wrap(variant.build(op, alone(case)), variant, "call")
@@ -167,11 +159,7 @@ def _check_together(calls: Sequence[ConcurrentCall], how: str = "") -> None:
 
 
 def _require_safe_gradient(op: Op, variant: Variant, case: Case, references: Sequence[Reference]) -> None:
-    """Check gradients while the Python bodies of all threads overlap: quick ones hardly meet.
-
-    Raises:
-        WrongResult: a thread gets the result of another, or an error.
-    """
+    """Check gradients while the Python bodies of all threads overlap: quick ones hardly meet."""
     body = getattr(op, variant.body)
 
     def slow(*inputs: Any) -> Any:
