@@ -23,7 +23,6 @@ from pyopbench.engine.run import measure
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.store.run_sides import OpenRun
 
 OPS = ("sinh", "square")
 SIZES = (1, 1_000, 1_000_000)
@@ -48,8 +47,7 @@ def measure_pairs(folder: Path, seconds: float, device: str) -> None:
     )
     settings = replace(certify.CONTROL_SETTINGS, budget_seconds=seconds, group_seconds=GROUP_SECONDS, seed=1)
     with certify.controls_found():
-        side = plan.begin(folder, plan.Request(axes, settings, BASELINE, tuple(sys.argv), made_from))
-        run = OpenRun(folder, (side,))
+        run = plan.begin(folder, plan.Request(axes, settings, BASELINE, tuple(sys.argv), made_from))
         deque(measure(run, _how()), maxlen=0)
 
 

@@ -21,7 +21,7 @@ from scipy import special
 
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report.gate import DOCUMENT
-from pyopbench.store import run_sides
+from pyopbench.store.run import is_run
 
 ENDED = (0, 1, 3)
 """Exit codes of a gate that has something to say: passed, failed, nothing to compare."""
@@ -65,7 +65,7 @@ class Trial:
 
     def _words(self) -> tuple[str, ...]:
         """Return what begins it, or what goes on with what is there."""
-        if run_sides.is_here(self.folder):
+        if is_run(self.folder):
             files = [word for word in self.ops if ".py" in word]
             return ("pyopbench", "resume", str(self.folder), *files, "--yes", "--fail-on", self.fail_on)
         if self.folder.exists():

@@ -21,7 +21,6 @@ from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
-from pyopbench.store.run_sides import OpenRun
 
 SETTINGS: Settings = replace(usual.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place. Fewer launches or rounds take less time and resolve fewer pairs: four launches
@@ -110,8 +109,7 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
 def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
-    side = plan.begin(folder, _request(cases, settings))
-    run, how = OpenRun(folder, (side,)), _how(cases)
+    run, how = plan.begin(folder, _request(cases, settings)), _how(cases)
     deque(measure(run, how), maxlen=0)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)

@@ -22,7 +22,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.printable import printable
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun
 
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
@@ -166,7 +166,7 @@ def begin_run(
     if begun.has_several_sides:
         from pyopbench.judge.comparison import gate  # pandas, which takes a second
 
-        for side in begun.sides:
+        for side in begun.plan.sides:
             if side.problem is not None:
                 listener.warn(gate.problem_text(side))
             for difference in side.values.differences:
@@ -176,16 +176,15 @@ def begin_run(
 
 def say_planned(begun: OpenRun, listener: Listener) -> None:
     """Say what was planned, and where it goes; of a control, which is the last side, in the same line."""
-    contents = [side.content for side in begun.measured]
-    if any(side.is_control for side in begun.sides):
-        *others, control = contents
+    planned = [measured.side for measured in begun.measured]
+    if any(side.is_control for side in planned):
+        *others, control = planned
         cases, skips = [len(one.cases) for one in others], max(len(one.skips) for one in others)
         text = wording.planned_together_text(cases, skips, len(control.cases), str(begun.folder))
         listener.say(text, whole=True)
         return
-    for side in begun.measured:
-        cases_and_skips = len(side.content.cases), len(side.content.skips)
-        listener.say(wording.planned_text(*cases_and_skips, str(side.folder)), whole=True)
+    for side in planned:
+        listener.say(wording.planned_text(len(side.cases), len(side.skips), str(begun.folder)), whole=True)
 
 
 def follow(begun: OpenRun, judging: Judging, listener: Listener) -> run.Ended | None:

@@ -24,8 +24,7 @@ from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.parse import split_some
 from pyopbench.model.side import combine_environments
-from pyopbench.store import run_folder, run_sides
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun, is_run, open_run, require_new
 
 
 def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
@@ -126,7 +125,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     require_revisable(op, rev)
     require_launches(launches)
     folder = plan.new_folder() if out is None else Path(out)
-    run_folder.require_new(folder)
+    require_new(folder)
     listener = listener_here(progress=progress)
     with alone_on_this_machine(), _resumable(folder, op, inputs), _without_leftovers(folder):
         name, own = read_op(op, inputs, folder, seed_with)
@@ -183,22 +182,22 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         Interrupted: Ctrl-C, again.
     """
     place = Path(folder)
-    if run_sides.is_here(place):
+    run = open_run(place)
+    if run.has_several_sides:
         raise BadInput(
             "a run on several versions or revisions is continued from the command line",
             received=place,
             legal="a run on one version",
             hint=f"pyopbench resume {place}",
         )
-    run = run_sides.open_run(place)
     effect = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect
-    baseline = run.measured[0].content.settings.baseline
+    baseline = run.plan.settings.baseline
     judging = judging_of(baseline, effect, mix, requires)
     with _resumable(place, op, inputs), alone_on_this_machine():
         name, own = ("", NO_OWN_OPS) if op is None else read_op(op, inputs, place, seed_with)
         own = pipelines.with_program(name, own, program, stored_run.resume_command(run))
         stored_run.require_resumable(run.measured[0], own)
-        run = replace(run, own=own)
+        run.own = own
         return _measured(run, judging, listener_here(progress=progress))
 
 
@@ -231,12 +230,13 @@ def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
 
 
 def _is_begun(folder: Path) -> bool:
-    return (folder / run_folder.RUN_FILE).exists() or run_sides.is_here(folder)
+    return is_run(folder)
 
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:
-    if run_sides.is_here(folder):
-        command = stored_run.resume_command(run_sides.open_run(folder))
+    run = open_run(folder)
+    if run.has_several_sides:
+        command = stored_run.resume_command(run)
         return f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
     words = [repr(str(folder))]
     if callable(op):

@@ -13,15 +13,14 @@ import pandas as pd
 from pyopbench.api import frames
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import run_folder
+from pyopbench.store.run import create, require_new
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
     from pyopbench.judge.judge import Judgement
     from pyopbench.judge.pipeline import PipelineJudgement
-    from pyopbench.store.run_sides import OpenRun
+    from pyopbench.store.run import OpenRun
 
 SHOWN = 20
 """So many decisions are in the text of a result; its frame has all."""
@@ -90,7 +89,7 @@ class RunResult:
                 received=formatting.listing([str(one) for one in self.sources]),
                 hint="result.report(folder) writes the report of all of them",
             )
-        run_folder.require_new(place)
+        require_new(place)
         (source,) = self.sources
         place.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
@@ -188,11 +187,12 @@ class PipelineResult:
         from pyopbench.report.write import write
 
         place = Path(folder)
-        run_folder.require_new(place)
+        require_new(place)
         (measured,) = self._run.measured
-        side = run_folder.create(place, measured.content.with_changes(run=real_path(place).name))
-        for line in measured.lines:
-            side.append(line)
+        copied = create(place, self._run.plan)
+        with copied.locked():
+            for line in measured.lines:
+                copied.measured[0].append(line)
         write(self._whole, place)
         return place
 

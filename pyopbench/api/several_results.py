@@ -12,14 +12,13 @@ import pandas as pd
 
 from pyopbench.api import frames
 from pyopbench.api.results import ComparisonResult, RunResult, links_in
-from pyopbench.engine import plan, stored_run
+from pyopbench.engine import stored_run
 from pyopbench.engine.sides import failing_slowdown, find_measured
 from pyopbench.judge.comparison import gate as gate_wording
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judging, judge
-from pyopbench.store import run_sides
-from pyopbench.store.run_sides import OpenRun, Side
+from pyopbench.store.run import OpenRun, OpenSide, open_run, report_folder, require_new
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -49,7 +48,7 @@ class SidesResult:
     The frames are those of a `RunResult`, with a first column `side`: the label of the side.
 
     Attributes:
-        folder: of all; each side has a folder in it.
+        folder: of the run; the report of each environment has a folder in it.
         comparisons: label -> what changed to that side from the first.
         gate: all that `comment.md`, `gate.json` and `junit.xml` are made of; its parts are not kept stable.
         across: all that the reports of environments are made of, as little kept stable; None for revisions.
@@ -67,7 +66,7 @@ class SidesResult:
             NothingMeasured: no environment has a sample.
         """
         self.folder, self._run, self._judging, self._fail_on = run.folder, run, judging, fail_on
-        self._judgements: Mapping[Side, Judgement] = {}
+        self._judgements: Mapping[str, Judgement] = {}
         self.across: VersionComparison | None = None
         if not run.has_revisions:
             found, unmeasured = find_measured(run)
@@ -81,15 +80,16 @@ class SidesResult:
     def runs(self) -> Mapping[str, RunResult]:
         """Label -> the result of that side alone, of those that have a sample; the control is none of them."""
         return {
-            side.label: RunResult(self._judgement_of(side), [side.folder], side.folder)
-            for side, measured in zip(self._run.measured_sides, self._run.measured, strict=True)
-            if not side.is_control and stored_run.why_nothing(measured) is None
+            measured.side.label: RunResult(
+                self._judgement_of(measured), [self.folder], report_folder(self.folder, measured.side.label)
+            )
+            for measured in self._run.measured
+            if not measured.side.is_control and stored_run.why_nothing(measured) is None
         }
 
-    def _judgement_of(self, side: Side) -> Judgement:
-        if side in self._judgements:
-            return self._judgements[side]
-        return judge([self._run.alone(side.folder)], self._judging)
+    def _judgement_of(self, measured: OpenSide) -> Judgement:
+        known = self._judgements.get(measured.side.label)
+        return judge([self._run.alone(measured)], self._judging) if known is None else known
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
@@ -147,7 +147,7 @@ class SidesResult:
         from pyopbench.report.write import write_versions  # half a second, which no frame needs
 
         if self.across is not None:
-            write_versions(self.folder, self._judgements, self.across)
+            write_versions(self._run, self._judgements, self.across)
         write(self.gate, self.folder)
         return self.folder
 
@@ -158,9 +158,9 @@ class SidesResult:
             BadInput: the folder holds a run.
         """
         place = Path(folder)
-        plan.require_new_folder(place)
+        require_new(place)
         copied = Path(shutil.copytree(self.folder, place, ignore=links_in, dirs_exist_ok=True))
-        return SidesResult(run_sides.open_run(copied), self._judging, self._fail_on).report()
+        return SidesResult(open_run(copied), self._judging, self._fail_on).report()
 
     def __repr__(self) -> str:
         if self.across is None:

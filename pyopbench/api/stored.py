@@ -17,8 +17,7 @@ from pyopbench.judge.judge import judge
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.unpaired import RUN_SPREAD
-from pyopbench.store import run_sides
-from pyopbench.store.run_sides import OpenRun, open_sources
+from pyopbench.store.run import OpenRun, open_sources
 
 Source: TypeAlias = str | Path
 """A folder of a run, a folder or file of asv, or a file of pytest-benchmark."""
@@ -60,16 +59,15 @@ def read(
             legal="a folder of a run, or a file of asv or pytest-benchmark",
             hint='for example pyopbench.read("results/reference")',
         )
-    several = len(paths) == 1 and run_sides.is_here(paths[0])
-    if not several:
-        refuse_to_fail(fail_on)
     resolve_thresholds(None, minimum_effect, fail_on)  # checks it before anything is read
     sources = open_sources(paths)
-    if several and isinstance(run := sources[0], OpenRun):
+    run = sources[0]
+    if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides:
         effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
-        usual = run.measured[0].content.settings.baseline
+        usual = run.plan.settings.baseline
         judging = judging_of(baseline or usual, effect, mix, requires)
         return result_of(run, judging, fail_on)
+    refuse_to_fail(fail_on)
     usual, folder = find_target(sources)
     effect = planned_effect(sources) if minimum_effect is None else minimum_effect
     judging = judging_of(baseline or usual, effect, mix, requires)

@@ -52,27 +52,26 @@ def report(
     from pyopbench.cli.sides import report_sides
     from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
     from pyopbench.engine.stored_run import find_target, planned_effect
-    from pyopbench.store import run_sides
+    from pyopbench.store.run import OpenRun, open_sources
 
     if export is not None and as_json:
         raise BadInput(
             "--json and --export both print to stdout", received="--json with --export", hint="leave one of them out"
         )
     required = options.read_names("--require", requires)
-    if len(results) == 1 and run_sides.is_here(results[0]):
-        run = run_sides.open_run(results[0])
+    sources = open_sources(results)
+    run = sources[0] if len(sources) == 1 else None
+    if isinstance(run, OpenRun) and run.has_several_sides:
         effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
-        folder = run.measured[-1].folder
         if export is not None or out_path is not None:
             raise BadInput(
                 "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
                 received=f"{results[0]} with {'--out' if export is None else '--export'}",
-                hint=f"name the folder of one side: pyopbench report {folder}",
+                hint="leave that out, or measure one side by a run of its own",
             )
-        usual = run.measured[0].content.settings.baseline
+        usual = run.plan.settings.baseline
         return report_sides(run, judging_of(baseline or usual, effect, mix, required), fail_on, as_json=as_json)
     refuse_to_fail(fail_on)
-    sources = run_sides.open_sources(results)
     usual, folder = find_target(sources)
     effect = planned_effect(sources) if minimum_effect is None else minimum_effect
     judging = judging_of(baseline or usual, effect, mix, required)

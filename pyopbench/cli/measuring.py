@@ -149,7 +149,7 @@ def resume(
 
     run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
     effect, fail_on = thresholds_of(run, minimum_effect, fail_on, mix)
-    baseline = run.measured[0].content.settings.baseline
+    baseline = run.plan.settings.baseline
     judging = judging_of(baseline, effect, mix, options.read_names("--require", requires))
     return measure_and_report(run, judging, as_json=as_json, fail_on=fail_on)
 

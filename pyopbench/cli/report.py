@@ -30,7 +30,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.model.label import Label
-from pyopbench.store.run_sides import OpenRun, Source
+from pyopbench.store.run import OpenRun, Source
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
@@ -124,7 +124,7 @@ def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]
     if not untried or not runs:
         return []
     words = ["--require", ",".join(judgement.requires)]
-    tf = runs[0].measured[0].content.settings.tf
+    tf = runs[0].measured[0].side.tf
     words += [] if tf is None else ["--tf", tf]
     words += ["--axis", "device=gpu"] if GPU in (name for _, name in untried) else []
     return [shlex.join(["pyopbench", "run", *op, *words]) for op in _together(judgement, [op for op, _ in untried])]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -19,8 +18,7 @@ from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
-from pyopbench.store import run_sides
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun, open_run
 
 
 def open_resumable(
@@ -29,14 +27,14 @@ def open_resumable(
     """Return a run that can go on: its ops are named again, and what it runs or installs is agreed to."""
     _require_own(folder, ops)
     names, own = read_ops(ops, inputs, seed_with)
-    run = run_sides.open_run(folder)
+    run = open_run(folder)
     own = with_program(names[0] if names else "", own, program, stored_run.resume_command(run))
-    run = replace(run, own=own)
+    run.own = own
     if run.has_revisions:
         _ask_for_revisions(run, yes=yes)
     with sides.checkouts_of(run) as checkouts:
         for side in run.measured:
-            stored_run.require_resumable(side, checkouts[side.folder].moved_ops(own) if run.has_revisions else own)
+            stored_run.require_resumable(side, checkouts[side.side.label].moved_ops(own) if run.has_revisions else own)
     _ask_to_install(run, yes=yes)
     return run
 
@@ -45,7 +43,7 @@ def thresholds_of(
     run: OpenRun, minimum_effect: float | None, fail_on: str | None, mix: Path | None
 ) -> tuple[float, str | None]:
     """Return the minimum effect and what the run fails on, and say by what it is judged."""
-    if run_sides.is_here(run.folder):
+    if run.has_several_sides:
         effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
     else:
         sides.refuse_to_fail(fail_on)
@@ -57,7 +55,7 @@ def thresholds_of(
 
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
     """Ask before revisions are checked out and run because a file of the run names them."""
-    revisions = (side.revision for side in run.measured_sides if side.revision is not None)
+    revisions = (side.side.revision for side in run.measured if side.side.revision is not None)
     commits = formatting.listing(list(dict.fromkeys(one.commit[:10] for one in revisions if not one.is_worktree)))
     if commits:
         _confirm(f"the run checks out {commits} of {sides.repository_of(run)} and runs that code", yes=yes)
@@ -65,7 +63,7 @@ def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
 
 def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
     """Ask before anything is installed, or a Python started, because a file of the run names it."""
-    wanted = list(dict.fromkeys(side.content.settings.environment for side in run.measured))
+    wanted = list(dict.fromkeys(side.side.asked for side in run.measured))
     programs = [one.python for one in wanted if one.python is not None]
     if programs:  # whether something is missing for a Python is only known once that has been run
         _confirm(f"the run starts {formatting.listing(programs)}", yes=yes)

@@ -23,7 +23,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MODE_SUMMARIES, Axes
 from pyopbench.model.errors import EXIT_INTERRUPTED
 from pyopbench.model.own_target import OwnOps
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun
 
 MOST_SKIPS = 40
 """So many unsupported cases are listed one by one; --json has all."""
@@ -73,7 +73,7 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
         if run.has_several_sides:
             return report_sides(run, options, fail_on, as_json=as_json)
         stored_run.require_measured(run.measured[0])
-        if run.measured[0].content.pipeline is not None:
+        if run.plan.pipeline is not None:
             require_current(run)
         return write_report([run], run.folder, options, as_json=as_json, ended=ended)
 

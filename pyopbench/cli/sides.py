@@ -15,7 +15,8 @@ from pyopbench.judge import judge
 from pyopbench.model import formatting
 from pyopbench.model.errors import detail_label
 from pyopbench.model.printable import printable
-from pyopbench.store.run_sides import OpenRun, Side
+from pyopbench.store.run import OpenRun, report_folder
+from pyopbench.store.types import Side
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.gate import Gate
@@ -68,12 +69,13 @@ def _report_environments(run: OpenRun, options: judge.Judging, *, is_silent: boo
             for sentence in required:
                 say(escape(sentence))
             print_failures(failed)
-            out.print(f"report of {side.label}: {escape(str(side.folder / 'report.html'))}", soft_wrap=True)
+            path = report_folder(run.folder, side.label) / "report.html"
+            out.print(f"report of {side.label}: {escape(str(path))}", soft_wrap=True)
     return any(map(stored_run.found_wrong, run.measured))
 
 
 def _warn_of_unmeasured(run: OpenRun, whys: Mapping[str, str]) -> None:
-    for version in (side for side in run.measured_sides if side.label in whys):
+    for version in (one.side for one in run.measured if one.side.label in whys):
         say(f"[yellow]warning:[/] nothing was measured on {version.label}: {escape(whys[version.label])}", err)
         on = "" if version.tf is None else f" --tf {version.tf}"
         what = f"pyopbench verify{on} shows what is wrong"

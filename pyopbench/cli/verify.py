@@ -26,7 +26,7 @@ from pyopbench.model.case import GPU, REQUIREMENTS, Axes, Case
 from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.portable import BATCHED, port_words
-from pyopbench.store.line_types import RequirementLine
+from pyopbench.store.types import RequirementLine
 
 TIMEOUT_SECONDS = 120.0
 """Of a case that is verified."""

@@ -33,7 +33,6 @@ from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.json_file import encode_in_lines
-from pyopbench.store.run_sides import OpenRun
 
 FILE = "certificate.json"
 BASES = ("native", "numpy_function", BASELINE)
@@ -182,12 +181,11 @@ def _run_controls(
     how = judge.Judging(BASELINE, MINIMUM_EFFECT)
     with controls_found():
         tell(f"{folder.name}: planning")
-        side = plan.begin(folder, plan.Request(axes, settings, BASELINE, command, names))
-        run = OpenRun(folder, (side,))
+        run = plan.begin(folder, plan.Request(axes, settings, BASELINE, command, names))
         for event in measure(run, how):
             if isinstance(event, Progress):
                 tell(f"{folder.name}: {stage_text(event)}")
-    stored_run.require_measured(side)
+    stored_run.require_measured(run.measured[0])
     return judge.judge([run], how)
 
 

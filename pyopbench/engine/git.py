@@ -16,7 +16,7 @@ from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:  # `doctor` works without the packages for reports
-    from pyopbench.store.run_json import Revision
+    from pyopbench.store.types import Revision
 
 OLDEST = (2, 20)
 """The first version that has every option that is used."""

@@ -15,9 +15,9 @@ from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.case import GPU, by_placement, forward_group
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
-from pyopbench.store import run_folder
 from pyopbench.store.json_file import convert
-from pyopbench.store.line_types import GroupLine, LaunchLine, Line, PortLine, PreparedLine
+from pyopbench.store.run import RUN_FILE
+from pyopbench.store.types import GroupLine, LaunchLine, Line, PortLine, PreparedLine
 
 L = TypeVar("L", bound=Line)
 
@@ -126,7 +126,7 @@ class Launch:
         """Store what the worker has answered: that it has started, or that a group is prepared."""
         assert self._worker is not None
         if "environment" in answer:
-            _require_same(self.work.side.content.environment, self._worker.environment)
+            _require_same(self.work.side.side.environment, self._worker.environment)
             environment = {**self._worker.environment, "host": host_name(), "placement": self.placement}
             self.work.append(LaunchLine(launch=self.number, environment=environment))
             return
@@ -204,7 +204,7 @@ def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         if planned.get(key) != found.get(key):
             raise BadInput(
                 f"the run was started with another {key}, so new measurements could not be compared",
-                received=f"{found.get(key)} now, {planned.get(key)} in {run_folder.RUN_FILE}",
+                received=f"{found.get(key)} now, {planned.get(key)} in {RUN_FILE}",
                 legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
                 hint="resume it where it was started, or start a new run",
             )

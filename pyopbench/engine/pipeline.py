@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from pyopbench.engine import plan
 from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
@@ -15,12 +17,10 @@ from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
-from pyopbench.store import run_folder
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.json_file import convert
-from pyopbench.store.line_types import FAILING, GroupLine
-from pyopbench.store.run_json import PipelinePlan
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun, create, require_new
+from pyopbench.store.types import FAILING, GroupLine, PipelinePlan
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
@@ -107,7 +107,7 @@ class PipelineRequest:
 
     @property
     def planned(self) -> dict[str, Any]:
-        """What arrangements are made for, as `store.run_json.PipelinePlan` holds it."""
+        """What arrangements are made for, as `store.types.PipelinePlan` holds it."""
         return {
             "parallel": sorted({1, *self.parallel}, key=lambda one: (one == AUTOTUNE, one)),
             "batch": list(self.batch),
@@ -154,18 +154,17 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     """
     request.check()
     folder = folder or plan.new_folder()
-    run_folder.require_new(folder)
+    require_new(folder)
     answer = _ask_for_plan(request)
     asked = plan.Request(Axes(ops=(request.op,)), request.settings, request.baseline, command, own=request.own)
-    content = plan.content_of(asked, answer)
+    planned = plan.plan_of(asked, [plan.side_of(asked, answer)])
     program = answer["plan"].get("program")
     elements = program["step_elements"] if program else request.step_elements
     step = {"step_seconds": request.step_seconds * request.step_elements / elements, "step_elements": elements}
     limits = {"minimum_effect": request.minimum_effect, "in_program": request.in_program}
     found = {**request.planned, **step, **limits, **answer["plan"]}
     pipeline = convert(found, PipelinePlan, "the worker's plan")
-    side = plan.create(folder, content.with_changes(pipeline=pipeline))
-    return OpenRun(folder, (side,), own=request.own)
+    return create(folder, structs.replace(planned, pipeline=pipeline), request.own)
 
 
 def _ask_for_plan(request: PipelineRequest) -> dict[str, Any]:
@@ -195,7 +194,7 @@ def require_current(run: OpenRun) -> None:
         NothingMeasured: it was not.
     """
     (side,) = run.measured
-    current = side.content.current
+    current = side.side.current
     if any(isinstance(line, GroupLine) and line.samples.get(current.id) for line in side.lines):
         return
     failures = (one for line in side.lines if isinstance(line, FAILING) for one in line.failures)

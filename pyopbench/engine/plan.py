@@ -31,12 +31,10 @@ from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
-from pyopbench.model.paths import real_path
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store import run_folder, run_sides
 from pyopbench.store.json_file import convert
-from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_json import Catalogue, OwnOp, RunContent, RunSettings
+from pyopbench.store.run import OpenRun, create, require_new
+from pyopbench.store.types import Catalogue, OwnOp, Plan, RunSettings, Side
 
 
 def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
@@ -215,8 +213,8 @@ class Request:
     own: OwnOps = NO_OWN_OPS
 
 
-def begin(folder: Path | None, request: Request) -> OpenSide:
-    """Plan a run and make its folder.
+def begin(folder: Path | None, request: Request) -> OpenRun:
+    """Plan a run on one side and make its folder.
 
     Args:
         folder: where; None for a new folder under `results/`.
@@ -227,25 +225,10 @@ def begin(folder: Path | None, request: Request) -> OpenSide:
     """
     folder = folder or new_folder()
     check_request(request)
-    run_folder.require_new(folder)
-    (content,) = narrowed([_planned(request)], request.shard)
-    return create(folder, content)
-
-
-def create(folder: Path, content: RunContent) -> OpenSide:
-    """Make the folder of a run, with its content as from `content_of`.
-
-    Raises:
-        BadInput: it holds a run, or cannot be written to.
-    """
-    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return run_folder.create(folder, content.with_changes(run=real_path(folder).name, created=created))
-
-
-def _planned(request: Request) -> RunContent:
-    plan = ask_for_plan(request.axes, request.own, environment=request.environment)
-    require_cases(plan, request.axes)
-    return content_of(request, plan)
+    require_new(folder)
+    answer = ask_for_plan(request.axes, request.own, environment=request.environment)
+    require_cases(answer, request.axes)
+    return create(folder, plan_of(request, [side_of(request, answer)]), request.own)
 
 
 def new_folder() -> Path:
@@ -271,29 +254,18 @@ def check_request(request: Request) -> None:
         )
 
 
-def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
-    """Return the content of the `run.json` of what is asked for, but for its name and when it was made."""
+def side_of(request: Request, answer: Mapping[str, Any]) -> Side:
+    """Return a side as its worker has planned it."""
     measured = request.own if request.checkout is None else request.checkout.moved_ops(request.own)
-    settings = RunSettings(
-        **asdict(request.settings),
-        quick=request.axes.quick,
-        baseline=request.baseline,
-        pairs=dict(request.pairs or {}),
-        tf=request.environment.tf,
-        packages=list(request.environment.packages),
-        python=request.environment.python,
-    )
     revision_of = revisions.find_checked_out_commits(request.own) if request.checkout is None else {}
-    environment = {**plan["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__}
-    return RunContent(
-        run="",
-        created="",
-        command=list(request.command),
-        settings=settings,
-        environment=environment,
-        catalogue=convert(plan["catalogue"], Catalogue, "the worker's plan"),
-        cases=plan["cases"],
-        skips=convert(plan["skips"], list[Failure], "the worker's plan"),
+    return Side(
+        tf=request.environment.tf,
+        packages=request.environment.packages,
+        python=request.environment.python,
+        environment={**answer["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__},
+        catalogue=convert(answer["catalogue"], Catalogue, "the worker's plan"),
+        cases=answer["cases"],
+        skips=convert(answer["skips"], list[Failure], "the worker's plan"),
         own={
             name: OwnOp(
                 words=one.words,
@@ -306,17 +278,14 @@ def content_of(request: Request, plan: Mapping[str, Any]) -> RunContent:
     )
 
 
-def require_new_folder(folder: Path) -> None:
-    """Check that a folder holds no run yet, on one side or on several.
-
-    Raises:
-        BadInput: it does, or it cannot be written to.
-    """
-    run_folder.require_new(folder)
-    if run_sides.is_here(folder):
-        raise BadInput(
-            "the output folder already contains a run on several sides",
-            received=folder,
-            legal="an empty or new folder",
-            hint=f"choose another --out, or resume that run: pyopbench resume {folder}",
-        )
+def plan_of(request: Request, sides: Sequence[Side]) -> Plan:
+    """Return the content of `run.json` of what is asked for, on sides that are planned."""
+    settings = RunSettings(
+        **asdict(request.settings),
+        quick=request.axes.quick,
+        baseline=request.baseline,
+        pairs=dict(request.pairs or {}),
+    )
+    mine, shard = narrowed(sides, settings, request.shard)
+    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return Plan(run="", created=created, command=list(request.command), settings=settings, sides=mine, shard=shard)

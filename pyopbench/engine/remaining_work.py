@@ -18,7 +18,8 @@ from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, Case, Failure, by_placem
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
-from pyopbench.store.line_types import (
+from pyopbench.store.run import OpenSide
+from pyopbench.store.types import (
     FAILING,
     AnyLine,
     EndedLine,
@@ -28,7 +29,6 @@ from pyopbench.store.line_types import (
     PortLine,
     PreparedLine,
 )
-from pyopbench.store.run_folder import OpenSide
 
 PLANNED = ("parallel", "batch", "processes", "elements", "step_seconds", "minimum_effect")
 """What of the plan of a pipeline a worker is told."""
@@ -59,12 +59,11 @@ class RemainingWork:
     def __init__(
         self, side: OpenSide, python: Path | None = None, checkout: Checkout | None = None, own: OwnOps = NO_OWN_OPS
     ) -> None:
-        """Read what a side lacks, and drop an unfinished last line; whoever calls this has the lock of its folder."""
-        side.prepare_to_append()
+        """Read what a side lacks."""
         self.side, self.settings = side, stored_run.settings_of(side)
         self.python, self.checkout, self.own = python, checkout, own
         self.planned: dict[str, list[str]] = {}
-        for case in side.content.cases:
+        for case in side.side.cases:
             self.planned.setdefault(Case.from_id(case).group, []).append(case)
         lines = side.lines
         analyses = [line for line in lines if isinstance(line, LookLine)]
@@ -85,7 +84,7 @@ class RemainingWork:
     @property
     def is_in_pipeline(self) -> bool:
         """Whether it is of an op in an input pipeline."""
-        return self.side.content.pipeline is not None
+        return self.side.plan.pipeline is not None
 
     def cases(self, group: str) -> list[str]:
         """Return the cases of a group that are open and have not failed."""
@@ -152,10 +151,10 @@ class RemainingWork:
         return {**self._pipeline_request(), **({"ports": asked} if asked else {})}
 
     def _pipeline_request(self) -> dict[str, Any]:
-        plan = self.side.content.pipeline
+        plan = self.side.plan.pipeline
         if plan is None:
             return {}
-        current = self.side.content.current
+        current = self.side.side.current
         asked = {
             "op": current.op,
             "variant": current.variant,

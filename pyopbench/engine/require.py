@@ -10,9 +10,8 @@ from pyopbench.engine.worker_process import CaseLost, Worker, ask_each
 from pyopbench.judge.requirements import GPU, OF_THE_GRADIENT
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.label import Label
-from pyopbench.store import run_folder
-from pyopbench.store.line_types import RequirementLine
-from pyopbench.store.run_folder import OpenSide
+from pyopbench.store.run import OpenSide
+from pyopbench.store.types import RequirementLine
 
 TIMEOUT_SECONDS = 180.0
 """Longest silence at one requirement. They take seconds, but for the first with a kernel, which compiles it."""
@@ -63,21 +62,17 @@ def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Wor
         tell: is called with how far it is.
 
     Raises:
-        BadInput: another process measures into the folder.
         WorkerLost: a worker did not start.
     """
-    catalogue = side.content.catalogue
+    catalogue = side.side.catalogue
     gradients = {name: one.gradients for name, one in catalogue.variants.items()}
-    planned = map(Case.from_id, side.content.cases)
+    planned = map(Case.from_id, side.side.cases)
     cases = [case for case in planned if case.op in catalogue.ops and not case.arrangement]
     known = {(one.requirement, one.op, one.label) for one in side.lines if isinstance(one, RequirementLine)}
     attempts = [
         one for one in attempts_of(cases, gradients, requires) if (one.requirement, one.op, one.label) not in known
     ]
-    if attempts:
-        with run_folder.locked(side.folder):
-            side.prepare_to_append()
-            try_all(attempts, start, side.append, tell)
+    try_all(attempts, start, side.append, tell)
 
 
 def try_all(
@@ -95,8 +90,16 @@ def try_all(
     for done, (attempt, answer) in enumerate(ask_each(attempts, _request_of, start), 1):
         status: Any = "fails" if isinstance(answer, CaseLost) else answer["status"]
         reason = answer.reason if isinstance(answer, CaseLost) else answer["reason"]
-        line = {"requirement": attempt.requirement, "op": attempt.op, "label": attempt.label}
-        keep(RequirementLine(launch=0, **line, status=status, reason=reason))
+        keep(
+            RequirementLine(
+                launch=0,
+                requirement=attempt.requirement,
+                op=attempt.op,
+                label=attempt.label,
+                status=status,
+                reason=reason,
+            )
+        )
         tell(done, len(attempts))
 
 

@@ -16,8 +16,8 @@ from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps, Target
-from pyopbench.store.run_json import WORKTREE, Revision
-from pyopbench.store.run_sides import short_hash
+from pyopbench.store.run import short_hash
+from pyopbench.store.types import WORKTREE, Revision
 
 WORKER_BYTES = 600 << 20
 """Of a worker that has prepared few cases, about: TensorFlow 2.21 takes 450 MiB when it is imported."""

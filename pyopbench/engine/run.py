@@ -17,7 +17,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine import environments, memory, require, sides
@@ -30,9 +29,8 @@ from pyopbench.model import formatting
 from pyopbench.model.case import Case, place_and_rest
 from pyopbench.model.cores import usable_cores
 from pyopbench.stats.corrections import MOST_ANALYSES
-from pyopbench.store import run_folder
-from pyopbench.store.line_types import EndedLine, GroupLine
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun
+from pyopbench.store.types import EndedLine, GroupLine
 
 LEAST_LAUNCHES = 2
 """With fewer there is no interval, so that many are sampled once whatever the budget."""
@@ -122,8 +120,8 @@ class Ended:
 
 Event: TypeAlias = Busy | Progress | Analysed | Ended
 
-Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[Path, frozenset[str]], str]]
-"""Is given how many launches there are and how many there may be; returns by folder of each side the cases to measure
+Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[str, frozenset[str]], str]]
+"""Is given how many launches there are and how many there may be; returns by label of each side the cases to measure
 on, and what it shows."""
 
 
@@ -151,18 +149,17 @@ def measure(
     """
     with sides.checkouts_of(run) as checkouts, ExitStack() as locks:
         yield Busy("starting")  # a version of TensorFlow that is gone from the cache is installed again
-        pythons = [environments.python_of(side.content.settings.environment) for side in run.measured]
+        pythons = [environments.python_of(side.side.asked) for side in run.measured]
         workers: list[dict[str, Any]] = [
-            {"python": python, "checkout": checkouts.get(side.folder), "own": run.own}
+            {"python": python, "checkout": checkouts.get(side.side.label), "own": run.own}
             for side, python in zip(run.measured, pythons, strict=True)
         ]
+        locks.enter_context(run.locked())
         if judging.requires:
             yield Busy("trying what is required")
             for side, how in zip(run.measured, workers, strict=True):
                 start = partial(Worker, require.TIMEOUT_SECONDS, hides_gpu=True, **how)
                 require.try_missing(side, judging.requires, start, lambda done, total: None)
-        for side in run.measured:
-            locks.enter_context(run_folder.locked(side.folder))
         works = [RemainingWork(side, **how) for side, how in zip(run.measured, workers, strict=True)]
         budget = _Clock(works[0].settings.budget_seconds, clock)
         ended = yield from _Loop(works, analyse or partial(judge_open, run, judging), budget).run()
@@ -388,7 +385,7 @@ class _Loop:
         most = max(work.most_launches for work in self._works)
         open_cases, text = self._judge_open(launches, most)
         for work in self._works:
-            work.narrow(open_cases[work.side.folder])
+            work.narrow(open_cases[work.side.side.label])
         self._analysis_seconds = self._clock.spent - began
         return Analysed(text)
 
@@ -410,7 +407,7 @@ class _Loop:
 
 def judge_open(
     run: OpenRun, judging: judge.Judging, launches: int, most: int
-) -> tuple[Mapping[Path, frozenset[str]], str]:
+) -> tuple[Mapping[str, frozenset[str]], str]:
     """Judge a run after so many launches, of at most so many; return the open cases of each side, and what it shows.
 
     Where sides are compared, that is what is open between them; of environments what is open on each as well.
@@ -418,12 +415,12 @@ def judge_open(
     if not run.has_several_sides:
         (side,) = run.measured
         alone = judge.interim_analysis(run, judging, launches, most)
-        return {side.folder: alone.open}, alone.text()
+        return {side.side.label: alone.open}, alone.text()
     comparison = diff.interim_comparison(run, judging.minimum_effect)
     open_cases = dict(comparison.open)
     if not run.has_revisions:
         for side in run.measured:
-            open_cases[side.folder] |= judge.interim_analysis(run.alone(side.folder), judging, launches, most).open
+            open_cases[side.side.label] |= judge.interim_analysis(run.alone(side), judging, launches, most).open
     after = formatting.count(launches, "launch", "launches")
     resolved, compared = comparison.resolved, comparison.compared
     return open_cases, f"after {after} {resolved:,} of {compared:,} comparisons are resolved"

@@ -7,14 +7,14 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
-from pyopbench.store.run_json import RunContent, Shard, unit_of
+from pyopbench.store.types import RunSettings, Shard, Side, unit_of
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,24 @@ class ShardChoice:
     of: int
 
 
-def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list[RunContent]:
-    """Return the contents of `run.json` with the cases and skips of one shard alone.
+def narrowed(
+    sides: Sequence[Side], settings: RunSettings, choice: ShardChoice | None
+) -> tuple[list[Side], Shard | None]:
+    """Return the sides of a plan with the cases and skips of one shard alone, and what that shard is.
+
+    A unit goes to one shard with all sides, because they are compared launch by launch on one machine.
 
     Args:
-        contents: of the runs that are begun together, one for each version of TensorFlow: a unit goes to one shard with
-            all of them, because versions are compared launch by launch on one machine.
+        sides: of the whole plan.
+        settings: of the run.
         choice: the shard; None for the whole plan.
 
     Raises:
         BadInput: there are more parts than units.
     """
     if choice is None:
-        return list(contents)
-    costs = costs_of(contents)
+        return list(sides), None
+    costs = costs_of(sides)
     measured = sum(cost > 0 for cost in costs.values())
     if choice.of > measured:
         raise BadInput(
@@ -48,40 +52,24 @@ def narrowed(contents: Sequence[RunContent], choice: ShardChoice | None) -> list
             legal=f"at most {measured} shards",
             hint=f"--shard {min(choice.index, measured)}/{measured}",
         )
-    parts = balanced(costs, choice.of, contents[0].settings.seed)
-    shard = Shard(index=choice.index, of=choice.of, plan=plan_hash(contents, choice, parts), host=host_name())
+    parts = balanced(costs, choice.of, settings.seed)
+    shard = Shard(index=choice.index, of=choice.of, plan=plan_hash(sides, settings, parts), host=host_name())
     mine = set(parts[choice.index - 1])
-    return [_only(content, mine).with_changes(shard=shard) for content in contents]
+    return [_only(side, mine) for side in sides], shard
 
 
-def require_unmerged(run: RunContent, folder: Path) -> RunContent:
-    """Return the content of a `run.json`, which is not that of a merged run.
-
-    Raises:
-        BadInput: it is, so that what is open of it is open in a shard.
-    """
-    if run.merged is None:
-        return run
-    raise BadInput(
-        "a merged run is not resumed: its launches are of several machines",
-        received=folder,
-        legal="the folder of a shard",
-        hint="resume the shards that are unfinished, and merge again into a new folder",
-    )
-
-
-def costs_of(contents: Sequence[RunContent]) -> dict[str, int]:
+def costs_of(sides: Sequence[Side]) -> dict[str, int]:
     """Return about what each unit costs to measure, in timed passes; 0 for one of which nothing can be measured.
 
     Blocks are made equally long whatever they time, and preparing is the same work for each pass, so that what a unit
     takes is in proportion to its passes. Backward comes with forward+backward.
     """
     passes: dict[str, set[tuple[int, str, str]]] = {}
-    for number, content in enumerate(contents):
-        for key in content.cases:
+    for number, side in enumerate(sides):
+        for key in side.cases:
             case = Case.from_id(key)
             passes.setdefault(unit_of(case), set()).add((number, case.group, case.runner))
-        for skip in content.skips:
+        for skip in side.skips:
             passes.setdefault(unit_of(Case.from_id(skip.case)), set())
     return {unit: len(found) for unit, found in passes.items()}
 
@@ -102,26 +90,27 @@ def balanced(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
     return [sorted(part) for part in parts]
 
 
-def plan_hash(contents: Sequence[RunContent], choice: ShardChoice, parts: Sequence[Sequence[str]]) -> str:
+def plan_hash(sides: Sequence[Side], settings: RunSettings, parts: Sequence[Sequence[str]]) -> str:
     """Return a hash of all that has to be alike in every shard: cases, settings, own ops, and how they are divided."""
     plan = {
-        "runs": [
+        "settings": msgspec.to_builtins(settings),
+        "sides": [
             {
-                "cases": content.cases,
-                "settings": msgspec.to_builtins(content.settings),
-                "own": {name: own.fingerprint for name, own in content.own.items()},
+                "label": side.label,
+                "cases": side.cases,
+                "own": {name: own.fingerprint for name, own in side.own.items()},
             }
-            for content in contents
+            for side in sides
         ],
-        "of": choice.of,
         "parts": parts,
     }
     return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _only(content: RunContent, units: set[str]) -> RunContent:
+def _only(side: Side, units: set[str]) -> Side:
     def is_mine(key: str) -> bool:
         return unit_of(Case.from_id(key)) in units
 
-    cases = [key for key in content.cases if is_mine(key)]
-    return content.with_changes(cases=cases, skips=[skip for skip in content.skips if is_mine(skip.case)])
+    return structs.replace(
+        side, cases=list(filter(is_mine, side.cases)), skips=[skip for skip in side.skips if is_mine(skip.case)]
+    )

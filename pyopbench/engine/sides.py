@@ -18,7 +18,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from pyopbench.engine import environments, git, plan, revisions, stored_run
-from pyopbench.engine.shards import narrowed
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.checkout import Checkout
@@ -27,9 +26,8 @@ from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store import run_sides
-from pyopbench.store.run_json import Revision, RunContent
-from pyopbench.store.run_sides import OpenRun, Side, ValueDifference, Values
+from pyopbench.store.run import RUN_FILE, OpenRun, create, name_sides, require_new
+from pyopbench.store.types import Revision, Side, ValueDifference, Values
 
 GROUPS_PER_CONTROL = 6
 """Groups of which one is measured a second time on the first side. A group has several variants, so that a run of any
@@ -135,13 +133,13 @@ def resolve_thresholds(
     """
     given = fail_on
     if run is not None and fail_on is None:
-        fail_on = run.fail_on
-        minimum_effect = run.minimum_effect if minimum_effect is None else minimum_effect
+        fail_on = run.plan.fail_on
+        minimum_effect = run.plan.minimum_effect if minimum_effect is None else minimum_effect
     effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
     if given is None and run is not None and fail_on is not None and effect > (slowdown_of(fail_on, 0.0) or math.inf):
         raise BadInput(
             "the smallest difference that counts is above the slowdown that this run was begun to fail on",
-            received=f"{option_text('minimum_effect', effect)}, and {fail_on!r} in {run.folder / run_sides.FILE}",
+            received=f"{option_text('minimum_effect', effect)}, and {fail_on!r} in {run.folder / RUN_FILE}",
             legal=f"a share of at most {slowdown_of(fail_on, 0.0):g}",
             hint=f"give {option_text('fail_on')} as well",
         )
@@ -175,42 +173,35 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
         NothingMeasured: fewer than two revisions can be planned.
     """
     if asked.are_just_here:
-        side = plan.begin(folder, request)
-        return OpenRun(side.folder, (side,), own=request.own)
+        return plan.begin(folder, request)
     plan.check_request(request)
     environments.require_available(asked.environments)
     folder = folder or plan.new_folder()
-    plan.require_new_folder(folder)
+    require_new(folder)
     # What is asked for becomes a list of sides, whatever they differ in.
     repository = revisions.repository_of(request.axes.ops, request.own) if asked.revisions else None
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
     if asked.wants_control and not request.axes.variants:
         request = changed(request, axes=changed(request.axes, in_use=request.baseline))
     named = revisions.named(repository, asked.revisions) if repository is not None else [None]
-    wanted = [Side("", one.tf, one.packages, one.python, revision) for revision in named for one in asked.environments]
+    wanted = [_Wanted(environment, revision) for revision in named for environment in asked.environments]
     seconds = request.settings.budget_seconds
     if asked.each_has_budget and seconds is not None:
         request = changed(request, settings=changed(request.settings, budget_seconds=seconds * len(wanted)))
-    # Each is planned by a worker of its own, which computes values as well.
-    planned_sides = _Plans(request, repository).plan(wanted)
+    sides = _plan_sides(request, repository, wanted)
     if repository is not None:
-        _require_two(planned_sides)
-    contents = narrowed([content for _, content in planned_sides if content is not None], request.shard)
+        _require_two(sides)
     if asked.wants_control:
-        first = next(side for side, content in planned_sides if content is not None)
-        planned_sides.append((replace(first, is_control=True, values=Values()), contents[0]))
-        contents.append(_draw_control(contents[0]))
-    sides = run_sides.name_sides(folder, [side for side, _ in planned_sides])
-    folders = [side.folder for side in sides if side.problem is None]
-    measured = tuple(plan.create(place, content) for place, content in zip(folders, contents, strict=True))
-    run_sides.write(folder, sides, asked.minimum_effect, asked.fail_on)
-    return OpenRun(folder, measured, tuple(sides), asked.fail_on, asked.minimum_effect, own=request.own)
+        sides.append(_draw_control(next(side for side in sides if side.problem is None)))
+    planned = plan.plan_of(request, name_sides(sides))
+    planned = replace(planned, fail_on=asked.fail_on, minimum_effect=asked.minimum_effect)
+    return create(folder, planned, request.own)
 
 
-def _require_two(planned: Sequence[tuple[Side, RunContent | None]]) -> None:
-    if sum(content is not None for _, content in planned) > 1:
+def _require_two(sides: Sequence[Side]) -> None:
+    if sum(side.problem is None for side in sides) > 1:
         return
-    said = [f"{side.revision.asked}: {side.problem}" for side, _ in planned if side.revision and side.problem]
+    said = [f"{side.revision.asked}: {side.problem}" for side in sides if side.revision and side.problem]
     raise NothingMeasured(
         "fewer than two revisions can be measured, so there is nothing to compare",
         received="; ".join(said),
@@ -218,70 +209,67 @@ def _require_two(planned: Sequence[tuple[Side, RunContent | None]]) -> None:
     )
 
 
-def _draw_control(content: RunContent) -> RunContent:
-    """Return the first side's run with a few of its groups: an identical pair for each of their cases."""
-    groups = list(dict.fromkeys(Case.from_id(key).group for key in content.cases))
+def _draw_control(first: Side) -> Side:
+    """Return the first side once more with a few of its groups: an identical pair for each of their cases."""
+    groups = list(dict.fromkeys(Case.from_id(key).group for key in first.cases))
     drawn = set(groups[::GROUPS_PER_CONTROL])
-    return content.with_changes(cases=[key for key in content.cases if Case.from_id(key).group in drawn])
+    cases = [key for key in first.cases if Case.from_id(key).group in drawn]
+    return replace(first, is_control=True, values=Values(), cases=cases)
 
 
-class _Plans:
-    """Plans side by side, and compares what each computes with the first that could be planned."""
+@dataclass(frozen=True)
+class _Wanted:
+    """A side that is asked for."""
 
-    def __init__(self, request: plan.Request, repository: Path | None) -> None:
-        self._request, self._repository = request, repository
+    environment: Environment
+    revision: Revision | None
 
-    def plan(self, wanted: Sequence[Side]) -> list[tuple[Side, RunContent | None]]:
-        """Return each side with what came out, and the content of its run; None where there is a problem.
-
-        Raises:
-            BadInput, NothingMeasured: an environment cannot be planned for; a revision is left out instead.
-        """
-        made: dict[object, tuple[Side, RunContent | None]] = {}
-        several = len({_identity(side) for side in wanted}) > 1
-        with TemporaryDirectory() as scratch:
-            for side in wanted:
-                if _identity(side) not in made:
-                    is_first = all(content is None for _, content in made.values())
-                    values = _FirstValues(Path(scratch), is_first=is_first) if several else None
-                    made[_identity(side)] = self._plan(side, values)
-        found = [made[_identity(side)] for side in wanted]
-        return [
-            (
-                replace(side, problem=same.problem, values=same.values),
-                content if content is None or side.revision is None else _with_revision(content, side.revision),
-            )
-            for side, (same, content) in zip(wanted, found, strict=True)
-        ]
-
-    def _plan(self, side: Side, first: _FirstValues | None) -> tuple[Side, RunContent | None]:
-        if side.revision is None or self._repository is None:
-            return self._plan_on(side, None, first)
-        with git.checkout_of(self._repository, side.revision) as checkout:
-            try:
-                _require_files(checkout, self._request.own)
-                return self._plan_on(side, checkout, first)
-            except PyopbenchError as error:
-                inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
-                return replace(side, problem=error.in_a_line.replace(inside, "")), None
-
-    def _plan_on(self, side: Side, checkout: Checkout | None, first: _FirstValues | None) -> tuple[Side, RunContent]:
-        request = changed(self._request, environment=side.environment, checkout=checkout)
-        python = environments.python_of(side.environment)
-        with Worker(START_TIMEOUT_SECONDS, python, checkout=checkout, own=request.own) as worker:
-            answer = plan.ask_for_plan(request.axes, request.own, environment=side.environment, worker=worker)
-            plan.require_cases(answer, request.axes)
-            values = first.compare(worker, answer) if first is not None else Values()
-        return replace(side, values=values), plan.content_of(request, answer)
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What two sides that compute alike have in common."""
+        revision = self.revision
+        return self.environment, revision and (revision.commit, revision.is_worktree)
 
 
-def _identity(side: Side) -> tuple[object, ...]:
-    revision = side.revision
-    return side.environment, revision and (revision.commit, revision.is_worktree)
+def _plan_sides(request: plan.Request, repository: Path | None, wanted: Sequence[_Wanted]) -> list[Side]:
+    """Plan each side by a worker of its own, which also compares what it computes with the first one.
+
+    Raises:
+        BadInput, NothingMeasured: an environment cannot be planned for; a revision is left out instead.
+    """
+    planned: dict[object, Side] = {}
+    several = len({one.identity for one in wanted}) > 1
+    with TemporaryDirectory() as scratch:
+        for one in wanted:
+            if one.identity not in planned:
+                is_first = all(side.problem is not None for side in planned.values())
+                values = _FirstValues(Path(scratch), is_first=is_first) if several else None
+                planned[one.identity] = _plan_side(request, repository, one, values)
+    return [replace(planned[one.identity], revision=one.revision) for one in wanted]
 
 
-def _with_revision(content: RunContent, revision: Revision) -> RunContent:
-    return content.with_changes(revision=revision)
+def _plan_side(request: plan.Request, repository: Path | None, wanted: _Wanted, first: _FirstValues | None) -> Side:
+    request = changed(request, environment=wanted.environment)
+    if wanted.revision is None or repository is None:
+        return _plan_on(request, first)
+    with git.checkout_of(repository, wanted.revision) as checkout:
+        try:
+            _require_files(checkout, request.own)
+            return _plan_on(changed(request, checkout=checkout), first)
+        except PyopbenchError as error:
+            inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
+            asked = wanted.environment
+            problem = error.in_a_line.replace(inside, "")
+            return Side(tf=asked.tf, packages=asked.packages, python=asked.python, problem=problem)
+
+
+def _plan_on(request: plan.Request, first: _FirstValues | None) -> Side:
+    python = environments.python_of(request.environment)
+    with Worker(START_TIMEOUT_SECONDS, python, checkout=request.checkout, own=request.own) as worker:
+        answer = plan.ask_for_plan(request.axes, request.own, environment=request.environment, worker=worker)
+        plan.require_cases(answer, request.axes)
+        values = first.compare(worker, answer) if first is not None else Values()
+    return replace(plan.side_of(request, answer), values=values)
 
 
 class _FirstValues:
@@ -333,8 +321,8 @@ def _require_files(checkout: Checkout, own: OwnOps) -> None:
 
 
 @contextmanager
-def checkouts_of(run: OpenRun) -> Iterator[dict[Path, Checkout]]:
-    """Give the checkout of each side that is a revision, by its folder.
+def checkouts_of(run: OpenRun) -> Iterator[dict[str, Checkout]]:
+    """Give the checkout of each side that is a revision, by its label.
 
     Raises:
         BadInput: as `git.checkout_of`.
@@ -342,8 +330,8 @@ def checkouts_of(run: OpenRun) -> Iterator[dict[Path, Checkout]]:
     with ExitStack() as stack:
         repository = repository_of(run) if run.has_revisions else Path()
         yield {
-            side.folder: stack.enter_context(git.checkout_of(repository, side.revision))
-            for side in run.measured_sides
+            side.label: stack.enter_context(git.checkout_of(repository, side.revision))
+            for side in (measured.side for measured in run.measured)
             if side.revision is not None
         }
 
@@ -354,10 +342,10 @@ def repository_of(run: OpenRun) -> Path:
     Raises:
         BadInput: as `revisions.repository_of`; or one of the run's own ops is not named again.
     """
-    content = run.measured[0].content
-    missing = {name: own for name, own in content.own.items() if name not in run.own}
+    first = run.measured[0].side
+    missing = {name: own for name, own in first.own.items() if name not in run.own}
     stored_run.require_same_own(run.folder, missing, {})
-    ops = {Case.from_id(key).op for key in content.cases} & set(content.catalogue.ops)
+    ops = {Case.from_id(key).op for key in first.cases} & set(first.catalogue.ops)
     return revisions.repository_of(sorted(ops), run.own)
 
 
@@ -367,9 +355,9 @@ def find_measured(run: OpenRun) -> tuple[list[Side], dict[str, str]]:
     Raises:
         NothingMeasured: none has; with the first reasons.
     """
-    pairs = zip(run.measured_sides, run.measured, strict=True)
-    whys = {side.label: stored_run.why_nothing(measured) for side, measured in pairs if not side.is_control}
+    sides = {measured.side.label: measured for measured in run.measured if not measured.side.is_control}
+    whys = {label: stored_run.why_nothing(measured) for label, measured in sides.items()}
     lost = {label: why for label, why in whys.items() if why is not None}
     if len(lost) == len(whys):
         stored_run.require_measured(run.measured[0])
-    return [side for side in run.measured_sides if whys.get(side.label, "a control") is None], lost
+    return [measured.side for label, measured in sides.items() if label not in lost], lost

@@ -9,17 +9,13 @@ from pathlib import Path
 
 from pyopbench.engine import git, plan
 from pyopbench.engine.settings import Settings
-from pyopbench.engine.shards import require_unmerged
 from pyopbench.model import formatting
 from pyopbench.model.case import CONTROL_SUFFIX, MINIMUM_EFFECT, Case, Failure
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
-from pyopbench.store import run_folder
-from pyopbench.store.line_types import FAILING, AnyLine, GroupLine
-from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_json import OwnOp
-from pyopbench.store.run_sides import OpenRun, Source
+from pyopbench.store.run import RUN_FILE, OpenRun, OpenSide, Source
+from pyopbench.store.types import FAILING, AnyLine, GroupLine, OwnOp
 
 
 def require_resumable(side: OpenSide, own: OwnOps) -> None:
@@ -33,9 +29,15 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
         BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
             another commit, so that what is measured now could not be compared with what was.
     """
-    run = require_unmerged(side.content, side.folder)
-    require_same_own(side.folder, run.own, own)
-    cases = [Case.from_id(key) for key in run.cases]
+    if side.plan.merged is not None:
+        raise BadInput(
+            "a merged run is not resumed: its launches are of several machines",
+            received=side.folder,
+            legal="the folder of a shard",
+            hint="resume the shards that are unfinished, and merge again into a new folder",
+        )
+    require_same_own(side.folder, side.side.own, own)
+    cases = [Case.from_id(key) for key in side.side.cases]
     known = find("variants")
     require_known("op", sorted({case.op for case in cases}), {*find("ops"), *find("floor"), *own})
     require_known(
@@ -47,11 +49,11 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
             *(name + CONTROL_SUFFIX for name in known),
         },
     )
-    then, now = run.environment.get("commit"), git.commit_of_package()["commit"]
+    then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
             "the run was started at another commit",
-            received=f"{now} now, {then} in {run_folder.RUN_FILE}",
+            received=f"{now} now, {then} in {RUN_FILE}",
             legal="the same commit",
             hint="check out that commit to resume, or start a new run",
         )
@@ -74,7 +76,7 @@ def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, 
 
 def resume_command(run: OpenRun) -> str:
     """Return the command that resumes a run, with its own ops as they are named here, or else as it was planned."""
-    planned = [one for side in run.measured[:1] for one in side.content.own.values()]
+    planned = [one for side in run.measured[:1] for one in side.side.own.values()]
     return _resume_command(run.folder, _words_of([*run.own.values()] or planned))
 
 
@@ -90,13 +92,13 @@ def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
 
 def settings_of(side: OpenSide) -> Settings:
     """Return how a side is measured."""
-    settings = side.content.settings
+    settings = side.plan.settings
     return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
 
 
 def planned_effect(sources: Sequence[Source]) -> float:
     """Return the minimum effect that a run in an input pipeline was planned for; the usual one for other results."""
-    plans = [source.measured[0].content.pipeline for source in sources if isinstance(source, OpenRun)]
+    plans = [source.plan.pipeline for source in sources if isinstance(source, OpenRun)]
     return next((plan.minimum_effect for plan in plans if plan is not None), MINIMUM_EFFECT)
 
 
@@ -144,7 +146,7 @@ def find_target(sources: Sequence[Source]) -> tuple[str, Path]:
     if len(own) == len(sources):
         for run in own:
             require_measured(run.measured[0])
-        return own[0].measured[0].content.settings.baseline, own[0].folder
+        return own[0].plan.settings.baseline, own[0].folder
     from pyopbench.store.read import read_cases  # pandas, which takes a second
 
     # Nothing is put into folders of other tools, which take every JSON there for their own.

@@ -14,7 +14,7 @@ from pyopbench.model.case import DTYPES, GPU, PLACEMENTS, Axes, Case, Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
-from pyopbench.store.line_types import RequirementLine
+from pyopbench.store.types import RequirementLine
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.store.mix_file import write_mix
-from pyopbench.store.run_json import NotNegative
+from pyopbench.store.types import NotNegative
 
 NAMES = ("file", "line", "function", "kind", "mode", "body")
 

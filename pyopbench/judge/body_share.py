@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.choice import Choice
     from pyopbench.judge.program import Mix
     from pyopbench.store.measured_run import Run
-    from pyopbench.store.run_json import Catalogue
+    from pyopbench.store.types import Catalogue
 
 
 ROLE = "body_alone"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.interim_analysis import InterimAnalysis
     from pyopbench.judge.pipeline import PipelineInterimAnalysis, PipelineJudgement
     from pyopbench.store.measured_run import Run
-    from pyopbench.store.run_sides import Source
+    from pyopbench.store.run import Source
 
 
 @dataclass(frozen=True, eq=False)

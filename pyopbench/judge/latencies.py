@@ -21,7 +21,7 @@ from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
-    from pyopbench.store.run_json import Catalogue
+    from pyopbench.store.types import Catalogue
 
 
 FIELDS = ["case", "group", "op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement"]

@@ -35,7 +35,7 @@ from pyopbench.stats.launch_model import RUN_EFFECT, fit
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import PipelineRows
-    from pyopbench.store.run_json import PipelinePlan, ProgramFacts
+    from pyopbench.store.types import PipelinePlan, ProgramFacts
 
 ACTIONS = {
     "keep": "keep the callback as it is",

@@ -17,8 +17,7 @@ from pyopbench.model.portable import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
-    from pyopbench.store.line_types import PortLine
-    from pyopbench.store.run_json import VariantFacts
+    from pyopbench.store.types import PortLine, VariantFacts
 
 
 NOTES = {

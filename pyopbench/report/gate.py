@@ -20,7 +20,7 @@ from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
-from pyopbench.store.run_sides import Side
+from pyopbench.store.types import Side
 
 SCHEMA = 1
 COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"
@@ -53,10 +53,7 @@ def comment(gate: Gate) -> str:
     lines += [f"- {escape(line)}" for line in (*((warning,) if warning else ()), *findings(gate))]
     unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
     lines += [f"- {escape(text_of(one))}" for one in unpaired[:1]]
-    # Of two results that are merely compared nothing is known about values, and nothing was measured twice.
-    is_of_one_run = gate.first.folder != Path()
-    known = [gate.reach_text()]
-    known = [gate.values_text(), *known, gate.control_text(), gate.machine_text()] if is_of_one_run else known
+    known = [gate.values_text(), gate.reach_text(), gate.control_text(), gate.machine_text()]
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
@@ -210,8 +207,7 @@ def junit(gate: Gate) -> bytes:
     suites = ET.Element("testsuites", name="pyopbench")
     for one in gate.others:
         suite = ET.SubElement(suites, "testsuite", name=_xml(wording.name_text(one)))
-        if one.folder != Path():
-            _values_test(suite, gate, one)
+        _values_test(suite, gate, one)
         found = gate.comparisons.get(one.label)
         if found is not None:
             slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()

@@ -27,11 +27,12 @@ from pyopbench.report.decisions_json import decisions_json
 from pyopbench.report.layout import OpPage, Part, arrange
 from pyopbench.report.pipeline import DECISION, as_data
 from pyopbench.report.sections import Cell, Table, discover
-from pyopbench.store import run_sides
+from pyopbench.store.run import axis_of, report_folder
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
-    from pyopbench.store.run_sides import OpenRun, Side, Source
+    from pyopbench.store.run import OpenRun, Source
+    from pyopbench.store.types import Side
 
 ANSWER_SECTION = "decisions"
 TIMES_SECTION = "latency"
@@ -74,20 +75,20 @@ def report_versions(
         BadInput: as `report_results`.
     """
     found, together = judge_versions(run, versions, judging, unmeasured)
-    write_versions(run.folder, found, together)
+    write_versions(run, found, together)
     return list(found.values()), together
 
 
-def write_versions(folder: Path, judgements: Mapping[Side, Judgement], across: VersionComparison) -> None:
+def write_versions(run: OpenRun, judgements: Mapping[str, Judgement], across: VersionComparison) -> None:
     """Write a report of each version with all in it, and each comparison with the first version."""
     several = len(judgements) + len(across.unmeasured) > 1
-    for version, judgement in judgements.items():
-        write(judgement, version.folder, replace(across, shown=version.label) if several else None)
-    axis = run_sides.axis_of(list(judgements))
+    for label, judgement in judgements.items():
+        write(judgement, report_folder(run.folder, label), replace(across, shown=label) if several else None)
+    axis = axis_of([measured.side for measured in run.measured])
     for label, found in across.comparisons.items():
-        again = shlex.join(["pyopbench", "compare", str(folder), across.labels[0], label, "--axis", axis])
+        again = shlex.join(["pyopbench", "compare", str(run.folder), across.labels[0], label, "--axis", axis])
         text = comparison.markdown(found, f"Again: {again}")
-        write_atomically(comparison_path(folder, across, label), text.encode())
+        write_atomically(comparison_path(run.folder, across, label), text.encode())
 
 
 def comparison_path(folder: Path, across: VersionComparison, label: str) -> Path:

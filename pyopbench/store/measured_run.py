@@ -12,14 +12,17 @@ import pandas as pd
 
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
+from pyopbench.model.side import HERE, Environment
 from pyopbench.store.limitations import ForeignTool, Limitation, SamplesNotKept
-from pyopbench.store.line_types import (
+from pyopbench.store.types import (
+    Catalogue,
     LaunchLine,
     LookLine,
+    PipelinePlan,
     PortLine,
     RequirementLine,
+    Settings,
 )
-from pyopbench.store.run_json import Catalogue, PipelinePlan, Settings
 from pyopbench.store.warnings import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
@@ -116,6 +119,7 @@ class Run:
         pipeline: cases of an op in an input pipeline; they are in none of `cases`, `failures` and `frame`. None in a
             run without.
         requirements: what was tried for `--require`.
+        asked: what its workers were asked to import and to be run by.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         ports: what was written of own ops and measured, each once.
     """
@@ -141,6 +145,7 @@ class Run:
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
     requirements: tuple[RequirementLine, ...] = ()
+    asked: Environment = HERE
     pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ports: tuple[PortLine, ...] = ()

@@ -15,11 +15,21 @@ from pyopbench.model.errors import BadInput, CannotStore, NothingMeasured
 from pyopbench.model.formatting import listing
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store import json_file, run_folder, run_sides
-from pyopbench.store.line_types import FAILING, AnyLine, EndedLine, LaunchLine, LookLine
-from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_json import Merged, MergedShard, RunContent, Shard, join_catalogues
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store import json_file
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE, OpenRun, OpenSide, open_run, require_new
+from pyopbench.store.types import (
+    FAILING,
+    AnyLine,
+    EndedLine,
+    LaunchLine,
+    LookLine,
+    Merged,
+    MergedShard,
+    Plan,
+    Shard,
+    Side,
+    join_catalogues,
+)
 
 MOST_SHOWN = 5
 """Folders that an error names."""
@@ -53,19 +63,20 @@ def merge(folders: Sequence[Path], out: Path) -> Merging:
             software than the rest; or `out` holds a run.
         NothingMeasured: no folder is given.
     """
-    _require_new(out)
+    require_new(out)
     shards = sorted(map(_read, dict.fromkeys(map(real_path, folders))), key=lambda one: one.shard.index)
     if not shards:
         raise NothingMeasured("no folder of a shard is named", hint="pyopbench fleet merge shard-* --out merged")
     _check(shards)
+    lines = [
+        json_file.encode(line) + b"\n"
+        for place in range(len(shards[0].run.measured))
+        for line in _merged_lines(shards, place)
+    ]
     try:
         out.mkdir(parents=True, exist_ok=True)
-        named = run_sides.name_sides(out, shards[0].run.sides)
-        measured = [side for side in named if side.problem is None]
-        for place in range(len(shards[0].run.measured)):
-            _write(measured[place].folder if named else out, shards, place)
-        if named:
-            run_sides.write(out, named, shards[0].run.minimum_effect, shards[0].run.fail_on)
+        write_atomically(out / SAMPLES_FILE, b"".join(lines))
+        write_atomically(out / RUN_FILE, json_file.encode_in_lines(_merged_plan(out, shards)))
     except OSError as error:
         raise CannotStore(
             "the merged run cannot be stored; the shards are as they were",
@@ -90,27 +101,20 @@ class _ShardRun:
 
     @property
     def has_ended(self) -> bool:
-        return all(not side.content.cases or _ended(side) is not None for side in self.run.measured)
+        return all(not side.side.cases or _ended(side) is not None for side in self.run.measured)
 
 
 def _ended(side: OpenSide) -> EndedLine | None:
     return next((line for line in reversed(side.lines) if isinstance(line, EndedLine)), None)
 
 
-def _require_new(out: Path) -> None:
-    run_folder.require_new(out)
-    if run_sides.is_here(out):
-        raise BadInput("the output folder already contains a run", received=out, hint="choose another --out")
-
-
 def _read(folder: Path) -> _ShardRun:
-    run = run_sides.open_run(folder)
-    shard = run.measured[0].content.shard if run.measured else None
-    if shard is None:
+    run = open_run(folder)
+    if run.plan.shard is None:
         raise BadInput(
             "not a shard", received=folder, legal="folders written by `pyopbench run --shard I/N`", hint="leave it out"
         )
-    return _ShardRun(run, shard)
+    return _ShardRun(run, run.plan.shard)
 
 
 def _check(shards: Sequence[_ShardRun]) -> None:
@@ -135,7 +139,7 @@ def _check(shards: Sequence[_ShardRun]) -> None:
         hint = f"continue them: pyopbench resume {shlex.quote(str(unfinished[0].run.folder))}"
         raise _refusal("shards are not measured to the end", unfinished, hint)
     for place in range(len(shards[0].run.measured)):
-        _require_same_software([(one, one.run.measured[place].content.environment) for one in shards])
+        _require_same_software([(one, one.run.measured[place].side.environment) for one in shards])
 
 
 def _require_same_software(shards: Sequence[tuple[_ShardRun, Mapping[str, Any]]]) -> None:
@@ -166,46 +170,47 @@ def bare_command(command: Sequence[str]) -> list[str]:
 
 
 def _command_again(one: _ShardRun, index: int) -> str:
-    words = bare_command(one.run.measured[0].content.command)
+    words = bare_command(one.run.plan.command)
     return shlex.join([*words, "--shard", f"{index}/{one.shard.of}", "--out", f"shard-{index}"])
 
 
-def _write(folder: Path, shards: Sequence[_ShardRun], place: int) -> None:
-    """Write one side of the run: samples first, so that where there is a `run.json`, the run is whole."""
-    folder.mkdir(exist_ok=True)
-    lines = [json_file.encode(line) + b"\n" for line in _merged_lines(shards, place)]
-    write_atomically(folder / run_folder.SAMPLES_FILE, b"".join(lines))
-    write_atomically(folder / run_folder.RUN_FILE, json_file.encode_in_lines(_content(folder, shards, place)))
-
-
-def _content(folder: Path, shards: Sequence[_ShardRun], place: int) -> RunContent:
-    contents = [one.run.measured[place].content for one in shards]
+def _merged_plan(out: Path, shards: Sequence[_ShardRun]) -> Plan:
+    plans = [one.run.plan for one in shards]
     starts = [sum(one.launches for one in shards[:number]) for number in range(len(shards) + 1)]
     merged = Merged(
         plan=shards[0].shard.plan,
         shards=[
             MergedShard(
                 index=one.shard.index,
-                run=content.run,
-                created=content.created,
+                run=one.run.plan.run,
+                created=one.run.plan.created,
                 host=one.shard.host,
                 launches=(start, end),
             )
-            for one, content, start, end in zip(shards, contents, starts[:-1], starts[1:], strict=True)
+            for one, start, end in zip(shards, starts[:-1], starts[1:], strict=True)
         ],
-        hosts={one.shard.host: content.environment for one, content in zip(shards, contents, strict=True)},
+        hosts={one.shard.host: one.run.measured[0].side.environment for one in shards},
     )
-    return RunContent(
-        run=folder.resolve().name,
-        created=min(content.created for content in contents),
-        command=contents[0].command,
-        settings=contents[0].settings,
-        environment=_environment([content.environment for content in contents]),
-        catalogue=join_catalogues([content.catalogue for content in contents]),
-        cases=list(dict.fromkeys(key for content in contents for key in content.cases)),
-        skips=list({(skip.case, skip.status): skip for content in contents for skip in content.skips}.values()),
-        own={name: own for content in reversed(contents) for name, own in content.own.items()},
+    return structs.replace(
+        plans[0],
+        run=out.resolve().name,
+        created=min(plan.created for plan in plans),
+        sides=[_merged_side([plan.sides[place] for plan in plans]) for place in range(len(plans[0].sides))],
+        shard=None,
         merged=merged,
+    )
+
+
+def _merged_side(sides: Sequence[Side]) -> Side:
+    if sides[0].problem is not None:
+        return sides[0]
+    return structs.replace(
+        sides[0],
+        environment=_environment([side.environment for side in sides]),
+        catalogue=join_catalogues([side.catalogue for side in sides]),
+        cases=list(dict.fromkeys(key for side in sides for key in side.cases)),
+        skips=list({(skip.case, skip.status): skip for side in sides for skip in side.skips}.values()),
+        own={name: own for side in reversed(sides) for name, own in side.own.items()},
     )
 
 
@@ -257,6 +262,7 @@ def _join_ends(each: Sequence[EndedLine], launches: int) -> EndedLine:
     reasons = {one.by for one in each}
     return EndedLine(
         launch=launches,
+        side=each[0].side,
         by="budget" if "budget" in reasons else "launches" if "launches" in reasons else "look",
         looks=max(one.looks for one in each),
         seconds=sum(one.seconds for one in each),

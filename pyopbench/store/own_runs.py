@@ -12,24 +12,23 @@ from msgspec import structs
 
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.store import (
-    run_folder,
-)
-from pyopbench.store.line_types import (
+from pyopbench.store.measured_run import NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
+from pyopbench.store.run import SAMPLES_FILE, OpenSide
+from pyopbench.store.sample_frame import frame_of
+from pyopbench.store.types import (
     FAILING,
     AnyLine,
     GroupLine,
     LaunchLine,
     Line,
     LookLine,
+    PipelinePlan,
     PortLine,
     PreparedLine,
     RequirementLine,
+    Side,
+    join_catalogues,
 )
-from pyopbench.store.measured_run import NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
-from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_json import PipelinePlan, RunContent, join_catalogues
-from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.warnings import UnfinishedLine, gpu_warnings, left_running
 
 POOLED_ENVIRONMENT = (
@@ -59,46 +58,46 @@ def pool(runs: Sequence[Run]) -> Run:
 
 def run_of(side: OpenSide) -> Run:
     """Return what was measured on a side."""
-    content, lines = side.content, side.lines
+    plan, planned, lines = side.plan, side.side, side.lines
     groups = _of_kind(lines, GroupLine)
     prepared = _of_kind(lines, PreparedLine)
     launches = _of_kind(lines, LaunchLine)
     failures = [failure for line in lines if isinstance(line, FAILING) for failure in line.failures]
     whole = Run(
-        name=content.run,
-        command=tuple(content.command),
-        created=content.created,
-        settings=content.settings,
-        environment={**content.environment, **_commit_of_user(content)},
-        catalogue=content.catalogue,
-        cases=tuple(content.cases),
-        failures=(*content.skips, *failures),
+        name=plan.run,
+        command=tuple(plan.command),
+        created=plan.created,
+        settings=plan.settings,
+        environment={**planned.environment, **_commit_of_user(planned)},
+        catalogue=planned.catalogue,
+        cases=tuple(planned.cases),
+        failures=(*planned.skips, *failures),
         launches=launches,
-        frame=frame_of(content, groups),
+        frame=frame_of(plan.run, planned, groups),
         warnings=(*_torn(side), *left_running(prepared), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
-        noise=_noise(content.run, groups),
-        waits=_waits(content.run, groups),
+        noise=_noise(plan.run, groups),
+        waits=_waits(plan.run, groups),
         checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
-        own={name: tuple(own.words) for name, own in content.own.items()},
+        own={name: tuple(own.words) for name, own in planned.own.items()},
         ports=_once(_of_kind(lines, PortLine)),
         requirements=_of_kind(lines, RequirementLine),
+        asked=planned.asked,
     )
-    return _apart(_without_pipeline(whole, content.pipeline, prepared))
+    return _apart(_without_pipeline(whole, plan.pipeline, prepared))
 
 
 def _torn(side: OpenSide) -> tuple[UnfinishedLine, ...]:
-    place = str(side.folder / run_folder.SAMPLES_FILE)
-    return (UnfinishedLine(place, len(side.lines) + 1),) if side.torn else ()
+    return (UnfinishedLine(str(side.folder / SAMPLES_FILE)),) if side.run.torn else ()
 
 
-def _commit_of_user(content: RunContent) -> dict[str, Any]:
+def _commit_of_user(planned: Side) -> dict[str, Any]:
     """Return the commit of the user's code, beside that of pyopbench; nothing if it is not known.
 
     It is the revision that the run is of, else that of the first own op that has one.
     """
-    own = (one.revision for one in content.own.values() if one.revision is not None)
-    revision = content.revision or next(own, None)
+    own = (one.revision for one in planned.own.values() if one.revision is not None)
+    revision = planned.revision or next(own, None)
     if revision is None:
         return {}
     facts = {"commit": revision.commit, "dirty": revision.dirty, "date": revision.date, "subject": revision.subject}

@@ -11,11 +11,11 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment
-from pyopbench.store import run_folder
 from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
 from pyopbench.store.measured_run import Run
 from pyopbench.store.own_runs import pool, run_of
-from pyopbench.store.run_sides import OpenRun, Side, Source, are_on_one_side, open_source, open_sources
+from pyopbench.store.run import RUN_FILE, OpenRun, Source, are_on_one_side, is_run, open_run, open_sources
+from pyopbench.store.types import Side
 
 LEGAL = (
     "a folder written by `pyopbench run`, a folder of asv's results or one of their files, or a JSON file of "
@@ -31,9 +31,9 @@ def read_source(source: Source) -> tuple[Run, ...]:
     Raises:
         BadInput: it is none of these, or something in it is not as it was written.
     """
-    path = open_source(source)
-    if isinstance(path, OpenRun):
-        return _runs_of(path)
+    if isinstance(source, OpenRun) or is_run(source):
+        return _runs_of(open_run(source))
+    path = source
     if path.is_file():
         return _read_files([path])
     files = asv_file.files_in(path)
@@ -90,7 +90,10 @@ def _runs_of(run: OpenRun) -> tuple[Run, ...]:
     if not run.has_several_sides:
         return tuple(found)
     name = real_path(run.folder).name
-    return tuple(_labelled(one, side, name) for one, side in zip(found, run.measured_sides, strict=True))
+    return tuple(
+        _labelled(one, side, name)
+        for one, side in zip(found, (measured.side for measured in run.measured), strict=True)
+    )
 
 
 def _labelled(run: Run, version: Side, name: str) -> Run:
@@ -99,7 +102,7 @@ def _labelled(run: Run, version: Side, name: str) -> Run:
     if version.revision is not None:
         revision = version.revision
         environment |= {"commit": revision.commit, "dirty": revision.dirty, "revision": version.label}
-    elif version.environment == Environment(version.tf):
+    elif version.asked == Environment(version.tf):
         environment["tensorflow"] = version.label
     if version.revision is None:
         frame = frame.assign(tf=version.label)
@@ -128,13 +131,13 @@ def _none_of_these(path: Path) -> BadInput:
     if not path.exists():
         what = f"{path}: no such file or folder"
     elif path.is_dir():
-        what = f"{path}: a folder without {run_folder.RUN_FILE}, and without a machine.json of asv in it or below"
+        what = f"{path}: a folder without {RUN_FILE}, and without a machine.json of asv in it or below"
     else:
         what = f"{path}: JSON, but not of results"
     if path.is_file() and (path.parent / asv_file.MACHINE).is_file() and path.name not in asv_file.NEXT_TO_RESULTS:
         # Usually its folder was named: without this one file, all others can be read.
         return BadInput("these are not results", received=what, legal=LEGAL, hint=f"move it out of {path.parent}")
-    runs = sorted({file.parent for file in path.rglob(run_folder.RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []
+    runs = sorted({file.parent for file in path.rglob(RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []
     files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
     named = formatting.listing([str(one) for one in runs or files], "or")
     hint = (

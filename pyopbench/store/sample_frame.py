@@ -12,9 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.model.case import Case
-from pyopbench.store.line_types import GroupLine
 from pyopbench.store.measured_run import COLUMNS
-from pyopbench.store.run_json import Catalogue, RunContent
+from pyopbench.store.types import Catalogue, GroupLine, Side
 
 NODE = "node"
 """The mode in which copies of an op are timed inside a graph."""
@@ -26,16 +25,17 @@ WITH_COPIES = 5
 """Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
 
 
-def frame_of(content: RunContent, groups: Sequence[GroupLine]) -> pd.DataFrame:
+def frame_of(run: str, side: Side, groups: Sequence[GroupLine]) -> pd.DataFrame:
     """Return one row for each block, with `COLUMNS`; what all blocks of a case in a line share is looked up once.
 
     A row at a time, of which there may be millions, takes several times as long, and gigabytes.
 
     Args:
-        content: of `run.json`.
+        run: its name.
+        side: what is planned.
         groups: the lines of samples that hold any.
     """
-    version = content.environment["tensorflow"]
+    version = side.environment["tensorflow"]
     parts: dict[str, tuple[str | int, ...]] = {}
     shared: list[tuple[Any, ...]] = []
     blocks: list[Sequence[float]] = []
@@ -44,7 +44,7 @@ def frame_of(content: RunContent, groups: Sequence[GroupLine]) -> pd.DataFrame:
         for key, samples in line.samples.items():
             if key not in parts:
                 parts[key] = Case.from_id(key).parts
-            head = ("pyopbench", content.run, line.launch, line.group, key, *parts[key], version)
+            head = ("pyopbench", run, line.launch, line.group, key, *parts[key], version)
             shared.append((*head, line.sweep, line.timer_seconds, line.timer_error_seconds))
             blocks += samples
             counts.append(len(samples))
@@ -56,7 +56,7 @@ def frame_of(content: RunContent, groups: Sequence[GroupLine]) -> pd.DataFrame:
     columns = dict(zip(("round", "order", "calls", "seconds", "copies"), numbers.T, strict=True))
     whole = {name: values.astype(np.int64) for name, values in columns.items() if name != "seconds"}
     frame = frame.assign(**{**columns, **whole}, floor_seconds=math.nan)[list(COLUMNS)]
-    return _with_floor(frame, content.catalogue)
+    return _with_floor(frame, side.catalogue)
 
 
 def _numbers(blocks: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.model import formatting
-from pyopbench.store.line_types import Gpu, GroupLine, LeftBehind, PreparedLine
+from pyopbench.store.types import Gpu, GroupLine, LeftBehind, PreparedLine
 
 BUSY_CORES = 0.5
 MANY_LEFT = 64
@@ -45,12 +45,11 @@ class UnfinishedLine:
     """The last line of a file was cut off by a crash; it was dropped."""
 
     path: str
-    line: int
     kind: Literal["unfinished_line"] = "unfinished_line"
 
     def text(self) -> str:
         """Return a warning in a sentence, without a full stop."""
-        return f"{self.path}:{self.line}: the unfinished last line is ignored"
+        return f"{self.path}: the unfinished last line is ignored"
 
 
 @dataclass(frozen=True)

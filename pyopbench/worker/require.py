@@ -145,7 +145,7 @@ def answer(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]
 
 
 def try_requirement(requirement: str, op: str, variant: str, gradient: str, folder: Path) -> tuple[str, str]:
-    """Return what comes of a requirement as a status of `store.line_types.RequirementLine`, and the reason."""
+    """Return what comes of a requirement as a status of `store.types.RequirementLine`, and the reason."""
     try:
         return "works", REQUIREMENTS[requirement](load_subject(op, variant, gradient, folder))
     except Inapplicable as reason:

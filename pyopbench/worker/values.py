@@ -29,7 +29,7 @@ def compare_values(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]
     """Answer a request to keep what an op computes in `save`, or to compare it with what is kept in `against`.
 
     Returns:
-        `kind`: "" where nothing is different, or as in `run_sides.ValueDifference`; and the `reason`.
+        `kind`: "" where nothing is different, or as in `store.types.ValueDifference`; and the `reason`.
     """
     op = load_op(request["op"])
     size, dtype = int(request["size"]), str(request["dtype"])

@@ -21,7 +21,7 @@ from pyopbench.api import frames
 from pyopbench.api.several_results import SidesResult
 from pyopbench.engine import environments
 from pyopbench.model.errors import BadInput, Interrupted
-from pyopbench.store import run_sides
+from pyopbench.store.run import open_run
 from refusals import refused
 from repositories import commit
 from revision_runs import DIFFERENT, write_revisions
@@ -61,11 +61,11 @@ def test_versions_are_measured_and_compared_as_by_the_command_line(two_versions:
     assert set(result.changes["side"]) == {"2.21.0-2"}
     assert result.slower(10.0).empty
     assert result.report() == two_versions
-    written = (two_versions / "tf-2.21.0" / "report.md").read_text(encoding="utf-8")
+    written = (two_versions / "2.21.0" / "report.md").read_text(encoding="utf-8")
     compared = (two_versions / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8")
     ended = call("report", two_versions)
     assert ended.code == 0, ended.err
-    assert (two_versions / "tf-2.21.0" / "report.md").read_text(encoding="utf-8") == written
+    assert (two_versions / "2.21.0" / "report.md").read_text(encoding="utf-8") == written
     assert (two_versions / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8") == compared
 
 
@@ -76,7 +76,7 @@ def test_a_stored_run_on_versions_is_read_shown_and_copied(two_versions: Path, t
     assert "2.21.0-2" in repr(read)
     copied = pyopbench.read(read.save(tmp_path / "copy"))
     assert copied.decisions.equals(read.decisions)
-    assert (tmp_path / "copy" / "tf-2.21.0" / "report.html").exists()
+    assert (tmp_path / "copy" / "2.21.0" / "report.html").exists()
     with pytest.raises(BadInput):
         read.save(tmp_path / "copy")
     assert not pyopbench.compare(read, "2.21.0", "2.21.0-2", axis="tf").verdicts.empty
@@ -90,9 +90,9 @@ def test_an_interrupted_run_on_versions_names_the_command_that_resumes_it(
 
     monkeypatch.setattr("pyopbench.engine.run.measure", interrupt)
     with pytest.raises(Interrupted) as interrupted:
-        pyopbench.run(body, [X], tf=["2.21.0"], out=two_versions, **QUIET)
-    (own,) = stored.read_run(two_versions / "tf-2.21.0")["own"].values()
-    command = shlex.join(["pyopbench", "resume", str(two_versions), *own["words"]])
+        pyopbench.run(body, [X], tf=["2.21.0", "2.21.0"], out=two_versions, **QUIET)
+    (own,) = stored.sides_of(two_versions)[0].own.values()
+    command = shlex.join(["pyopbench", "resume", str(two_versions), *own.words])
     assert str(interrupted.value.hint).startswith(command)
 
 
@@ -124,7 +124,7 @@ def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) ->
     assert read.control is not None
     assert "r1" in repr(read)
     assert (read.save(tmp_path / "copy") / "junit.xml").exists()
-    assert run_sides.open_run(tmp_path / "copy").has_revisions
+    assert open_run(tmp_path / "copy").has_revisions
 
 
 def test_changes_of_no_version_are_an_empty_frame_with_its_columns() -> None:

@@ -13,7 +13,7 @@ import pytest
 import stored
 from commands import Call
 from pyopbench.model.errors import InternalError
-from pyopbench.store import run_folder
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 
 pytestmark = pytest.mark.usefixtures("_no_worker")
 
@@ -111,10 +111,10 @@ def test_what_a_terminal_would_obey_is_shown_instead(call: Call) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
-        (run_folder.RUN_FILE, b"", "run.json"),
-        (run_folder.RUN_FILE, b"[]", "run.json"),
-        (run_folder.SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl"),
-        (run_folder.SAMPLES_FILE, b"\n{}\n", "samples.jsonl"),
+        (RUN_FILE, b"", "run.json"),
+        (RUN_FILE, b"[]", "run.json"),
+        (SAMPLES_FILE, b'{"kind": "launch"}\n', "samples.jsonl"),
+        (SAMPLES_FILE, b"\n{}\n", "samples.jsonl"),
     ],
 )
 @pytest.mark.parametrize("command", ["report", "resume", "history"])
@@ -156,7 +156,7 @@ def test_a_bug_is_neither_a_slowdown_nor_bad_input_and_shows_its_traceback_if_as
         raise ZeroDivisionError("by nothing")
 
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    monkeypatch.setattr(run_folder, "open_side", stumble)
+    monkeypatch.setattr("pyopbench.store.run.open_sources", stumble)
     ended = call("report", folder)
     assert ended.code == InternalError.exit_code
     assert "ZeroDivisionError: by nothing" in ended.err
@@ -172,7 +172,7 @@ def test_a_package_of_an_extra_that_is_not_installed_is_bad_input_with_what_inst
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    monkeypatch.setattr(run_folder, "open_side", stumble)
+    monkeypatch.setattr("pyopbench.store.run.open_sources", stumble)
     ended = call("report", folder)
     assert ended.code == code
     assert package in ended.err

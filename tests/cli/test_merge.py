@@ -9,7 +9,7 @@ import pytest
 import sharded
 from commands import Call
 from pyopbench.engine import git
-from pyopbench.store import run_folder
+from pyopbench.store.run import SAMPLES_FILE
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_what_is_no_shard_is_bad_input(tmp_path: Path, call: Call) -> None:
 def test_a_merged_run_is_not_resumed(tmp_path: Path, call: Call) -> None:
     shards = sharded.write_shards(tmp_path)
     call("fleet", "merge", *shards, "--out", tmp_path / "merged")
-    before = (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes()
+    before = (tmp_path / "merged" / SAMPLES_FILE).read_bytes()
     ended = call("resume", tmp_path / "merged")
     assert ended.code == 2
-    assert (tmp_path / "merged" / run_folder.SAMPLES_FILE).read_bytes() == before
+    assert (tmp_path / "merged" / SAMPLES_FILE).read_bytes() == before

@@ -16,7 +16,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.report.pipeline import report_of
-from pyopbench.store import run_folder
+from pyopbench.store.run import SAMPLES_FILE, read_plan
 
 WIDTH = 80
 SECONDS = {**{one.key: 1e-4 for one in ALL}, BATCH.key: 1e-5}
@@ -69,7 +69,7 @@ def test_what_is_measured_is_a_run_in_a_folder_with_its_reports(call: Call, tmp_
 def test_what_was_interrupted_is_resumed(call: Call, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert call("pipeline", "sinh", *QUICK, "--out", folder).code == 0
-    samples = folder / run_folder.SAMPLES_FILE
+    samples = folder / SAMPLES_FILE
     whole = samples.read_bytes().splitlines(keepends=True)
     samples.write_bytes(b"".join(whole[: len(whole) // 2]))
     done = call("resume", folder)
@@ -87,7 +87,7 @@ def test_options_reach_what_is_measured(call: Call, log: Path, tmp_path: Path) -
     asked = json.loads(log.read_text(encoding="utf-8").splitlines()[0])
     assert asked["do"] == "pipeline"
     assert (asked["parallel"], asked["batch"], asked["size"]) == ([1, 4, -1], [8], 7)
-    run = run_folder.read_run(tmp_path / "run")
+    run = read_plan(tmp_path / "run")
     assert (run.settings.budget_seconds, run.settings.launches) == (5.0, 2)
     assert run.pipeline is not None
     assert (run.pipeline.step_seconds, run.pipeline.step_elements) == (pytest.approx(2e-3), 32)

@@ -31,8 +31,8 @@ from pyopbench.judge.findings import (
 )
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run_json import UNKNOWN_OP, Catalogue, Settings
-from pyopbench.store.run_sides import open_run
+from pyopbench.store.run import open_run
+from pyopbench.store.types import UNKNOWN_OP, Catalogue, Settings
 
 COLUMNS = 80
 MINE = ("mine.py:f", "--input", "np.ones((2, 3))")

@@ -87,8 +87,7 @@ def test_no_version_is_installed_because_a_file_names_it(
     monkeypatch.setattr(
         "pyopbench.cli.run.measure_and_report", lambda run, *options, **more: asked.append(run.folder) or 0
     )
-    content = stored.run([stored.case("well")])
-    folder = stored.write(tmp_path / "run", {**content, "settings": {**content["settings"], "tf": "2.21.0"}}, [])
+    folder = stored.write(tmp_path / "run", stored.run([stored.case("well")], tf="2.21.0"), [])
     assert call("resume", folder).code == 2
     assert asked == []
     assert not (tmp_path / "cache").exists()

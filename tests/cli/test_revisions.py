@@ -12,7 +12,7 @@ import pytest
 
 import pyopbench
 import stored
-from commands import Call, Ended, groups
+from commands import Call, Ended
 from op_projects import project
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import environments
@@ -20,7 +20,8 @@ from pyopbench.engine.launch import Launch
 from pyopbench.engine.run import LEAST_FOR_COMPARISON
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.store import run_folder, run_sides
+from pyopbench.store.run import SAMPLES_FILE, open_run
+from pyopbench.store.types import LookLine
 from repositories import commit, git
 from workflow_steps import measure_inputs, run_step
 
@@ -42,13 +43,14 @@ def test_revisions_are_measured_by_turns_in_worktrees_that_are_gone_afterwards(
 ) -> None:
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD")
     assert ended.code in (0, 3), ended.err
-    found = run_sides.read(tmp_path / "run")
+    found = stored.sides_of(tmp_path / "run")
     assert [one.label for one in found] == ["HEAD~1", "HEAD", "HEAD~1-2"]
     assert [one.is_control for one in found] == [False, False, True]
-    for one in found:
-        assert {launch for launch, _ in groups(one.folder)} == {0, 1, 2, 3}
+    lines = stored.read_lines(tmp_path / "run")
+    for number, one in enumerate(found):
         assert one.revision is not None
-        assert stored.read_run(one.folder)["revision"]["commit"] == one.revision.commit
+        ours = [line for line in lines if line.get("side", 0) == number]
+        assert {line["launch"] for line in ours if line["kind"] == "group"} == {0, 1, 2, 3}
     assert worktrees(project) == 0
     assert all((tmp_path / "run" / name).stat().st_size for name in FILES)
     assert "HEAD~1 (" in ended.out
@@ -102,7 +104,7 @@ def test_uncommitted_changes_are_a_revision_and_other_values_are_told_before_any
     assert lines.index(f"warning: {difference}") < next(n for n, line in enumerate(lines) if "sweep 1" in line)
     assert ended.out.index(difference) < ended.out.index("B / A")
     assert ended.out.splitlines()[0] == "Failed: 1 input gives different values."
-    version = run_sides.read(tmp_path / "run")[1]
+    version = stored.sides_of(tmp_path / "run")[1]
     assert version.revision is not None
     assert version.revision.dirty
     assert wording.name_text(version) in ended.out.splitlines()
@@ -122,8 +124,7 @@ def test_revisions_that_cannot_be_measured_are_said_and_the_others_go_on(
         "warning: HEAD~1 is not measured: the revision does not have the op: mine.py",
     ]
     assert ended.out.splitlines()[0] == "Failed: 2 sides cannot be measured."
-    assert [one.label for one in run_sides.read(tmp_path / "run")] == ["HEAD~3", "HEAD", "HEAD~3-2"]
-    assert not (tmp_path / "run" / "rev-2").exists()
+    assert [one.label for one in stored.sides_of(tmp_path / "run")] == ["HEAD~3", "HEAD", "HEAD~3-2"]
 
 
 def test_with_one_revision_left_there_is_nothing_to_compare(call: Call, project: Path, tmp_path: Path) -> None:
@@ -144,8 +145,8 @@ def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_pat
     ended = call("run", "mine.py", *named, "--quick", "--launches", "8", "--out", tmp_path / "run")
     assert ended.code in (0, 3), ended.err
     looks = [
-        [(line["launch"], line["open"]) for line in stored.read_lines(one.folder) if line["kind"] == "look"]
-        for one in run_sides.read(tmp_path / "run")
+        [(line.launch, line.open) for line in measured.lines if isinstance(line, LookLine)]
+        for measured in open_run(tmp_path / "run").measured
     ]
     assert looks == [looks[0]] * 3
     assert min(looks[0])[0] >= LEAST_FOR_COMPARISON
@@ -167,8 +168,7 @@ def test_an_interrupted_run_is_resumed(
         interrupted.setattr(Launch, "sample", interrupt)
         assert run(call, folder, "HEAD~1", "HEAD").code == 130
     assert worktrees(project) == 0
-    parts = [one.folder for one in run_sides.read(folder)]
-    kept = [(part / run_folder.SAMPLES_FILE).read_bytes() for part in parts]
+    kept = (folder / SAMPLES_FILE).read_bytes()
     without = call("resume", folder)
     assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an op of yours")
     unasked = call("resume", folder, "mine.py")
@@ -178,10 +178,9 @@ def test_an_interrupted_run_is_resumed(
     )
     resumed = call("resume", folder, "mine.py", "--yes")
     assert resumed.code in (0, 3), resumed.err
-    for part, before in zip(parts, kept, strict=True):
-        content = (part / run_folder.SAMPLES_FILE).read_bytes()
-        assert content.startswith(before)
-        assert len(content) > len(before)
+    content = (folder / SAMPLES_FILE).read_bytes()
+    assert content.startswith(kept)
+    assert len(content) > len(kept)
     assert worktrees(project) == 0
 
 
@@ -222,7 +221,7 @@ def test_revisions_are_compared_on_each_environment_and_json_is_the_document(
     monkeypatch.setattr(environments, "python_of", lambda environment: Path(sys.executable))
     ended = run(call, tmp_path / "run", "HEAD~1", "HEAD", more=("--tf", "2.21.0", "--json"))
     assert ended.code in (0, 3), ended.err
-    labels = [side.label for side in run_sides.read(tmp_path / "run")]
+    labels = [side.label for side in stored.sides_of(tmp_path / "run")]
     assert labels == ["HEAD~1 2.21.0", "HEAD 2.21.0", "HEAD~1 2.21.0-2"]
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
 

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ import stored
 from commands import REPORT, Call, Ended, groups, told
 from pyopbench.engine import environments, stored_run
 from pyopbench.judge.comparison.diff import Paired
-from pyopbench.store import run_folder, run_sides
+from pyopbench.store.run import SAMPLES_FILE, report_folder
 
 
 @pytest.fixture(autouse=True)
@@ -50,11 +49,12 @@ def test_versions_are_measured_by_turns_and_reported_each_and_again(
     planned("well")
     ended = run(call, tmp_path / "run")
     assert ended.code == 0, ended.err
-    folders = [one.folder for one in run_sides.read(tmp_path / "run")]
-    for folder in folders:
-        kinds = Counter(line["kind"] for line in stored.read_lines(folder))
+    folders = [report_folder(tmp_path / "run", side.label) for side in stored.sides_of(tmp_path / "run")]
+    for number in (0, 1):
+        lines_of_side = [line for line in stored.read_lines(tmp_path / "run") if line.get("side", 0) == number]
+        kinds = Counter(line["kind"] for line in lines_of_side)
         assert (kinds["launch"], kinds["prepared"]) == (3, 3)
-        assert {launch for launch, _ in groups(folder)} == {0, 1, 2}
+        assert {line["launch"] for line in lines_of_side if line["kind"] == "group"} == {0, 1, 2}
     assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
     lines = [line.rstrip() for line in ended.out.splitlines()]
     assert lines[:3] == [
@@ -83,17 +83,9 @@ def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) ->
     assert not (tmp_path / "run").exists()
 
 
-def rewrite(folder: Path, lines: list[dict[str, Any]]) -> None:
-    """Put other lines in place of those of a run."""
-    content = json.loads((folder / run_folder.RUN_FILE).read_text(encoding="utf-8"))
-    for name in (run_folder.RUN_FILE, run_folder.SAMPLES_FILE):
-        (folder / name).unlink()
-    stored.write(folder, content, lines)
-
-
 def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(call: Call, finished: Path) -> None:
-    first, second = run_sides.read(finished)
-    (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    first, _ = stored.sides_of(finished)
+    stored.replace_lines(finished, 1)
     ended = call("report", finished)
     assert (ended.code, ended.out.count("2.21.0-2")) == (0, 0)
     nothing = "nothing was measured on 2.21.0-2: no sample"
@@ -101,22 +93,22 @@ def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(cal
         f"warning: {nothing}",
         "  next:     pyopbench verify --tf 2.21.0 shows what is wrong",
     ]
-    assert f"- {nothing}" in (first.folder / "report.md").read_text(encoding="utf-8").splitlines()
+    assert (
+        f"- {nothing}" in (report_folder(finished, first.label) / "report.md").read_text(encoding="utf-8").splitlines()
+    )
     wrong = stored.group_line(0, [], [stored.failure(stored.case("well"), "wrong")])
-    rewrite(second.folder, [stored.launch_line(0), wrong])
+    stored.replace_lines(finished, 1, [stored.launch_line(0), wrong])
     assert call("report", finished).code == 1, "what is wrong on one version is told, though another has numbers"
-    (second.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
-    (first.folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    (finished / SAMPLES_FILE).write_bytes(b"")
     assert call("report", finished).code == 3
 
 
 def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, finished: Path) -> None:
-    samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
-    lines = samples.read_bytes().count(b"\n")
+    samples = finished / SAMPLES_FILE
     samples.write_bytes(samples.read_bytes()[:-20])
     ended = call("report", finished)
     assert ended.code == 0
-    assert ended.err == f"warning: {samples}:{lines}: the unfinished last line is ignored\n"
+    assert ended.err == f"warning: {samples}: the unfinished last line is ignored\n"
 
 
 def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: Path) -> None:
@@ -125,7 +117,7 @@ def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: 
     assert ended.err == told(
         "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
         received=f"{finished} with --out",
-        hint=f"name the folder of one side: pyopbench report {run_sides.read(finished)[-1].folder}",
+        hint="leave that out, or measure one side by a run of its own",
     )
 
 
@@ -137,13 +129,12 @@ def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finis
 
 
 def test_an_environment_that_is_slower_fails_only_where_that_is_asked_for(call: Call, finished: Path) -> None:
-    samples = run_sides.read(finished)[1].folder / run_folder.SAMPLES_FILE
-    slow = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    slow = [line for line in stored.read_lines(finished) if line.get("side", 0) == 1]
     for line in slow:
         for rows in line.get("samples", {}).values():
             for row in rows:
                 row[3] *= 2
-    rewrite(samples.parent, slow)
+    stored.replace_lines(finished, 1, slow)
     assert call("report", finished).code == 0
     assert call("report", finished, "--fail-on", "slower:10%").code == 1
 
@@ -155,13 +146,13 @@ def test_versions_of_packages_are_sides_like_any_other(
     several = ("--with", "scipy==1.14.1", "--with", "scipy==1.13.1,absl-py==2.1.0")
     ended = call("run", *several, "--quick", "--launches", "3", "--fail-on", "never", "--out", tmp_path / "run")
     assert ended.code == 0, ended.err
-    first, second, control = run_sides.read(tmp_path / "run")
+    first, second, control = stored.sides_of(tmp_path / "run")
     assert [first.label, second.label] == ["scipy==1.14.1", "absl-py==2.1.0 scipy==1.13.1"]
     assert control.is_control
     assert second.packages == ("absl-py==2.1.0", "scipy==1.13.1")
-    assert run_folder.read_run(second.folder).settings.packages == list(second.packages)
-    assert {launch for launch, _ in groups(second.folder)} == {0, 1, 2}
-    assert all((side.folder / name).stat().st_size for side in (first, second) for name in REPORT)
+    assert {launch for launch, _ in groups(tmp_path / "run")} == {0, 1, 2}
+    folders = [report_folder(tmp_path / "run", side.label) for side in (first, second)]
+    assert all((folder / name).stat().st_size for folder in folders for name in REPORT)
     document = json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
     assert [one["with"] for one in (document["first"], *document["others"])] == [
         list(first.packages),

@@ -11,7 +11,7 @@ import pytest
 import stored
 from commands import Call
 from pyopbench.report.sections import threads
-from pyopbench.store import run_folder
+from pyopbench.store.run import SAMPLES_FILE
 
 
 def cases(*modes: str) -> list[str]:
@@ -36,7 +36,7 @@ def test_calls_from_threads_are_measured_with_all_other_cases_on_any_side(
     assert ended.code == 0, ended.err
     first = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[0])
     assert first["axes"]["threads"] == [1, 4]
-    lines = stored.read_lines(next(tmp_path.glob("run/**/" + run_folder.SAMPLES_FILE)).parent)
+    lines = stored.read_lines(next(tmp_path.glob("run/**/" + SAMPLES_FILE)).parent)
     sampled = {case for line in lines if line["kind"] == "group" for case in line["samples"]}
     assert sampled == set(cases(*modes))
     (report,) = tmp_path.glob("run/**/report.md")

@@ -33,7 +33,7 @@ from pyopbench.engine import plan, run
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import WorkerLost
-from pyopbench.store import run_folder
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 
 pytestmark = pytest.mark.long
 
@@ -59,11 +59,11 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     fsync = os.fsync
 
     def fail_on_samples(descriptor: int) -> None:
-        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(run_folder.SAMPLES_FILE) and rooms.pop() == "none":
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(SAMPLES_FILE) and rooms.pop() == "none":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         fsync(descriptor)
 
-    before = ["launch", "launch", "prepared", "prepared", "workers", "group"]
+    before = ["launch", "launch", "prepared", "prepared", "group"]
     rooms = ["none", *["some" for _ in before]]  # taken from the end
     monkeypatch.setattr(os, "fsync", fail_on_samples)
     ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
@@ -116,7 +116,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(
     assert progress[1] == "sweep 1 (2 workers), 1 of 1 groups"
     assert ended.out.splitlines()[0] == TITLE
     assert ended.out.endswith(f"report: {folder / 'report.html'}\n")
-    files = {*REPORT, run_folder.RUN_FILE, run_folder.SAMPLES_FILE}
+    files = {*REPORT, RUN_FILE, SAMPLES_FILE}
     assert files == {path.name for path in folder.iterdir()}
 
 
@@ -174,8 +174,8 @@ def test_a_run_in_which_nothing_works_measured_nothing(
 
 def test_a_spent_budget_is_told(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
     planned()
-    ended = call("run", "double", "--launches", 5, "--budget", "0.5s", "--out", tmp_path / "run")
-    assert ended.err.splitlines()[-2] == "the budget of 0.5 s is spent after 2 of at most 5 launches"
+    ended = call("run", "double", "--launches", 5, "--budget", "0.1s", "--out", tmp_path / "run")
+    assert ended.err.splitlines()[-2] == "the budget of 0.1 s is spent after 2 of at most 5 launches"
 
 
 def test_a_run_ends_when_nothing_is_left_to_resolve(

@@ -16,7 +16,7 @@ import pytest
 
 from places import ROOT
 from processes import LONG, has_ended
-from pyopbench.store import run_folder
+from pyopbench.store.run import read_plan
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -155,7 +155,7 @@ def test_a_body_costs_the_arrangements_in_which_it_misbehaves_and_the_rest_is_me
     tried = [one for one in found["left_out"] if one["status"] != "unsupported"]
     failed = {one["key"]: (one["status"], one["reason"]) for one in tried}
     holes = {one["key"] for one in found["left_out"]} - {*failed}
-    plan = run_folder.read_run(tmp_path / "run").pipeline
+    plan = read_plan(tmp_path / "run").pipeline
     assert plan is not None
     assert measured >= set(HARMLESS), failed
     assert failed["map parallel=2"] == ("raised", "ValueError: the thousandth element")

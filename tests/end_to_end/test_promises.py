@@ -20,7 +20,7 @@ import stored
 from commands import Call
 from places import DATA, HELPERS
 from processes import has_ended
-from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 
 CASES = [stored.case(variant, size=size) for size in (1, 2) for variant in ("py_function_numpy", "lasting")]
 MEASURING = f"""
@@ -30,17 +30,16 @@ sys.path.insert(0, {str(HELPERS)!r})
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import run, worker_process
 from pyopbench.judge.judge import Judging
-from pyopbench.store import run_folder
-from pyopbench.store.run_sides import open_run
+from pyopbench.store.run import OpenSide, open_run
 
-append = run_folder.OpenSide.append
+append = OpenSide.append
 
 def append_and_tell(side, line):
     append(side, line)
     print(line.__struct_config__.tag, getattr(line, "environment", {{}}).get("pid", ""), flush=True)
 
 worker_process.COMMAND = FAKE_WORKER_COMMAND
-run_folder.OpenSide.append = append_and_tell
+OpenSide.append = append_and_tell
 for event in run.measure(open_run(Path(sys.argv[1])), Judging("py_function_numpy", 0.03)):
     pass
 """

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import stored
 from pyopbench.engine import plan, settings, sides
 from pyopbench.engine.sides import AskedSides
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
-from pyopbench.store import run_sides
+from pyopbench.store.run import read_plan
 from repositories import commit, repository
 
 pytestmark = pytest.mark.slow
@@ -43,8 +42,8 @@ def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
     request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"), own=own)
     begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
-    first, second, broken, twin = begun.sides
-    assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"
+    first, second, broken, twin = begun.plan.sides
+    assert begun.plan == read_plan(begun.folder), "it is held as it is read back"
     (difference,) = second.values.differences
     assert (second.values.compared, difference.kind) == (1, "outputs")
     assert difference.reason == (
@@ -52,5 +51,5 @@ def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path
     )
     assert broken.problem is not None
     assert "no_such_module" in broken.problem
-    assert [side.folder for side in begun.measured] == [first.folder, second.folder, twin.folder]
-    assert stored.read_run(first.folder)["cases"] == stored.read_run(second.folder)["cases"]
+    assert [side.side for side in begun.measured] == [first, second, twin]
+    assert first.cases == second.cases

@@ -10,7 +10,7 @@ from pyopbench.engine import git as git_module
 from pyopbench.engine import revisions
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run_json import WORKTREE, Revision
+from pyopbench.store.types import WORKTREE, Revision
 from repositories import commit, git, repository
 
 

@@ -29,8 +29,7 @@ from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.arrangement import CURRENT as CURRENT_KEY
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import run_folder
-from pyopbench.store.run_sides import OpenRun, open_run
+from pyopbench.store.run import SAMPLES_FILE, OpenRun, open_run
 
 SECONDS = {one.key: 1e-4 for one in ALL}
 REQUEST = PipelineRequest("sinh", baseline=BASELINE, launches=3, budget_seconds=20.0, timeout_seconds=2.0)
@@ -147,7 +146,7 @@ def test_what_a_worker_prepares_by_is_what_the_first_one_has_planned(measured: M
         told = one["pipeline"]["plan_request"]
         assert {name: told[name] for name in request.planned} == {name: plan[name] for name in request.planned}
         assert (told["elements"], told["step_seconds"], told["budget_seconds"]) == (64, 1e-3, 20.0)
-    assert open_run(run.folder).measured[0].content == run.measured[0].content
+    assert open_run(run.folder).plan == run.plan
 
 
 def test_a_current_callback_that_fails_ends_the_run_and_is_nothing_to_compare_with(measured: Measure) -> None:
@@ -183,7 +182,7 @@ def test_time_that_is_up_ends_the_run_after_the_launches_that_an_interval_takes(
 
 def test_what_was_interrupted_is_resumed_as_it_was_planned(measured: Measure) -> None:
     run = measured(request=replace(REQUEST, launches=2))
-    samples = run.folder / run_folder.SAMPLES_FILE
+    samples = run.folder / SAMPLES_FILE
     whole = samples.read_bytes().splitlines(keepends=True)
     (second, *_) = (place for place, line in enumerate(run.measured[0].lines) if line.launch == 1)
     samples.write_bytes(b"".join(whole[:second]))

@@ -27,8 +27,7 @@ from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.model.side import Environment
-from pyopbench.store import run_folder, run_sides
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun, open_run, read_plan
 from repositories import commit, repository
 
 
@@ -142,8 +141,8 @@ def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
 
 def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
     begun = plan.begin(tmp_path / "run", request())
-    assert (begun.folder, len(begun.content.cases), len(begun.content.skips)) == (tmp_path / "run", 2, 1)
-    assert begun.content == run_folder.read_run(begun.folder), "it is held as it is read back"
+    assert (begun.folder, len(begun.plan.sides[0].cases), len(begun.plan.sides[0].skips)) == (tmp_path / "run", 2, 1)
+    assert begun.plan == read_plan(begun.folder), "it is held as it is read back"
     content = stored.read_run(begun.folder)
     assert content["run"] == "run"
     assert content["command"] == ["pyopbench", "run", "double"]
@@ -153,13 +152,13 @@ def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
     assert content["environment"]["tensorflow"] == "2.21.0"
     assert content["environment"]["pyopbench"] == pyopbench.__version__
     assert {"commit", "dirty"} <= set(content["environment"])
-    assert run_folder.open_side(begun.folder).lines == []
+    assert open_run(begun.folder).measured[0].lines == []
 
 
 def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
     begun = plan.begin(tmp_path / "run", replace(request(), pairs={"native": "numpy_function"}))
     assert stored.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
-    assert stored_run.settings_of(run_folder.open_side(begun.folder)) == usual.QUICK
+    assert stored_run.settings_of(open_run(begun.folder).measured[0]) == usual.QUICK
 
 
 def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,9 +172,9 @@ def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkey
 def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
     settings = replace(usual.FULL, seed=3, budget_seconds=12.5)
     folder = plan.begin(tmp_path / "run", replace(request(), settings=settings)).folder
-    side = run_folder.open_side(folder)
+    side = open_run(folder).measured[0]
     assert stored_run.settings_of(side) == settings
-    assert side.content.settings.baseline == "numpy_function"
+    assert side.plan.settings.baseline == "numpy_function"
 
 
 @pytest.mark.parametrize("name", ["until"])
@@ -183,7 +182,7 @@ def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: 
     settings = {key: value for key, value in stored.SETTINGS.items() if key != name}
     folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
     with pytest.raises(BadInput) as refused:
-        stored_run.settings_of(run_folder.open_side(folder))
+        stored_run.settings_of(open_run(folder).measured[0])
     assert f"`{name}`" in refused.value.message
 
 
@@ -243,7 +242,7 @@ def test_an_installed_package_is_of_no_commit_of_the_repository_that_its_environ
 
 def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
     folder = stored.write(tmp_path / "run", stored.run(CASES), [stored.group_line(0, CASES)])
-    stored_run.require_measured(run_folder.open_side(folder))
+    stored_run.require_measured(open_run(folder).measured[0])
 
 
 @pytest.mark.parametrize(
@@ -259,7 +258,7 @@ def test_a_run_with_a_sample_is_measured(tmp_path: Path) -> None:
 def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[dict[str, Any]], why: str) -> None:
     folder = stored.write(tmp_path / "run", stored.run(CASES), lines)
     with pytest.raises(NothingMeasured) as caught:
-        stored_run.require_measured(run_folder.open_side(folder))
+        stored_run.require_measured(open_run(folder).measured[0])
     assert caught.value.received == f"{folder}: {why}"
 
 
@@ -278,7 +277,7 @@ def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     stored.write(folder, stored.run([stored.case("native", op="my_op")]), [])
     with pytest.raises(BadInput) as raised:
-        stored_run.require_resumable(run_folder.open_side(folder), NO_OWN_OPS)
+        stored_run.require_resumable(open_run(folder).measured[0], NO_OWN_OPS)
     assert raised.value.received == "'my_op'"
     assert "my_op" in str(raised.value)
 
@@ -292,17 +291,17 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path) ->
     folder = tmp_path / "run"
     stored.write(folder, {**stored.run([stored.case("native", op="body")]), "own": told}, [])
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(run_folder.open_side(folder), NO_OWN_OPS)
+        stored_run.require_resumable(open_run(folder).measured[0], NO_OWN_OPS)
     assert refused.value.received == f"body, from {file}:body"
     assert refused.value.hint == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
     named_again = OwnOps((own,))
-    side = run_folder.open_side(folder)
-    for run in (OpenRun(folder, (side,)), OpenRun(folder, (side,), own=named_again)):
+    side = open_run(folder).measured[0]
+    for run in (open_run(folder), OpenRun(folder, side.plan, named_again)):
         assert stored_run.resume_command(run) == refused.value.hint
     stored_run.require_resumable(side, named_again)
     file.write_text("def body(x):\n    return 2 * x\n", encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(run_folder.open_side(folder), named_again)
+        stored_run.require_resumable(open_run(folder).measured[0], named_again)
     assert refused.value.received == f"body, from {file}:body"
 
 
@@ -315,13 +314,13 @@ def test_a_run_in_a_program_is_continued_by_naming_that_again_unchanged(tmp_path
     told = {"body": {"words": own.words, "fingerprint": own.fingerprint, "program": own.program}}
     folder = tmp_path / "run"
     stored.write(folder, {**stored.run([stored.case("native", op="body")]), "own": told}, [])
-    side = run_folder.open_side(folder)
+    side = open_run(folder).measured[0]
     command = f"pyopbench resume {folder} {file}:body --input 'np.ones(3)' --program {train}:make"
     with pytest.raises(BadInput) as refused:
         stored_run.require_resumable(side, OwnOps((alone,)))
     assert refused.value.hint == command
     stored_run.require_resumable(side, OwnOps((own,)))
-    for run in (OpenRun(folder, (side,)), OpenRun(folder, (side,), own=OwnOps((own,)))):
+    for run in (open_run(folder), OpenRun(folder, side.plan, OwnOps((own,)))):
         assert stored_run.resume_command(run) == command
     train.write_text("def make():\n    return 1\n", encoding="utf-8")
     with pytest.raises(BadInput) as changed:
@@ -334,7 +333,7 @@ def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
     environment = {**stored.ENVIRONMENT, "commit": "0" * 40}
     stored.write(folder, stored.run([stored.case("native")], environment=environment), [])
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(run_folder.open_side(folder), NO_OWN_OPS)
+        stored_run.require_resumable(open_run(folder).measured[0], NO_OWN_OPS)
     assert refused.value.received == f"{git.commit_of_package()['commit']} now, {'0' * 40} in run.json"
 
 
@@ -372,9 +371,8 @@ def on(*versions: str) -> AskedSides:
 def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
     begun = sides.begin(tmp_path / "run", REQUEST, on("2.16.2", "2.21.0", "2.21.0"))
     assert asked() == ["2.16.2", "2.21.0"], "the same environment is planned for once"
-    assert begun.sides == tuple(run_sides.read_all(begun.folder)), "they are held as they are read back"
-    assert [side.folder for side in begun.sides] == [side.folder for side in begun.measured]
-    assert [side.content.settings.tf for side in begun.measured] == ["2.16.2", "2.21.0", "2.21.0"]
+    assert begun.plan == read_plan(begun.folder), "it is held as it is read back"
+    assert [side.side.tf for side in begun.measured] == ["2.16.2", "2.21.0", "2.21.0"]
 
 
 @pytest.mark.parametrize("until", UNTIL)
@@ -383,7 +381,7 @@ def test_versions_are_measured_as_they_were_asked_for(
 ) -> None:
     request = replace(REQUEST, settings=replace(settings.QUICK, until=until))
     begun = sides.begin(tmp_path / "run", request, on("2.21.0"))
-    assert stored_run.settings_of(run_folder.open_side(begun.measured[0].folder)) == request.settings
+    assert stored_run.settings_of(open_run(begun.folder).measured[0]) == request.settings
 
 
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
@@ -415,7 +413,7 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
 
 def test_a_run_says_itself(tmp_path: Path) -> None:
     results = noisy_results(tmp_path / "run")
-    assert find_target([run_sides.open_run(results)]) == ("py_function_numpy", results)
+    assert find_target([open_run(results)]) == ("py_function_numpy", results)
 
 
 def test_nothing_is_put_beside_results_of_another_tool(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from pyopbench.engine import require, worker_process
 from pyopbench.engine.require import Attempt, attempts_of, try_missing
 from pyopbench.engine.worker_process import Worker
 from pyopbench.model.case import Case
-from pyopbench.store import run_folder
-from pyopbench.store.line_types import RequirementLine
+from pyopbench.store.run import open_run
+from pyopbench.store.types import RequirementLine
 
 GRADIENTS = {"py_func": ["custom_gradient", "override_map"], "native": ["autodiff"]}
 
@@ -54,9 +54,10 @@ def test_what_a_run_has_tried_is_stored_and_not_tried_again(tmp_path: Path, monk
         return started[-1]
 
     for requires in (["xla"], ["xla"], ["xla", "tflite"]):
-        side = run_folder.open_side(folder)
-        try_missing(side, requires, start, lambda done, total: None)
-    lines = [one for one in run_folder.open_side(folder).lines if isinstance(one, RequirementLine)]
+        run = open_run(folder)
+        with run.locked():
+            try_missing(run.measured[0], requires, start, lambda done, total: None)
+    lines = [one for one in open_run(folder).measured[0].lines if isinstance(one, RequirementLine)]
     assert [(one.requirement, one.label) for one in lines] == [
         ("xla", "py_function_numpy"),
         ("xla", "native"),

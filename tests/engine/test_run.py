@@ -21,9 +21,7 @@ from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, Analysed, Ended, Event
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, WorkerLost
-from pyopbench.store import run_folder
-from pyopbench.store.run_folder import open_side
-from pyopbench.store.run_sides import OpenRun, Side
+from pyopbench.store.run import SAMPLES_FILE, open_run
 
 JUDGING = Judging("well", 0.03)
 SIZES = (1, 2, 3, 4, 5)
@@ -69,13 +67,13 @@ def never(launches: int, most: int) -> Any:
 class Analyses:
     """Leave open what they are told to, one after another, and note after how many launches they were made."""
 
-    def __init__(self, folder: Path, *left: list[str]) -> None:
-        self._folder, self._left = folder, iter(map(frozenset, left))
+    def __init__(self, *left: list[str]) -> None:
+        self._left = iter(map(frozenset, left))
         self.launches: list[int] = []
 
-    def __call__(self, launches: int, most: int) -> tuple[dict[Path, frozenset[str]], str]:
+    def __call__(self, launches: int, most: int) -> tuple[dict[str, frozenset[str]], str]:
         self.launches.append(launches)
-        return {self._folder: next(self._left)}, "an analysis"
+        return {"here": next(self._left)}, "an analysis"
 
 
 def plan(folder: Path, *variants: str, sizes: tuple[int, ...] = SIZES, **settings: Any) -> None:
@@ -94,13 +92,16 @@ def analysed(**settings: Any) -> dict[str, Any]:
 
 
 def events_of(
-    *folders: Path, analyse: Any = never, clock: Clock | None = None, stop: Callable[[Event], None] = lambda event: None
+    folder: Path,
+    *,
+    analyse: Any = never,
+    clock: Clock | None = None,
+    stop: Callable[[Event], None] = lambda event: None,
 ) -> list[Event]:
-    """Measure what the folders plan, each a side of a run, and return what happens."""
-    sides = tuple(Side(folder.name, folder=folder) for folder in folders) if len(folders) > 1 else ()
-    opened = OpenRun(folders[0], tuple(map(open_side, folders)), sides)
+    """Measure what a folder plans, and return what happens."""
     events = []
-    for event in run.measure(opened, JUDGING, analyse=analyse, **({} if clock is None else {"clock": clock})):
+    chosen = {} if clock is None else {"clock": clock}
+    for event in run.measure(open_run(folder), JUDGING, analyse=analyse, **chosen):
         events.append(event)
         stop(event)
         if clock is not None and isinstance(event, Progress):
@@ -108,8 +109,8 @@ def events_of(
     return events
 
 
-def measure(*folders: Path, **how: Any) -> Ended:
-    ended = events_of(*folders, **how)[-1]
+def measure(folder: Path, **how: Any) -> Ended:
+    ended = events_of(folder, **how)[-1]
     assert isinstance(ended, Ended)
     return ended
 
@@ -188,11 +189,11 @@ def test_a_worker_that_does_not_start_ends_the_run(folder: Path, monkeypatch: py
 
 def test_what_was_written_is_held_and_is_what_is_read_back(folder: Path) -> None:
     plan(folder, "well")
-    opened = OpenRun(folder, (open_side(folder),))
+    opened = open_run(folder)
     for _ in run.measure(opened, JUDGING, analyse=never):
         pass
     (side,) = opened.measured
-    assert side.lines == open_side(folder).lines
+    assert side.lines == open_run(folder).measured[0].lines
     assert len(side.lines) > 10
 
 
@@ -293,49 +294,41 @@ def test_while_a_worker_samples_all_others_sleep(folder: Path, tmp_path: Path, m
 # Sides
 
 
-def test_sides_take_turns_and_launches_of_a_number_sample_right_after_one_another(tmp_path: Path, log: Path) -> None:
+def plan_sides(folder: Path, *variants: str, sizes: tuple[int, ...], **settings: Any) -> None:
+    """Plan a side for each variant."""
+    content = stored.run([], settings={**stored.SETTINGS, **settings})
+    sides = [{"label": variant, "cases": [stored.case(variant, size=size) for size in sizes]} for variant in variants]
+    stored.write_sides(folder, content, [(side, []) for side in sides])
+
+
+def test_sides_take_turns_and_launches_of_a_number_sample_right_after_one_another(folder: Path, log: Path) -> None:
     """A core that is slow for a while is to slow down all launches of one number."""
-    folders = [tmp_path / name for name in ("first", "second", "third")]
-    for folder in folders:
-        plan(folder, f"well_{folder.name}", sizes=tuple(range(1, 9)), launches=3)
-    measure(*folders)
+    names = ("well_first", "well_second", "well_third")
+    plan_sides(folder, *names, sizes=tuple(range(1, 9)), launches=3)
+    measure(folder)
     asked = [(request["launch"], Case.from_id(request["cases"][0])) for request in requests_in(log, "sample")]
     blocks = [asked[start : start + 3] for start in range(0, len(asked), 3)]
     assert len(blocks) == 24
     assert {len({(launch, case.size) for launch, case in block}) for block in blocks} == {1}
-    assert {frozenset(case.variant for _, case in block) for block in blocks} == {
-        frozenset({"well_first", "well_second", "well_third"})
-    }
+    assert {frozenset(case.variant for _, case in block) for block in blocks} == {frozenset(names)}
     assert len({tuple(case.variant for _, case in block) for block in blocks}) > 1
+    assert {line.get("side", 0) for line in stored.read_lines(folder)} == {0, 1, 2}
 
 
-def test_a_side_that_is_done_stops_no_other(tmp_path: Path) -> None:
-    plan(tmp_path / "long", "well", sizes=(1, 2), launches=5)
-    plan(tmp_path / "short", "well", sizes=(1,), launches=2)
-    assert measure(tmp_path / "long", tmp_path / "short").launches == 2
-    assert sorted(measured(tmp_path / "long")) == all_of(5, (1, 2))
-    assert sorted(measured(tmp_path / "short")) == all_of(2, (1,))
+def test_a_side_that_has_nothing_left_stops_no_other(folder: Path) -> None:
+    plan_sides(folder, "well", "raising", sizes=(1, 2), launches=5)
+    measure(folder)
+    assert sorted(measured(folder)) == all_of(5, (1, 2))
 
 
-def test_sides_take_short_turns_until_the_budget_is_used(tmp_path: Path, log: Path) -> None:
-    clock, folders = Clock(), (tmp_path / "first", tmp_path / "second")
-    for folder in folders:
-        plan(
-            folder,
-            "well",
-            sizes=(1,),
-            launches=2,
-            rounds=10**6,
-            first_rounds=12,
-            group_seconds=60.0,
-            budget_seconds=6000,
-        )
-    ended = measure(*folders, clock=clock)
-    assert ended.by == "budget"
+def test_sides_take_short_turns_until_the_budget_is_used(folder: Path, log: Path) -> None:
+    clock = Clock()
+    how = {"launches": 2, "rounds": 10**6, "first_rounds": 12, "group_seconds": 60.0, "budget_seconds": 6000}
+    plan_sides(folder, "well", "well_too", sizes=(1,), **how)
+    assert measure(folder, clock=clock).by == "budget"
     assert 5000 <= clock.seconds <= 6300
-    assert {request["rounds"] for request in requests_in(log, "sample") if request["pass"]} <= {
-        *range(2, COMPARISON_SWEEP_ROUNDS + 1)
-    }
+    rounds = {request["rounds"] for request in requests_in(log, "sample") if request["pass"]}
+    assert rounds <= {*range(2, COMPARISON_SWEEP_ROUNDS + 1)}
 
 
 # What fails
@@ -451,12 +444,12 @@ def test_an_interrupted_run_is_continued_by_new_launches_and_nothing_is_lost(fol
 def test_a_torn_line_is_cut_off_and_measured_again(folder: Path) -> None:
     plan(folder, "well")
     measure(folder)
-    path = folder / run_folder.SAMPLES_FILE
+    path = folder / SAMPLES_FILE
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(whole[:-2]) + whole[-2][:-10])  # the last is that it has ended
     measure(folder)
     assert Counter(group for _, group in measured(folder)) == {stored.group(size=size): 2 for size in SIZES}
-    assert not open_side(folder).torn
+    assert not open_run(folder).torn
 
 
 def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -476,7 +469,7 @@ def test_a_run_is_not_continued_in_another_environment(folder: Path, key: str, m
     with pytest.raises(BadInput) as caught:
         measure(folder)
     assert caught.value.received == f"another now, {stored.ENVIRONMENT[key]} in run.json"
-    assert open_side(folder).lines == []
+    assert open_run(folder).measured[0].lines == []
 
 
 # The CPU and a GPU in one run: each launch has a process for each
@@ -549,7 +542,7 @@ def test_a_run_whose_first_analysis_leaves_nothing_open_ends_there(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan(folder, "well", "well_too", **analysed())
-    events = events_of(folder, analyse=Analyses(folder, []))
+    events = events_of(folder, analyse=Analyses([]))
     ended = events[-1]
     assert isinstance(ended, Ended)
     assert [event.text for event in events if isinstance(event, Analysed)] == ["an analysis"]
@@ -564,7 +557,7 @@ def test_a_run_whose_first_analysis_leaves_nothing_open_ends_there(
 def test_after_an_analysis_the_same_workers_go_on_with_what_is_open(folder: Path, log: Path) -> None:
     plan(folder, "well", "well_too", "third", sizes=(1, 2, 3), **analysed())
     kept, last = of("well", "third", sizes=(1, 3)), of("well", sizes=(3,))
-    analyses = Analyses(folder, kept, last, last, last)
+    analyses = Analyses(kept, last, last, last)
     assert measure(folder, analyse=analyses).by == "launches"
     assert 2 <= len(analyses.launches) <= 4
     assert len(requests_in(log, "prepare")) == 9
@@ -583,7 +576,7 @@ def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
         for direction in ("backward", "forward_backward")
     ]
     plan_cases(folder, keys, **analysed(rounds=8))
-    measure(folder, analyse=Analyses(folder, keys[3:]))
+    measure(folder, analyse=Analyses(keys[3:]))
     assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line.get("pass", 0)} == {tuple(keys[2:])}
 
 
@@ -596,7 +589,7 @@ def test_measured_to_the_end_nothing_is_analysed(folder: Path) -> None:
 def test_further_launches_measure_what_is_open_by_then(folder: Path) -> None:
     plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=5, rounds=6))
     kept = of("well", sizes=(2,))
-    ended = measure(folder, analyse=Analyses(folder, kept, kept, kept, kept))
+    ended = measure(folder, analyse=Analyses(kept, kept, kept, kept))
     assert (ended.launches, ended.by) == (5, "launches")
     rounds = rounds_of(folder)
     assert {launch for launch, _ in rounds} == set(range(5))
@@ -606,7 +599,7 @@ def test_further_launches_measure_what_is_open_by_then(folder: Path) -> None:
 def test_a_resumed_run_goes_on_with_what_the_last_analysis_left_open(folder: Path) -> None:
     plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=6))
     kept = of("well", sizes=(2,))
-    analyses = Analyses(folder, kept, kept, kept, kept)
+    analyses = Analyses(kept, kept, kept, kept)
     with pytest.raises(Interrupted):
         measure(folder, analyse=analyses, stop=interrupt_at(20))
     before = len(lines_of(folder, "group"))

@@ -16,7 +16,7 @@ from pyopbench.engine import shards
 from pyopbench.engine.shards import ShardChoice
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run_json import RunContent, unit_of
+from pyopbench.store.types import Plan, Side, unit_of
 
 OPS = ("sinh", "cube", "relu", "log", "double")
 CASES = [
@@ -28,22 +28,24 @@ CASES = [
 ]
 
 
-def content(cases: list[str] = CASES, **changes: Any) -> RunContent:
-    """Return the content of a plan's `run.json`."""
-    settings = {**asdict(usual.QUICK), "quick": False, "baseline": "py_function_numpy", **changes.pop("settings", {})}
+def plan(*sides: list[str], settings: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    """Return a plan, with the cases of each of its sides; of all if none are named."""
+    how = {**asdict(usual.QUICK), "quick": False, "baseline": "py_function_numpy", **(settings or {})}
     skips = [stored.failure(stored.case("xla", "skipped"), "unsupported", None)]
-    return stored.typed({**stored.run(cases), "settings": settings, "skips": skips, **changes})
+    content = {**stored.run(CASES, settings=how, skips=skips), **changes}
+    return stored.typed(stored.nested(content, *({"cases": cases} for cases in sides or (CASES,))))
 
 
-def divided(of: int, contents: list[RunContent] | None = None) -> list[list[RunContent]]:
-    """Return what each shard is to measure, one list for each."""
-    choices = (ShardChoice(index, of) for index in range(1, of + 1))
-    return [shards.narrowed(contents or [content()], choice) for choice in choices]
+def divided(of: int, whole: Plan | None = None) -> list[list[Side]]:
+    """Return what each shard is to measure, its sides."""
+    whole = plan() if whole is None else whole
+    return [shards.narrowed(whole.sides, whole.settings, ShardChoice(index, of))[0] for index in range(1, of + 1)]
 
 
-def plan_of(run: RunContent) -> str:
-    assert run.shard is not None
-    return run.shard.plan
+def hash_of(whole: Plan, of: int = 4, index: int = 1) -> str:
+    shard = shards.narrowed(whole.sides, whole.settings, ShardChoice(index, of))[1]
+    assert shard is not None
+    return shard.plan
 
 
 @pytest.mark.parametrize("of", [1, 2, 4, 10])
@@ -67,7 +69,7 @@ def test_an_op_on_the_cpu_and_on_a_gpu_stays_together() -> None:
     """Where it should run is answered on one machine."""
     ops = [f"op{number}" for number in range(6)]
     placed = {place: [stored.case("native", op, placement=place) for op in ops] for place in ("cpu", "gpu")}
-    for (one,) in divided(3, contents=[content([*placed["cpu"], *placed["gpu"]])]):
+    for (one,) in divided(3, plan([*placed["cpu"], *placed["gpu"]])):
         found = [Case.from_id(key) for key in one.cases]
         assert len(found) == 4
         assert Counter(case.op for case in found) == {case.op: 2 for case in found}
@@ -76,25 +78,23 @@ def test_an_op_on_the_cpu_and_on_a_gpu_stays_together() -> None:
 def test_versions_of_a_unit_go_together() -> None:
     """The second version can do what the first cannot: no op of it may end up on another machine than the rest."""
     fewer = [key for key in CASES if not key.startswith("sinh")]
-    for first, second in divided(4, contents=[content(fewer), content(settings={"tf": "2.21.0"})]):
-        assert first.shard == second.shard
+    for first, second in divided(4, plan(fewer, CASES)):
         units = set(map(unit_of, map(Case.from_id, second.cases)))
         assert {unit_of(Case.from_id(key)) for key in first.cases} <= units
 
 
 def test_the_plan_is_the_same_in_every_shard_and_another_where_anything_of_it_is() -> None:
-    (plan,) = {plan_of(one[0]) for one in divided(4)}
+    (same,) = {hash_of(plan(), index=index) for index in range(1, 5)}
     others = [
-        divided(2)[0],
-        divided(4, contents=[content(settings={"seed": 1})])[0],
-        divided(4, contents=[content(settings={"rounds": 3})])[0],
-        divided(4, contents=[content(CASES[1:])])[0],
-        divided(4, contents=[content(own={"sinh": {"words": ["a.py"], "fingerprint": "1"}})])[0],
+        hash_of(plan(), of=2),
+        hash_of(plan(settings={"seed": 1})),
+        hash_of(plan(settings={"rounds": 3})),
+        hash_of(plan(CASES[1:])),
+        hash_of(plan(own={"sinh": {"words": ["a.py"], "fingerprint": "1"}})),
     ]
-    found = [plan_of(one[0]) for one in others]
-    assert len({plan, *found}) == 6
-    elsewhere = divided(4, contents=[content(own={"sinh": {"words": ["/home/b.py"], "fingerprint": "1"}})])[0]
-    assert plan_of(elsewhere[0]) == found[-1], "where an op lies is no part of the plan"
+    assert len({same, *others}) == 6
+    elsewhere = hash_of(plan(own={"sinh": {"words": ["/home/b.py"], "fingerprint": "1"}}))
+    assert elsewhere == others[-1], "where an op lies is no part of the plan"
 
 
 @given(st.dictionaries(st.text(min_size=1), st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 12))
@@ -115,7 +115,7 @@ def test_seeds_draw_which_of_equal_units_go_where() -> None:
 def test_a_pass_counts_once_for_each_version() -> None:
     """Backward comes with forward+backward, in one timed pass."""
     both = [stored.case("native", gradient="autodiff", direction=name) for name in ("backward", "forward_backward")]
-    costs = shards.costs_of([content(both), content([*both, stored.case("native")])])
+    costs = shards.costs_of(plan(both, [*both, stored.case("native")]).sides)
     assert costs == {"double/call/float32": 3, "skipped/call/float32": 0}
 
 
@@ -126,4 +126,5 @@ def test_more_shards_than_units_are_refused_with_what_would_do() -> None:
 
 
 def test_a_whole_plan_is_left_as_it_is() -> None:
-    assert shards.narrowed([content()], None) == [content()]
+    whole = plan()
+    assert shards.narrowed(whole.sides, whole.settings, None) == (whole.sides, None)

@@ -25,9 +25,8 @@ import pandas as pd
 
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
-from pyopbench.store.line_types import LaunchLine
 from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, no_rows
-from pyopbench.store.run_json import Catalogue, GradientFacts, OpFacts, Settings, VariantFacts
+from pyopbench.store.types import Catalogue, GradientFacts, LaunchLine, OpFacts, Settings, VariantFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]

@@ -18,8 +18,7 @@ from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.report.write import render
-from pyopbench.store.line_types import LaunchLine, PortLine
-from pyopbench.store.run_json import UNKNOWN_OP
+from pyopbench.store.types import UNKNOWN_OP, LaunchLine, PortLine
 from pyopbench.store.warnings import UnfinishedLine
 
 DIRECTIONS = ("forward", "backward", "forward_backward")
@@ -92,7 +91,7 @@ def hostile() -> Judgement:
             *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
             Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
-        "warnings": tuple(UnfinishedLine(text, 1) for text in HOSTILE),
+        "warnings": tuple(UnfinishedLine(text) for text in HOSTILE),
         "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
         "ports": (PortLine(launch=0, op="sinh", variant="traced", dtype="float32", text=CLOSING, function=MARKUP),),
     }

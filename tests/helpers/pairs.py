@@ -11,7 +11,6 @@ import numpy as np
 
 import stored
 from pyopbench.model.case import Case
-from pyopbench.store import run_sides
 
 VARIANTS = ("py_function_numpy", "native", "xla")
 SIZES = (1, 10)
@@ -51,8 +50,26 @@ def write_run(
         noise: what else is reported of the machine; else it is quiet.
         changes: keys of `run.json`.
     """
-    rng = np.random.default_rng(seed)
+    content = {**content_of(folder.name, keys, launches), **changes}
+    return stored.write(folder, content, lines_of(keys, factors, seed, launches, clocks, noise))
+
+
+def content_of(name: str, keys: Sequence[str], launches: int) -> dict[str, Any]:
+    """Return the content of `run.json`, as `write_run` writes it."""
     settings = {**stored.SETTINGS, "baseline": VARIANTS[0], "launches": launches}
+    return stored.run(keys, run=name, settings=settings)
+
+
+def lines_of(
+    keys: Sequence[str],
+    factors: Mapping[str, float] | None = None,
+    seed: int = 0,
+    launches: int = 4,
+    clocks: Mapping[int, float] | None = None,
+    noise: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
+    """Return the lines that `write_run` writes."""
+    rng = np.random.default_rng(seed)
     lines = []
     for launch in range(launches):
         lines.append(stored.launch_line(launch))
@@ -70,15 +87,16 @@ def write_run(
                 key: [[number, place, 1, seconds[key]] for number in range(2)] for place, key in enumerate(found)
             }
             lines.append({**line, "samples": samples})
-    content = {**stored.run(keys, run=folder.name, settings=settings), **changes}
-    return stored.write(folder, content, lines)
+    return lines
 
 
 def write_versions(folder: Path, *asked: str, **changes: Any) -> Path:
     """Write a run of several versions, each with a NumPy and an order of samples of its own."""
-    named = stored.name_versions(folder, asked)
-    for place, one in enumerate(named):
-        environment = {**stored.ENVIRONMENT, "tensorflow": one.tf, "numpy": f"1.{place}"}
-        write_run(one.folder, cases(), seed=place, environment=environment, **changes.get(one.label, {}))
-    run_sides.write(folder, named)
-    return folder
+    sides = []
+    for place, side in enumerate(stored.name_versions(asked)):
+        environment = {**stored.ENVIRONMENT, "tensorflow": side.tf, "numpy": f"1.{place}"}
+        how = {"launches": 4, **changes.get(side.label, {})}
+        ours = {key: how.pop(key) for key in stored.PLANNED_OF_A_SIDE if key in how}
+        planned = {"label": side.label, "tf": side.tf, "environment": environment, **ours}
+        sides.append((planned, lines_of(cases(), seed=place, **how)))
+    return stored.write_sides(folder, content_of(folder.name, cases(), 4), sides)

@@ -16,8 +16,7 @@ from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.case import BASELINE, PIPELINE
 from pyopbench.store.measured_run import PipelineRows
 from pyopbench.store.own_runs import run_of
-from pyopbench.store.run_folder import OpenSide
-from pyopbench.store.run_sides import OpenRun
+from pyopbench.store.run import OpenRun, OpenSide
 
 CURRENT = Arrangement("map", "keep", "ds.map(f)")
 PARALLEL = Arrangement("map", "parallel", "ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)", AUTOTUNE)
@@ -116,8 +115,9 @@ def side(
     made = lines(seconds, arrangements=arrangements, **how)
     if failures:
         made[1]["failures"] = list(failures)
-    planned = content(arrangements, **(changes or {}))
-    return OpenSide(NOWHERE, stored.typed(planned), [stored.typed_line(one) for one in made])
+    run = OpenRun(NOWHERE, stored.typed(content(arrangements, **(changes or {}))))
+    run.measured[0].lines = [stored.typed_line(line) for line in made]
+    return run.measured[0]
 
 
 def rows(seconds: Mapping[str, float], **how: Any) -> PipelineRows:
@@ -129,7 +129,7 @@ def rows(seconds: Mapping[str, float], **how: Any) -> PipelineRows:
 
 def judged(seconds: Mapping[str, float], **how: Any) -> tuple[Judgement, OpenRun]:
     """Return such a run, and the judgement of it."""
-    run = OpenRun(NOWHERE, (side(seconds, **how),))
+    run = side(seconds, **how).run
     return judge([run], Judging(BASELINE, 0.03)), run
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from frames import Bench
 from pyopbench.judge.judge import Judgement, judge_run
-from pyopbench.store.line_types import RequirementLine
+from pyopbench.store.types import RequirementLine
 
 TODAY = "py_function_numpy"
 OP = "sinh"

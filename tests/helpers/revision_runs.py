@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 import pairs
-from pyopbench.model.case import Case, Failure
-from pyopbench.store import run_folder, run_sides
-from pyopbench.store.line_types import LostLine
-from pyopbench.store.run_json import Revision
-from pyopbench.store.run_sides import Side, ValueDifference, Values
+import stored
+from pyopbench.model.case import Case
+from pyopbench.store.run import name_sides
+from pyopbench.store.types import Revision, Side, ValueDifference, Values
 
 DIFFERENT = ValueDifference("double", 10, "float32", "outputs", "output 0 differs at index [3]")
 
@@ -50,39 +50,29 @@ def write_revisions(
         noise: what else is reported of the machine; else it is quiet.
     """
     wanted = list(keys or pairs.cases())
-    found = []
+    sides = []
     for place in range(len(factors)):
         told = (different or {}).get(place)
         values = Values(2 if place else 0, (told,) if told is not None else ())
         name = f"{place:040x}" if by_hash else f"r{place}"
         problem = (problems or {}).get(place)
-        found.append(Side("", revision=revision(name, place), problem=problem, values=values))
-    found.append(replace(found[0], is_control=True, values=Values()))
-    named = run_sides.name_sides(folder, found)
+        sides.append(Side(revision=revision(name, place), problem=problem, values=values))
+    sides.append(replace(sides[0], is_control=True, values=Values()))
     usual = [*factors, factors[0] if twin is None else twin]
-    for place, (one, several) in enumerate(zip(named, usual, strict=True)):
-        if one.revision is not None and one.problem is None:
-            some = wanted[:2] if one.is_control else wanted
-            rates = (clocks or {}).get(place, {})
-            pairs.write_run(
-                one.folder,
-                some,
-                factors=several,
-                seed=place,
-                launches=launches,
-                clocks=rates,
-                noise=noise,
-                revision=one.revision,
-            )
-    run_sides.write(folder, named)
-    return folder
+    written = []
+    for place, (side, several) in enumerate(zip(name_sides(sides), usual, strict=True)):
+        planned = {key: value for key, value in to_builtins(side).items() if key != "catalogue"}
+        some = wanted[:2] if side.is_control else wanted
+        rates = (clocks or {}).get(place, {})
+        lines = pairs.lines_of(some, several, place, launches, rates, noise)
+        written.append(({**planned, "cases": some}, [] if side.problem else lines))
+    return stored.write_sides(folder, pairs.content_of(folder.name, wanted, launches), written)
 
 
 def fail_in_second(folder: Path, status: str) -> Path:
     """Replace what is stored of the second revision by a failure of every case; return the folder."""
-    place = run_sides.read(folder)[1].folder
-    (place / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
-    side = run_folder.open_side(place)
-    failures = [Failure(case, status, "no", 0) for case in side.content.cases]
-    side.append(LostLine(launch=0, group=Case.from_id(side.content.cases[0]).group, failures=failures))
+    cases = stored.sides_of(folder)[1].cases
+    failures = [stored.failure(case, status) for case in cases]
+    line = {"kind": "lost", "launch": 0, "group": Case.from_id(cases[0]).group, "failures": failures}
+    stored.replace_lines(folder, 1, [line])
     return folder

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 import stored
 from pyopbench.engine.shards import ShardChoice, narrowed
 from pyopbench.model.case import Case
-from pyopbench.store import run_sides
 
 CASES = [
     stored.case(variant, op, size)
@@ -46,14 +46,11 @@ def plan(cases: Sequence[str] = CASES, **changes: Any) -> dict[str, Any]:
 
 
 def narrow(content: dict[str, Any], choice: ShardChoice) -> dict[str, Any]:
-    """Return the content of the `run.json` of a shard."""
-    return narrow_all([content], choice)[0]
-
-
-def narrow_all(contents: Sequence[dict[str, Any]], choice: ShardChoice) -> list[dict[str, Any]]:
-    """Return the content of the `run.json` of each run of a shard."""
-    narrowed_runs = narrowed([stored.typed(content) for content in contents], choice)
-    return [msgspec.to_builtins(run, str_keys=True) for run in narrowed_runs]
+    """Return the content of the `run.json` of a shard, as it is stored."""
+    plan = stored.typed(content)
+    sides, shard = narrowed(plan.sides, plan.settings, choice)
+    whole: dict[str, Any] = msgspec.to_builtins(replace(plan, sides=sides, shard=shard), str_keys=True)
+    return whole
 
 
 def lines_of(cases: Sequence[str], index: int, seconds: Seconds = steady) -> list[dict[str, Any]]:
@@ -77,9 +74,12 @@ def lines_of(cases: Sequence[str], index: int, seconds: Seconds = steady) -> lis
 def write_shard(folder: Path, index: int, of: int, host: str = "", seconds: Seconds = steady, **changes: Any) -> Path:
     """Write a shard of `plan()` and return its folder; `changes` are of the content of its `run.json`."""
     whole = plan(**{key: changes.pop(key) for key in ("settings", "own") if key in changes})
-    content = {**narrow(whole, ShardChoice(index, of)), "run": folder.name, **changes}
+    content = {**narrow(whole, ShardChoice(index, of)), "run": folder.name}
+    (side,) = content["sides"]
+    ours = {key: changes.pop(key) for key in stored.PLANNED_OF_A_SIDE if key in changes}
+    content = {**content, **changes, "sides": [{**side, **ours}]}
     content["shard"] = {**content["shard"], "host": host or f"host-{index}"}
-    return stored.write(folder, content, [*lines_of(content["cases"], index, seconds), ENDED])
+    return stored.write(folder, content, [*lines_of(side["cases"], index, seconds), ENDED])
 
 
 def write_shards(folder: Path, of: int = 4) -> list[Path]:
@@ -89,13 +89,16 @@ def write_shards(folder: Path, of: int = 4) -> list[Path]:
 
 def write_versions(folder: Path, index: int, of: int, tensorflows: Sequence[str]) -> Path:
     """Write a shard that is measured on several versions of TensorFlow."""
-    named = stored.name_versions(folder, tensorflows)
-    contents = []
-    for one in named:
-        content = plan(environment={**stored.ENVIRONMENT, "tensorflow": one.tf})
-        contents.append({**content, "settings": {**content["settings"], "tf": one.tf}})
-    for one, content in zip(named, narrow_all(contents, ShardChoice(index, of)), strict=True):
-        shard = {**content["shard"], "host": f"host-{index}"}
-        stored.write(one.folder, {**content, "shard": shard}, [*lines_of(content["cases"], index), ENDED])
-    run_sides.write(folder, named)
-    return folder
+    named = stored.name_versions(tensorflows)
+    sides = [
+        {"label": side.label, "tf": side.tf, "environment": {**stored.ENVIRONMENT, "tensorflow": side.tf}}
+        for side in named
+    ]
+    content = narrow(stored.nested(plan(), *sides), ShardChoice(index, of))
+    content["shard"] = {**content["shard"], "host": f"host-{index}"}
+    lines = [
+        {**line, "side": number}
+        for number, side in enumerate(content["sides"])
+        for line in [*lines_of(side["cases"], index), ENDED]
+    ]
+    return stored.write(folder, content, lines)

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
-from pyopbench.store import run_folder, run_sides
 from pyopbench.store.json_file import convert, encode, encode_in_lines
-from pyopbench.store.line_types import AnyLine
-from pyopbench.store.run_json import RunContent
-from pyopbench.store.run_sides import Side
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE, name_sides, open_run
+from pyopbench.store.types import AnyLine, Plan, Side
 
 SETTINGS: dict[str, Any] = {
     "seed": 0,
@@ -99,7 +97,7 @@ def group(op: str = "double", size: int = 1, placement: str = "cpu") -> str:
 
 
 def run(cases: Sequence[str], **changes: Any) -> dict[str, Any]:
-    """Return the content of a `run.json` that plans `cases`."""
+    """Return the content of a `run.json` that plans `cases` on one side, whose keys are among the others."""
     parts = [Case.from_id(key) for key in cases]
     content = {
         "run": "made-up",
@@ -148,41 +146,74 @@ def group_line(
 def encoded(content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> list[bytes]:
     """Return the lines of samples as they stand in the file of a run with this content."""
     with tempfile.TemporaryDirectory() as folder:
-        path = write(Path(folder), content, lines) / run_folder.SAMPLES_FILE
+        path = write(Path(folder), content, lines) / SAMPLES_FILE
         return path.read_bytes().splitlines(keepends=True)
+
+
+OF_A_SIDE = ("label", "tf", "packages", "python", "problem", "values", "is_control", "revision")
+PLANNED_OF_A_SIDE = ("environment", "catalogue", "cases", "skips", "own")
+
+
+def nested(content: dict[str, Any], *sides: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a `run.json` as it is stored; the sides are the one of `content`, or have changes of it."""
+    ours = {key: content[key] for key in (*OF_A_SIDE, *PLANNED_OF_A_SIDE) if key in content}
+    run_wide = {key: value for key, value in content.items() if key not in ours}
+    return {**run_wide, "sides": [{"label": "here", **ours, **side} for side in sides or ({},)]}
 
 
 def write(folder: Path, content: dict[str, Any], lines: Sequence[dict[str, Any]]) -> Path:
     """Write results as a run does, whatever they hold, and return their folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / run_folder.RUN_FILE).write_bytes(encode_in_lines(content))
-    (folder / run_folder.SAMPLES_FILE).write_bytes(b"")
+    stored = content if "sides" in content else nested(content)
+    (folder / RUN_FILE).write_bytes(encode_in_lines(stored))
+    (folder / SAMPLES_FILE).write_bytes(b"")
     append(folder, *lines)
     return folder
 
 
+def write_sides(
+    folder: Path, content: dict[str, Any], sides: Sequence[tuple[dict[str, Any], Sequence[dict[str, Any]]]]
+) -> Path:
+    """Write a run on several sides, each with what it has in place of `content`, and its lines; return its folder."""
+    stored = nested(content, *(changes for changes, _ in sides))
+    lines = [{**line, "side": number} for number, (_, several) in enumerate(sides) for line in several]
+    return write(folder, stored, lines)
+
+
+def replace_lines(folder: Path, number: int, lines: Sequence[dict[str, Any]] = ()) -> None:
+    """Replace what is stored of a side."""
+    others = [line for line in read_lines(folder) if line.get("side", 0) != number]
+    (folder / SAMPLES_FILE).write_bytes(b"")
+    append(folder, *others, *({**line, "side": number} for line in lines))
+
+
 def append(folder: Path, *lines: dict[str, Any]) -> None:
     """Append lines to samples as a run does, whatever they hold."""
-    with (folder / run_folder.SAMPLES_FILE).open("ab") as stream:
+    with (folder / SAMPLES_FILE).open("ab") as stream:
         for line in lines:
             stream.write(encode(line) + b"\n")
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Return the JSON of a `run.json`."""
-    content: dict[str, Any] = json.loads((folder / run_folder.RUN_FILE).read_bytes())
-    return content
+    """Return the JSON of a `run.json`; of one side, with the keys of that among the others."""
+    content: dict[str, Any] = json.loads((folder / RUN_FILE).read_bytes())
+    return {**content, **content["sides"][0]} if len(content["sides"]) == 1 else content
 
 
 def read_lines(folder: Path) -> list[dict[str, Any]]:
     """Return the JSON of all whole lines of samples."""
-    whole = (folder / run_folder.SAMPLES_FILE).read_bytes().splitlines(keepends=True)
+    whole = (folder / SAMPLES_FILE).read_bytes().splitlines(keepends=True)
     return [json.loads(line) for line in whole if line.endswith(b"\n")]
 
 
-def typed(content: dict[str, Any]) -> RunContent:
+def typed(content: dict[str, Any]) -> Plan:
     """Return the content of a `run.json` as it is read back."""
-    return convert(content, RunContent, "here")
+    return convert(content if "sides" in content else nested(content), Plan, "here")
+
+
+def sides_of(folder: Path) -> list[Side]:
+    """Return the sides of a run that are measured."""
+    return [measured.side for measured in open_run(folder).measured]
 
 
 def typed_line(line: dict[str, Any]) -> AnyLine:
@@ -226,6 +257,6 @@ def refusal(read: Callable[[], object]) -> str | None:
     return None
 
 
-def name_versions(folder: Path, versions: Sequence[str]) -> list[Side]:
-    """Return the sides of a run on several versions of TensorFlow, with labels and folders."""
-    return run_sides.name_sides(folder, [Side("", version) for version in versions])
+def name_versions(versions: Sequence[str]) -> list[Side]:
+    """Return the sides of a run on several versions of TensorFlow, with labels."""
+    return name_sides([Side(tf=version) for version in versions])

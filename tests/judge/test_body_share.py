@@ -20,7 +20,7 @@ from pyopbench.judge.candidates import Setting
 from pyopbench.judge.program import even_mix
 from pyopbench.stats import costs, estimate
 from pyopbench.store.measured_run import Costs
-from pyopbench.store.run_json import Catalogue
+from pyopbench.store.types import Catalogue
 
 TODAY = "py_function_numpy"
 OPS = Catalogue(

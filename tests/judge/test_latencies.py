@@ -21,7 +21,7 @@ from pyopbench.judge.latencies import (
     without_number_text,
 )
 from pyopbench.model.case import Case, Failure
-from pyopbench.store.run_json import UNKNOWN_OP, Catalogue
+from pyopbench.store.types import UNKNOWN_OP, Catalogue
 
 OPS = Catalogue(ops={"sinh": UNKNOWN_OP}, variants=VARIANTS, gradients={})
 GRADIENTS = VARIANTS["py_function_numpy"].gradients

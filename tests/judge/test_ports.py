@@ -31,7 +31,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.report import terminal, write
 from pyopbench.report.sections import Code
 from pyopbench.report.sections import automatic as section
-from pyopbench.store.line_types import PortLine
+from pyopbench.store.types import PortLine
 
 CURVES = {"py_function_numpy": 1e-3, "traced": 1e-4, "native": 2e-4}
 WHY = "Numba: no, mine.py line 3"

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+import stored
 from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.judge import judge
@@ -21,7 +22,7 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.report import write
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, by_version
 from pyopbench.report.sections import versions as section
-from pyopbench.store import run_sides
+from pyopbench.store.run import open_run
 
 Shown: TypeAlias = tuple[Judgement, VersionComparison]
 """What the report of one version is made of."""
@@ -39,10 +40,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
-    every = run_sides.read(folder)
-    found, across = write.report_versions(
-        run_sides.open_run(folder), every, judge.Judging(VARIANTS[0], 0.03), unmeasured
-    )
+    every = stored.sides_of(folder)
+    found, across = write.report_versions(open_run(folder), every, judge.Judging(VARIANTS[0], 0.03), unmeasured)
     return found[-1], replace(across, shown=every[-1].label)
 
 

@@ -180,7 +180,7 @@ def test_tensorflow_and_heavy_libraries_stay_in_their_half() -> None:
     ("place", "source"),
     [
         ("judge/verdicts.py", "import tensorflow as tf"),
-        ("store/run_folder.py", "def load():\n    from keras import layers"),
+        ("store/run.py", "def load():\n    from keras import layers"),
         ("model/case.py", "import pandas"),
         ("ports/extract/module.py", "import tensorflow as tf"),
         ("worker/plan.py", "from scipy import stats"),

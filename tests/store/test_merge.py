@@ -12,8 +12,9 @@ import pytest
 import sharded
 import stored
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import merge, run_folder, run_sides
-from pyopbench.store.read import read_one
+from pyopbench.store import merge
+from pyopbench.store.read import read_one, read_source
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def shards(tmp_path: Path) -> list[Path]:
 def refused(folders: list[Path], out: Path) -> BadInput:
     with pytest.raises(BadInput) as caught:
         merge.merge(folders, out)
-    assert not (out / run_folder.RUN_FILE).exists()
+    assert not (out / RUN_FILE).exists()
     return caught.value
 
 
@@ -102,24 +103,23 @@ def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
     asked = ["2.16.2", "2.21.0"]
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, asked) for index in (1, 2)]
     merge.merge(shards, tmp_path / "merged")
-    parts = run_sides.read(tmp_path / "merged")
+    parts = stored.sides_of(tmp_path / "merged")
     assert [part.tf for part in parts] == asked
     for part in parts:
-        assert sorted(read_one([part.folder]).cases) == sorted(sharded.CASES)
-        assert run_folder.read_run(part.folder).settings.tf == part.tf
+        assert sorted(part.cases) == sorted(sharded.CASES)
 
 
 def test_launches_of_one_number_stay_so_over_versions(tmp_path: Path) -> None:
     """They are compared in pairs; one version of a shard may have a launch more, because a worker was lost."""
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, ["2.16.2", "2.21.0"]) for index in (1, 2)]
-    stored.append(shards[0] / "tf-2.21.0", stored.launch_line(2))
+    stored.append(shards[0], {**stored.launch_line(2), "side": 1})
     merge.merge(shards, tmp_path / "merged")
-    launches = [set(read_one([part.folder]).frame["launch"]) for part in run_sides.read(tmp_path / "merged")]
+    launches = [set(run.frame["launch"]) for run in read_source(tmp_path / "merged")]
     assert launches == [{0, 1, 3, 4}] * 2
 
 
 def interrupt(folder: Path) -> None:
-    path = folder / run_folder.SAMPLES_FILE
+    path = folder / SAMPLES_FILE
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
 
 
@@ -177,11 +177,11 @@ def test_no_folder_is_nothing_measured(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_holds_a_run_is_left_alone(shards: list[Path]) -> None:
-    before = (shards[0] / run_folder.RUN_FILE).read_bytes()
+    before = (shards[0] / RUN_FILE).read_bytes()
     with pytest.raises(BadInput) as caught:
         merge.merge(shards, shards[0])
     assert caught.value.received == shards[0]
-    assert (shards[0] / run_folder.RUN_FILE).read_bytes() == before
+    assert (shards[0] / RUN_FILE).read_bytes() == before
 
 
 def test_a_shard_of_a_number_that_is_not_there_is_corrupt(shards: list[Path], tmp_path: Path) -> None:

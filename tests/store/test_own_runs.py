@@ -12,10 +12,10 @@ import pipelines
 import stored
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.store import run_folder
 from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT
 from pyopbench.store.read import read_one
+from pyopbench.store.run import SAMPLES_FILE
 from pyopbench.store.warnings import UnfinishedLine
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
@@ -96,11 +96,11 @@ def test_skips_and_failures_come_in_the_order_of_the_files(tmp_path: Path) -> No
 
 def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
     folder = make(tmp_path)
-    with (folder / run_folder.SAMPLES_FILE).open("ab") as stream:
+    with (folder / SAMPLES_FILE).open("ab") as stream:
         stream.write(b'{"kind": "gro')
     run = read_one([folder])
     assert len(run.frame) == 6
-    assert run.warnings == (UnfinishedLine(str(folder.resolve() / run_folder.SAMPLES_FILE), 6),)
+    assert run.warnings == (UnfinishedLine(str(folder.resolve() / SAMPLES_FILE)),)
 
 
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:

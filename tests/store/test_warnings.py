@@ -10,8 +10,8 @@ import pytest
 from msgspec import structs
 
 import stored
-from pyopbench.store.line_types import GroupLine, LeftBehind, PreparedLine
 from pyopbench.store.read import read_one
+from pyopbench.store.types import GroupLine, LeftBehind, PreparedLine
 from pyopbench.store.warnings import (
     BUSY_CORES,
     MANY_LEFT,
@@ -97,7 +97,7 @@ def test_every_reason_is_one_that_the_library_gives() -> None:
 @pytest.mark.parametrize(
     ("warning", "said"),
     [
-        (UnfinishedLine("run/samples.jsonl", 6), "run/samples.jsonl:6: the unfinished last line is ignored"),
+        (UnfinishedLine("run/samples.jsonl"), "run/samples.jsonl: the unfinished last line is ignored"),
         (NoTimes("a.json", ("x", "y")), "a.json: ignored, because they do not measure time: x and y"),
         (NoTimes("a", ("x",), 3), "a (3 files): ignored, because they do not measure time: x"),
         (
@@ -123,7 +123,7 @@ def test_warnings(warning: RunWarning, said: str) -> None:
 
 
 def test_benchmarks_that_do_not_measure_time_in_many_files_make_one_warning() -> None:
-    other = UnfinishedLine("run/samples.jsonl", 6)
+    other = UnfinishedLine("run/samples.jsonl")
     files = [NoTimes("asv/here/a.json", ("x", "y")), other, NoTimes("asv/there/b.json", ("z", "y")), other]
     assert merge_warnings(files) == (NoTimes("asv", ("x", "y", "z"), 2), other)
     assert merge_warnings(files[:2]) == tuple(files[:2])

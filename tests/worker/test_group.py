@@ -16,7 +16,7 @@ from places import EXTRAS
 from pyopbench.engine.launch import line_of_answer
 from pyopbench.model.case import Case
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.store.line_types import GroupLine
+from pyopbench.store.types import GroupLine
 from pyopbench.worker import group as measuring
 from pyopbench.worker.group import PreparedGroup
 from pyopbench.worker.prepare import node_graph, prepare

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.store.line_types import Noise
+from pyopbench.store.types import Noise
 from pyopbench.worker import noise
 from pyopbench.worker.noise import Meter, Reading
 

@@ -19,7 +19,6 @@ from pyopbench.stats.change_points import ChangePoint, Segmentation
 from pyopbench.stats.estimate import LEVEL
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.measured_run import Run
-from pyopbench.store.run_json import RunSettings
 
 Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
@@ -94,14 +93,8 @@ def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Se
     if of_asv:
         return Rerun("asv", axis, before.value, after.value, (), (series.case,))
     run = next(run for run in runs if run.name == after.run)
-    where = environment_of(run)
-    where = replace(where, tf=None) if axis == "tf" else where
+    where = replace(run.asked, tf=None) if axis == "tf" else run.asked
     return Rerun("pyopbench", axis, before.value, after.value, _words(series, run), (series.case,), where)
-
-
-def environment_of(run: Run) -> Environment:
-    """Return the environment that a run was asked for in; that of results of other tools is the one here."""
-    return run.settings.environment if isinstance(run.settings, RunSettings) else HERE
 
 
 def together(reruns: Iterable[Rerun]) -> list[Rerun]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pandas as pd
@@ -42,12 +41,11 @@ from pyopbench.stats.corrections import ALL_ANALYSES, ONE_ANALYSIS, Analyses, de
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate, Spread
 from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero, Unresolved
-from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation, OnlyOneLaunch
 from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import OpenRun
-from pyopbench.store.run_sides import Side as RunSide
+from pyopbench.store.run import OpenRun, axis_of
+from pyopbench.store.types import Side as RunSide
 
 POWER = 0.9
 """The probability that a run finds the smallest slowdown that it is said to find."""
@@ -501,12 +499,12 @@ class InterimComparison:
     """What a look shows.
 
     Attributes:
-        open: folder of each version -> ids of the cases that are worth measuring on.
+        open: label of each version -> ids of the cases that are worth measuring on.
         compared: cases of all comparisons.
         resolved: those that are slower, faster or equivalent.
     """
 
-    open: dict[Path, frozenset[str]]
+    open: dict[str, frozenset[str]]
     compared: int
     resolved: int
 
@@ -520,11 +518,11 @@ def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison
         run: on all versions.
         minimum_effect: a relative difference that is worth acting on.
     """
-    parts = run.measured_sides
-    axis = run_sides.axis_of(parts)
+    parts = [measured.side for measured in run.measured]
+    axis = axis_of(parts)
     runs = read_source(run)
     first, others = parts[0], [one for one in parts[1:] if not _is_twin(one)]
-    found: dict[Path, set[str]] = {one.folder: set() for one in parts}
+    found: dict[str, set[str]] = {one.label: set() for one in parts}
     compared = resolved = 0
     sides_of = partial(_sides, axis, runs, first, str(run.folder))
     usual = usual_over([sides_of(other) for other in others]) if axis == "commit" else None
@@ -539,10 +537,10 @@ def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison
         compared += len(comparison.cases) if comparison is not None else len(planned)
         resolved += sum(case.verdict.outcome != "unresolved" for case in comparison.cases) if comparison else 0
         for one in (first, other):
-            found[one.folder] |= open_
+            found[one.label] |= open_
     for one in filter(_is_twin, parts):
-        found[one.folder] = set(found[first.folder])
-    return InterimComparison({path: frozenset(cases) for path, cases in found.items()}, compared, resolved)
+        found[one.label] = set(found[first.label])
+    return InterimComparison({label: frozenset(cases) for label, cases in found.items()}, compared, resolved)
 
 
 def _sides(axis: str, runs: Sequence[Run], first: RunSide, path: str, other: RunSide) -> Sides:

@@ -18,11 +18,10 @@ from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.store import run_sides
 from pyopbench.store.merge import bare_command
 from pyopbench.store.read import read_source
-from pyopbench.store.run_json import Revision
-from pyopbench.store.run_sides import OpenRun, Side, ValueDifference, short_hash
+from pyopbench.store.run import OpenRun, axis_of, open_run, short_hash
+from pyopbench.store.types import Revision, Side, ValueDifference
 
 NO_VALUES = "No values were compared."
 KINDS = {
@@ -223,7 +222,7 @@ class Gate:
         if self.changed:
             return "Values differ, so the times below may be for different work."
         if not self.compared_values:
-            every = [(one.environment, one.revision) for one in (self.first, *self.others)]
+            every = [(one.asked, one.revision) for one in (self.first, *self.others)]
             sides = {(environment, one and (one.commit, one.dirty)) for environment, one in every}
             return "All sides are the same, so no values were compared." if len(sides) == 1 else NO_VALUES
         return f"Values are the same as in {self.first.label} ({self.compared_values:,} compared)."
@@ -289,8 +288,8 @@ def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fa
     Raises:
         BadInput: a file is not as it was written.
     """
-    opened = run_sides.open_run(source)
-    every = opened.sides
+    opened = open_run(source)
+    every = opened.plan.sides
     usable = [one for one in every if one.problem is None]
     first, twin = usable[0], next((one for one in usable if one.is_control), None)
     others = tuple(one for one in every if one not in (first, twin))
@@ -298,7 +297,7 @@ def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fa
     runs = read_source(opened)
 
     def sides_of(other: Side) -> Sides:
-        return sides_along(run_sides.axis_of(every), runs, [first.label, other.label], str(opened.folder))
+        return sides_along(axis_of(every), runs, [first.label, other.label], str(opened.folder))
 
     usual = usual_over([sides_of(one) for one in measured])
 

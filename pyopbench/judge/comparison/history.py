@@ -23,12 +23,12 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.stats.change_points import ALARM_RATE, segment
 from pyopbench.stats.series_noise import FEWEST_POINTS
-from pyopbench.store import run_sides
 from pyopbench.store.limitations import Limitation
 from pyopbench.store.measured_run import Run, limitations_of
 from pyopbench.store.own_runs import OF_USER
 from pyopbench.store.read import read_source
-from pyopbench.store.run_sides import Side, short_hash
+from pyopbench.store.run import is_run, open_run, read_plan, short_hash
+from pyopbench.store.types import Side
 from pyopbench.store.warnings import RunWarning, merge_warnings
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
@@ -349,16 +349,17 @@ def history_of(sources: Sequence[Sequence[Run]], options: Options) -> History:
 
 def _read(path: Path) -> tuple[Run, ...]:
     """Return the runs in a path; of revisions with date and message, and without those that are there as a control."""
-    runs = read_source(path)
-    if not run_sides.is_here(path):
+    source = open_run(path) if is_run(path) else path
+    runs = read_source(source)
+    if isinstance(source, Path) or not source.has_several_sides:
         return tuple(_of_user(run) for run in runs)
-    sides = zip(runs, run_sides.read(path), strict=True)
+    sides = zip(runs, (measured.side for measured in source.measured), strict=True)
     return tuple(_dated(run, side) for run, side in sides if not side.is_control)
 
 
 def _not_measured(folders: Sequence[Path]) -> Iterator[NotMeasured]:
     """Yield the revisions of which there is nothing, with the reason."""
-    for version in (one for path in folders if run_sides.is_here(path) for one in run_sides.read_all(path)):
+    for version in (side for path in folders if is_run(path) for side in read_plan(path).sides):
         if version.problem is not None:
             yield NotMeasured(version.label, version.problem)
 

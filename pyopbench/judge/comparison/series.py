@@ -30,7 +30,7 @@ from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.series_noise import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.measured_run import Run
-from pyopbench.store.run_sides import short_hash
+from pyopbench.store.run import short_hash
 
 Axis: TypeAlias = Literal["commit", "tf", "date"]
 AXES: tuple[Axis, ...] = ("commit", "tf", "date")

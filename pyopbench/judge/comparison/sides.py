@@ -17,9 +17,9 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread
-from pyopbench.store import run_sides
 from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
+from pyopbench.store.run import short_hash
 
 NOT_TOLD = "unknown"
 """Stands for a fact of the environment that is not known."""
@@ -204,10 +204,7 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
         raise BadInput("unknown axis", received=repr(axis), legal=", ".join(AXES), hint="for example --axis tf")
     paths = [Path(word) for word in words]
     if len(paths) == 2 and axis != "variant" and all(path.exists() for path in paths):
-        together = _of_one_run(paths)
-        if together is None:
-            return _two_results(paths, axis)
-        return read_sides(together, run_sides.axis_of(run_sides.read(Path(together[0]))))
+        return _two_results(paths, axis)
     if axis == "run" or len(words) not in (1, 3):
         missing = [str(path) for path in paths if not path.exists()]
         told = f"; not there: {formatting.listing(missing)}" if missing else ""
@@ -220,16 +217,6 @@ def read_sides(words: Sequence[str], axis: str) -> Sides:
     runs = read_source(paths[0])
     _require_one_tool(runs)
     return sides_along(axis, runs, list(words[1:]), words[0])
-
-
-def _of_one_run(paths: Sequence[Path]) -> list[str] | None:
-    """Return how two versions of one run are named, which were measured by turns and so are paired; None for others."""
-    folder = real_path(paths[0]).parent
-    if not run_sides.is_here(folder):
-        return None
-    labels = {one.folder: one.label for one in run_sides.read(folder)}
-    found = [labels.get(real_path(path)) for path in paths]
-    return None if None in found or found[0] == found[1] else [str(folder), *map(str, found)]
 
 
 def _two_results(paths: Sequence[Path], axis: str) -> Sides:
@@ -288,7 +275,7 @@ def sides_along(axis: str, runs: Sequence[Run], labels: Sequence[str], path: str
     chosen_runs = [run for label in chosen for run in parts[label]]
     is_revisions = all("revision" in run.environment for run in chosen_runs)
     in_blocks = (axis in ("tf", "side") or is_revisions) and _are_in_blocks(chosen_runs)
-    first, second = (side_of(run_sides.short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
+    first, second = (side_of(short_hash(label), parts[label], CaseKey.whole, apart) for label in chosen)
     return Sides(axis, first, second, "block" if in_blocks else "")
 
 
@@ -336,7 +323,7 @@ def _apart(axis: str, sides: Iterable[Sequence[Run]]) -> tuple[str, ...]:
 def _choose(axis: str, labels: Sequence[str], known: Sequence[str], path: str) -> list[str]:
     """Return the two labels in full. Two versions need no naming: the older one is the first."""
     named = labels or (known if axis in ("tf", "side") and len(known) == 2 else ())
-    short = [run_sides.short_hash(label) for label in known]
+    short = [short_hash(label) for label in known]
     if not named:
         told = f"{path} has {formatting.listing(short) or f'no {axis}'}"
         example = f"pyopbench compare {path} {short[0]} {short[1]} --axis {axis}" if len(short) > 1 else OTHERS
@@ -356,13 +343,13 @@ def _full(axis: str, label: str, known: Sequence[str], path: str) -> str:
     shortened = axis == "commit" and re.fullmatch(f"[0-9a-f]{{{SHORTEST_HASH},}}", label)
     # A label in full is meant as it is: that of a control begins with the one of its revision.
     # A revision that was asked for by its whole hash has the first digits of it for a label.
-    exact = [one for one in known if one in (label, run_sides.short_hash(label))]
+    exact = [one for one in known if one in (label, short_hash(label))]
     found = exact or [one for one in known if shortened and one.startswith(label)]
     if len(found) != 1:
         raise BadInput(
             f"no such {axis}" if not found else f"more than one {axis} starts like this",
             received=f"{label!r} in {path}",
-            legal=formatting.listing([run_sides.short_hash(one) for one in known], "or")
+            legal=formatting.listing([short_hash(one) for one in known], "or")
             or f"nothing: no {axis} is recorded in {path}",
             hint="give the whole of one of these",
         )

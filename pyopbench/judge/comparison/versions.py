@@ -17,12 +17,13 @@ from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import judge
 from pyopbench.judge.verdicts import Correction
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.store import run_sides
 from pyopbench.store.read import read_source
+from pyopbench.store.run import axis_of
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement, Judging
-    from pyopbench.store.run_sides import OpenRun, Side
+    from pyopbench.store.run import OpenRun
+    from pyopbench.store.types import Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class VersionResult:
     """What was judged of one version.
 
     Attributes:
-        label: the version, as `run_sides.Side.label`.
+        label: the version, as `store.types.Side.label`.
         numpy: the NumPy that it brings; "" where that is not told.
         decisions: as of its judgement.
         latencies: as `latencies.latency_table`.
@@ -76,7 +77,7 @@ def compare_versions(run: OpenRun, versions: Sequence[VersionResult], minimum_ef
         minimum_effect: a relative difference that is worth acting on.
     """
     first, *others = (one.label for one in versions)
-    axis, runs = run_sides.axis_of(run.measured_sides), read_source(run)
+    axis, runs = axis_of([measured.side for measured in run.measured]), read_source(run)
 
     pairs = {label: sides_along(axis, runs, [first, label], str(run.folder)) for label in others}
     # As a gate compares them (`gate.read_gate`): one pair has one verdict, wherever it is shown.
@@ -96,7 +97,7 @@ def compare_versions(run: OpenRun, versions: Sequence[VersionResult], minimum_ef
 
 def judge_versions(
     run: OpenRun, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
-) -> tuple[dict[Side, Judgement], VersionComparison]:
+) -> tuple[dict[str, Judgement], VersionComparison]:
     """Judge every version of a run, and compare the others with the first.
 
     Args:
@@ -108,9 +109,11 @@ def judge_versions(
     Raises:
         BadInput: as `judge.judge.judge`.
     """
-    found = {version: judge([run.alone(version.folder)], judging) for version in versions}
+    labels = {version.label for version in versions}
+    measured = {one.side.label: one for one in run.measured if one.side.label in labels}
+    found = {label: judge([run.alone(one)], judging) for label, one in measured.items()}
     each = [
-        VersionResult(version.label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
-        for version, one in found.items()
+        VersionResult(label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
+        for label, one in found.items()
     ]
     return found, replace(compare_versions(run, each, judging.minimum_effect), unmeasured=unmeasured)

@@ -14,7 +14,7 @@ from pyopbench.report.sections import Block, Code, Paragraph, Section, Table
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
-    from pyopbench.store.line_types import LaunchLine
+    from pyopbench.store.types import LaunchLine
 
 Facts = dict[str, Any]
 

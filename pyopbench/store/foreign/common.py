@@ -22,7 +22,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, no_rows
-from pyopbench.store.run_json import UNKNOWN_OP, UNKNOWN_VARIANT, Catalogue, OpFacts, Settings, VariantFacts
+from pyopbench.store.types import UNKNOWN_OP, UNKNOWN_VARIANT, Catalogue, OpFacts, Settings, VariantFacts
 
 LONGEST_NAME = 200
 """A longer name of a benchmark is cut where it is shown; no tool's own are as long."""

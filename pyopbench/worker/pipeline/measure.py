@@ -328,7 +328,7 @@ def _context_of(asked: Mapping[str, Any]) -> PipelineContext:
 
 
 def describe_program(program: Program | None) -> dict[str, Any] | None:
-    """Return what is known about the user's pipeline, as in `store.run_json.ProgramFacts`; None without one."""
+    """Return what is known about the user's pipeline, as in `store.types.ProgramFacts`; None without one."""
     if program is None:
         return None
     name = Path(program.text.rpartition(":")[0]).name

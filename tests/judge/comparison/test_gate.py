@@ -9,14 +9,15 @@ import pytest
 from msgspec import structs
 
 import pairs
+import stored
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.diff import UnmatchedCase, compare_sides, interim_comparison
 from pyopbench.judge.comparison.gate import Gate, read_gate
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
 from pyopbench.model import formatting
-from pyopbench.store import run_folder, run_sides
-from pyopbench.store.run_sides import Side, Values
+from pyopbench.store.run import open_run
+from pyopbench.store.types import Side, Values
 from revision_runs import DIFFERENT, fail_in_second, revision, write_revisions
 
 CASES = pairs.cases()
@@ -43,7 +44,7 @@ def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_contro
     assert len(gate.twins.cases) == 2
     found = read_sides([str(tmp_path / "run"), f"{0:040x}", f"{'0' * 10}-2"], "commit")
     assert [one.label for one in (found.first, found.second)] == ["0" * 10, f"{'0' * 10}-2"]
-    assert [one.label for one in run_sides.read(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
+    assert [one.label for one in stored.sides_of(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
 
 
 def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_without_an_interval_there_is_nothing_to_compare(tmp_path: Path) -> None
 
 def test_a_revision_without_a_case_in_common_is_not_passed_over(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {}, {})
-    (run_sides.read(folder)[1].folder / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    stored.replace_lines(folder, 1)
     gate = read_gate(folder, 0.03, 0.05)
     assert (list(gate.unmatched), [one.label for one in gate.broken]) == (["r1"], ["r1"])
     assert gate.exit_code == 1
@@ -122,7 +123,7 @@ def test_a_revision_in_which_every_case_crashes_fails_even_if_it_is_the_only_one
     folder = fail_in_second(write_revisions(tmp_path, {}, {}), status)
     gate = read_gate(folder, 0.03, 0.05)
     assert (gate.smallest, gate.exit_code) == (None, code)
-    many = len(run_sides.open_run(folder).measured[1].content.cases)
+    many = len(open_run(folder).measured[1].side.cases)
     assert (len(gate.failing), len(gate.unmeasured)) == ((many, 0) if code == 1 else (0, 1))
 
 
@@ -144,32 +145,34 @@ def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path
 
 def test_a_look_judges_as_the_gate_does(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, *[{}] * 7, {CASES[-1]: 1.1}, keys=CASES[-2:], launches=2)
-    found = interim_comparison(run_sides.open_run(folder), 0.03)
+    found = interim_comparison(open_run(folder), 0.03)
     gate = read_gate(folder, 0.03, 0.05)
     slower = gate.comparisons["r7"]
     (body,) = slower.bodies
     # Two launches do not settle the body, which is estimated from launches that have both of its cases.
     assert (body.verdict.outcome, set(body.cases)) == ("unresolved", set(CASES[-2:]))
-    assert set(CASES[-2:]) <= found.open[folder / "rev-8"]
+    assert set(CASES[-2:]) <= found.open["r7"]
     settled = sum(case.verdict.outcome != "unresolved" for one in gate.comparisons.values() for case in one.cases)
     assert 0 < found.resolved <= settled
 
 
 def test_a_revision_without_a_sample_does_not_keep_the_others_from_being_compared(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {}, {CASES[-1]: 1.3})
-    (folder / "rev-2" / run_folder.SAMPLES_FILE).write_text("", encoding="utf-8")
+    stored.replace_lines(folder, 1)
     gate = read_gate(folder, 0.03, 0.05)
     assert [one.label for one in gate.broken] == ["r1"]
     assert [label for label, _ in gate.slower] == ["r2"]
-    assert interim_comparison(run_sides.open_run(folder), 0.03).compared > 0
+    assert interim_comparison(open_run(folder), 0.03).compared > 0
 
 
 def test_a_revision_is_named_with_its_hash_unless_it_is_named_by_it() -> None:
     one = structs.replace(revision("main", 1), commit=HASH)
-    assert wording.name_text(Side("main", revision=one)) == "main (3f1c2ab45d): change 1"
-    assert wording.name_text(Side(HASH[:10], revision=one)) == "3f1c2ab45d: change 1"
+    assert wording.name_text(Side(label="main", revision=one)) == "main (3f1c2ab45d): change 1"
+    assert wording.name_text(Side(label=HASH[:10], revision=one)) == "3f1c2ab45d: change 1"
     dirty = structs.replace(one, dirty=True)
-    assert wording.name_text(Side("WORKTREE", revision=dirty)) == ("WORKTREE (3f1c2ab45d, not committed): change 1")
+    assert wording.name_text(Side(label="WORKTREE", revision=dirty)) == (
+        "WORKTREE (3f1c2ab45d, not committed): change 1"
+    )
 
 
 def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -31,12 +32,12 @@ from pyopbench.judge.comparison.history import (
 )
 from pyopbench.judge.comparison.series import moment_of
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.store import run_sides
+from pyopbench.store.json_file import encode_in_lines
 from pyopbench.store.limitations import VersionsUnknown
 from pyopbench.store.own_runs import pool
 from pyopbench.store.read import read_source
-from pyopbench.store.run_json import Revision
-from pyopbench.store.run_sides import ValueDifference, Values
+from pyopbench.store.run import RUN_FILE
+from pyopbench.store.types import Revision, ValueDifference, Values
 from revision_runs import write_revisions
 
 VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
@@ -167,10 +168,10 @@ def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_pa
     ]
     sides = [
         structs.replace(side, revision=told[number], is_control=number == 3, values=differs if number % 3 else Values())
-        for number, side in enumerate(run_sides.read(folder))
+        for number, side in enumerate(stored.sides_of(folder))
     ]
-    for name in ("read", "read_all"):
-        monkeypatch.setattr(run_sides, name, lambda _: sides)
+    content = json.loads((folder / RUN_FILE).read_bytes())
+    (folder / RUN_FILE).write_bytes(encode_in_lines({**content, "sides": sides}))
     found = read_history([folder], Options(axis="commit"))
     assert [(one.date, one.subject) for one in found.moments] == [(one.date, one.subject) for one in told[:3]]
     assert found.moments[2].label == "WORKTREE"

@@ -215,9 +215,6 @@ def test_two_runs_of_several_versions_are_compared_version_by_version(tmp_path: 
     }
     assert all(0.9 < one.verdict.ratio < 1.1 for one in found.cases)
     assert {one.first_launches for one in found.cases} == {4}
-    single = compare_sides(read_sides([str(first), str(second / "tf-2.21.0")], "run"))
-    assert {str(one.key) for one in single.cases} == {f"{case} in TensorFlow 2.21.0" for case in cases()}
-    assert all(0.9 < one.verdict.ratio < 1.1 for one in single.cases)
 
 
 def test_variants_of_a_run_of_several_versions_are_compared_on_each(tmp_path: Path) -> None:
@@ -239,14 +236,6 @@ def test_a_variant_that_is_wrong_on_one_version_keeps_its_number_on_the_other(tm
     assert cases()[0] not in set(sides.first.frame["case"])
     assert cases()[0] in set(sides.second.frame["case"])
     assert not sides.second.failures
-
-
-def test_the_folders_of_two_versions_of_one_run_are_paired_as_by_their_labels(tmp_path: Path) -> None:
-    folder = write_versions(tmp_path / "a", "2.16.2", "2.21.0")
-    sides = read_sides([str(folder / "tf-2.21.0"), str(folder / "tf-2.16.2")], "run")
-    assert (sides.axis, sides.first.label, sides.second.label, sides.paired) == ("tf", "2.21.0", "2.16.2", "block")
-    other = write_versions(tmp_path / "b", "2.16.2", "2.21.0")
-    assert read_sides([str(folder / "tf-2.21.0"), str(other / "tf-2.21.0")], "run").paired == ""
 
 
 def estimates(cases: int, launches: int) -> list[Estimate]:

@@ -6,14 +6,15 @@ import html
 from pathlib import Path
 
 import stored
-from pairs import VARIANTS, cases, write_run, write_versions
+from pairs import VARIANTS, cases, lines_of, write_versions
 from pyopbench.judge import judge
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
 from pyopbench.report import write
 from pyopbench.report.sections.versions import SECTION
-from pyopbench.store import run_sides
+from pyopbench.store.json_file import encode_in_lines
+from pyopbench.store.run import RUN_FILE, open_run, report_folder
 
 SLOWER = cases()[-1]
 """xla at its largest size."""
@@ -22,9 +23,7 @@ NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
-    return write.report_versions(
-        run_sides.open_run(folder), run_sides.read(folder), judge.Judging(VARIANTS[0], 0.03), {}
-    )
+    return write.report_versions(open_run(folder), stored.sides_of(folder), judge.Judging(VARIANTS[0], 0.03), {})
 
 
 def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_all(tmp_path: Path) -> None:
@@ -41,9 +40,9 @@ def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_al
     assert list(found.comparisons) == list(gate.comparisons)
     for label, one in found.comparisons.items():
         assert [case.verdict for case in one.cases] == [case.verdict for case in gate.comparisons[label].cases]
-    for version, judgement in zip(run_sides.read(folder), judgements, strict=True):
+    for version, judgement in zip(stored.sides_of(folder), judgements, strict=True):
         assert judgement.run.environment["tensorflow"] == version.label.removesuffix("-2")
-        page = html.unescape((version.folder / "report.html").read_text(encoding="utf-8"))
+        page = html.unescape((report_folder(folder, version.label) / "report.html").read_text(encoding="utf-8"))
         said = (
             "Launches on 2.16.2, 2.21.0 and 2.16.2-2 were interleaved in random order, so each side is compared "
             f"with 2.16.2 in pairs. The rest of this report is about {version.label}."
@@ -53,11 +52,11 @@ def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_al
 
 def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
     folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
-    other = run_sides.read(folder)[1].folder
-    (tmp_path / "kept").mkdir()
-    for path in sorted(other.iterdir()):
-        path.rename(tmp_path / "kept" / path.name)
-    write_run(other, cases(ops=("cube",)), environment={**stored.ENVIRONMENT, "tensorflow": "2.21.0"})
+    content = stored.read_run(folder)
+    others = cases(ops=("cube",))
+    content["sides"][1]["cases"] = others
+    (folder / RUN_FILE).write_bytes(encode_in_lines(content))
+    stored.replace_lines(folder, 1, lines_of(others))
     _, found = of(folder)
     assert not found.comparisons
     assert found.unmatched["2.21.0"].message == "nothing to compare: no case has a number on both sides"
@@ -67,5 +66,5 @@ def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
     folder = write_versions(tmp_path / "run", "2.16.2")
     _, found = of(folder)
     assert found.labels == ("2.16.2",)
-    page = (run_sides.read(folder)[0].folder / "report.html").read_text(encoding="utf-8")
+    page = (report_folder(folder, "2.16.2") / "report.html").read_text(encoding="utf-8")
     assert SECTION.title not in page

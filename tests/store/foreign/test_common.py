@@ -14,7 +14,7 @@ from pyopbench.stats import estimate
 from pyopbench.store.foreign import common
 from pyopbench.store.foreign.common import Timed, TimedRun
 from pyopbench.store.measured_run import COLUMNS
-from pyopbench.store.run_json import UNKNOWN_VARIANT
+from pyopbench.store.types import UNKNOWN_VARIANT
 
 NATIVE = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
 

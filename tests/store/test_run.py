@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import resource
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import stored
 from pyopbench.model.errors import BadInput, CannotStore
-from pyopbench.store import run_folder
-from pyopbench.store.line_types import LaunchLine
-from pyopbench.store.run_folder import RUN_FILE, SAMPLES_FILE
+from pyopbench.model.write_file import write_atomically
+from pyopbench.store.read import read_source
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE, OpenRun, create, open_run, read_plan, report_folder, require_new
+from pyopbench.store.types import AnyLine, LaunchLine
 
 CASES = (stored.case("well"), stored.case("slow"))
 LINES = [
@@ -30,43 +31,49 @@ ENCODED = stored.encoded(stored.run(CASES), LINES)
 LAST = ENCODED[-1]
 
 
+def append(run: OpenRun, line: AnyLine) -> None:
+    """Append a line to the first side, as a process that measures does."""
+    with run.locked():
+        run.measured[0].append(line)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return stored.write(tmp_path / "run", stored.run(CASES), LINES)
 
 
 def test_what_was_written_is_read_back(folder: Path) -> None:
-    side = run_folder.open_side(folder)
-    assert (side.content, side.lines) == (stored.typed(stored.run(CASES)), TYPED)
+    run = open_run(folder)
+    assert (run.plan, run.measured[0].lines) == (stored.typed(stored.run(CASES)), TYPED)
 
 
 def test_what_is_read_is_written_again_as_it_was(folder: Path, tmp_path: Path) -> None:
-    side = run_folder.open_side(folder)
-    again = run_folder.create(tmp_path / "again", side.content)
-    for line in side.lines:
-        again.append(line)
-    assert stored.read_run(tmp_path / "again") == stored.read_run(folder)
+    run = open_run(folder)
+    again = create(tmp_path / "again", run.plan)
+    with again.locked():
+        for line in run.measured[0].lines:
+            again.measured[0].append(line)
+    assert open_run(tmp_path / "again").plan == structs.replace(run.plan, run="again")
     assert stored.read_lines(tmp_path / "again") == stored.read_lines(folder)
 
 
 def test_bytes_of_a_name_that_is_not_utf_8_are_stored_as_escapes(tmp_path: Path) -> None:
     run = stored.typed(stored.run(CASES, command=["pyopbench", "run", "a\udcff.py"]))
     failure = {**stored.failure(CASES[0]), "reason": "a\udcff.py: no memory"}
-    run_folder.create(tmp_path, run).append(stored.typed_line(stored.group_line(0, CASES[1:], [failure])))
-    side = run_folder.open_side(tmp_path)
-    assert side.content.command[-1] == r"a\udcff.py"
+    append(create(tmp_path, run), stored.typed_line(stored.group_line(0, CASES[1:], [failure])))
+    assert open_run(tmp_path).plan.command[-1] == r"a\udcff.py"
     assert stored.read_lines(tmp_path)[0]["failures"][0]["reason"] == r"a\udcff.py: no memory"
 
 
 def test_a_run_without_samples_has_no_lines(tmp_path: Path) -> None:
-    run_folder.create(tmp_path, stored.typed(stored.run(CASES)))
-    assert run_folder.open_side(tmp_path).lines == []
+    create(tmp_path, stored.typed(stored.run(CASES)))
+    assert open_run(tmp_path).measured[0].lines == []
 
 
 def test_a_line_is_on_the_disk_when_append_returns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes_when_synced = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: sizes_when_synced.append(os.fstat(descriptor).st_size))
-    run_folder.open_side(folder).append(LaunchLine(environment={"pid": 1}, launch=5))
+    append(open_run(folder), LaunchLine(environment={"pid": 1}, launch=5))
     assert sizes_when_synced == [(folder / SAMPLES_FILE).stat().st_size]
 
 
@@ -74,7 +81,7 @@ def test_a_line_is_on_the_disk_when_append_returns(folder: Path, monkeypatch: py
 def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"precious")
     with pytest.raises(BadInput) as refused:
-        run_folder.create(tmp_path, stored.typed(stored.run(CASES)))
+        create(tmp_path, stored.typed(stored.run(CASES)))
     assert refused.value.received == tmp_path
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == b"precious"
@@ -84,7 +91,7 @@ def test_a_folder_that_holds_data_is_never_written_to(tmp_path: Path, name: str)
 def test_a_file_is_no_output_folder(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BadInput) as refused:
-        run_folder.require_new(tmp_path / "file" / below)
+        require_new(tmp_path / "file" / below)
     assert refused.value.received == f"{tmp_path / 'file' / below}: {tmp_path / 'file'} is a file"
 
 
@@ -92,44 +99,43 @@ def test_a_folder_without_permission_is_refused(tmp_path: Path, monkeypatch: pyt
     """Root may write anywhere, so the answer of the system is made up."""
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
     with pytest.raises(BadInput) as refused:
-        run_folder.require_new(tmp_path / "new")
+        require_new(tmp_path / "new")
     assert refused.value.received == f"{tmp_path}/new: {tmp_path} is not writable"
 
 
 @pytest.mark.parametrize("kept", range(len(LAST) + 1))
 def test_a_torn_last_line_is_dropped_wherever_it_is_torn(folder: Path, kept: int) -> None:
     (folder / SAMPLES_FILE).write_bytes(b"".join(ENCODED[:-1]) + LAST[:kept])
-    side = run_folder.open_side(folder)
-    assert side.lines == (TYPED if kept == len(LAST) else TYPED[:-1])
-    assert side.torn == kept % len(LAST)
+    run = open_run(folder)
+    assert run.measured[0].lines == (TYPED if kept == len(LAST) else TYPED[:-1])
+    assert run.torn == kept % len(LAST)
 
 
 @pytest.mark.parametrize("kept", [0, 1, len(LAST) - 1, len(LAST)])
 def test_what_is_appended_after_a_torn_line_stands_on_its_own(folder: Path, kept: int) -> None:
     (folder / SAMPLES_FILE).write_bytes(b"".join(ENCODED[:-1]) + LAST[:kept])
-    side = run_folder.open_side(folder)
-    side.prepare_to_append()
-    side.append(LaunchLine(environment={"pid": 1}, launch=7))
-    again = run_folder.open_side(folder)
+    run = open_run(folder)
+    append(run, LaunchLine(environment={"pid": 1}, launch=7))
+    again = open_run(folder)
     whole = TYPED if kept == len(LAST) else TYPED[:-1]
-    assert again.lines == [*whole, LaunchLine(environment={"pid": 1}, launch=7)]
-    assert (side.lines, side.size, side.torn) == (again.lines, again.size, 0)
+    assert again.measured[0].lines == [*whole, LaunchLine(environment={"pid": 1}, launch=7)]
+    assert (run.measured[0].lines, run.size, run.torn) == (again.measured[0].lines, again.size, 0)
 
 
-def test_a_side_that_somebody_else_has_measured_meanwhile_is_not_appended_to(folder: Path) -> None:
+def test_a_run_that_somebody_else_has_measured_meanwhile_is_not_appended_to(folder: Path) -> None:
     """Two resume a run: the second read it before the first was done, and would measure the same again."""
-    first, second = run_folder.open_side(folder), run_folder.open_side(folder)
-    first.append(LaunchLine(environment={"pid": 1}, launch=7))
+    first, second = open_run(folder), open_run(folder)
+    append(first, LaunchLine(environment={"pid": 1}, launch=7))
     with pytest.raises(BadInput) as refused:
-        second.prepare_to_append()
+        append(second, LaunchLine(environment={"pid": 2}, launch=7))
     assert refused.value.received == folder
-    first.prepare_to_append()
+    append(first, LaunchLine(environment={"pid": 1}, launch=8))
 
 
 def test_a_line_that_is_not_json_is_refused_with_its_number(folder: Path) -> None:
     (folder / SAMPLES_FILE).write_bytes(b"".join([*ENCODED[:2], b"{\n", *ENCODED[2:]]))
     with pytest.raises(BadInput) as refused:
-        run_folder.open_side(folder)
+        open_run(folder)
     assert str(refused.value) == f"cannot decode {folder / SAMPLES_FILE}:3: Input data was truncated"
 
 
@@ -150,20 +156,20 @@ def test_a_line_that_makes_no_sense_is_refused_with_the_reason(
 ) -> None:
     folder = stored.write(tmp_path / "run", stored.run(CASES), [{**LINES[number], **changes}])
     with pytest.raises(BadInput) as refused:
-        run_folder.open_side(folder)
+        open_run(folder)
     assert str(refused.value).startswith(f"cannot decode {folder / SAMPLES_FILE}:1: ")
     assert problem in str(refused.value)
 
 
 def test_keys_that_nobody_knows_are_ignored(tmp_path: Path) -> None:
     folder = stored.write(tmp_path, {**stored.run(CASES), "later": 1}, [{**LINES[0], "crc32": "0"}])
-    assert run_folder.open_side(folder).lines == TYPED[:1]
+    assert open_run(folder).measured[0].lines == TYPED[:1]
 
 
 def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:
     stored.append(folder, LINES[1])
     with pytest.raises(BadInput, match="2 lines hold pass 0 of group double/forward/call/float32/1/cpu of launch 0"):
-        run_folder.open_side(folder)
+        open_run(folder)
 
 
 @pytest.mark.parametrize("name", ["", RUN_FILE])
@@ -172,7 +178,7 @@ def test_what_is_no_folder_of_a_run_is_refused(tmp_path: Path, name: str) -> Non
     if name:
         place.touch()
     with pytest.raises(BadInput) as refused:
-        run_folder.read_run(place)
+        read_plan(place)
     assert refused.value.received == place
 
 
@@ -180,50 +186,115 @@ def test_what_is_no_folder_of_a_run_is_refused(tmp_path: Path, name: str) -> Non
 def test_a_run_that_is_none_is_refused_with_its_path(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RUN_FILE).write_bytes(content)
     with pytest.raises(BadInput) as refused:
-        run_folder.read_run(tmp_path)
+        read_plan(tmp_path)
     assert str(refused.value).startswith(f"cannot decode {tmp_path / RUN_FILE}: ")
 
 
 def test_a_planned_case_that_is_none_is_refused(folder: Path) -> None:
-    (folder / RUN_FILE).write_text(json.dumps({**stored.run(CASES), "cases": ["sinh/native"]}))
+    stored.write(folder, {**stored.run(CASES), "cases": ["sinh/native"]}, [])
     with pytest.raises(BadInput, match="'sinh/native' is not the id of a case"):
-        run_folder.read_run(folder)
+        read_plan(folder)
 
 
-def test_a_folder_is_measured_into_by_one_process_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "LOCK_SECONDS", 0.0)
-    with run_folder.locked(folder), pytest.raises(BadInput) as refused, run_folder.locked(folder):
+def test_a_folder_is_measured_into_by_one_process_at_a_time(folder: Path) -> None:
+    first, second = open_run(folder), open_run(folder)
+    with first.locked(), pytest.raises(BadInput) as refused, second.locked():
         pass
     assert refused.value.received == folder
-    with run_folder.locked(folder):
+    with second.locked():
         pass
 
 
 def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(folder: Path) -> None:
     """A limit on the size of files stands for a full disk."""
-    side = run_folder.open_side(folder)
+    run = open_run(folder)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (side.size + 10, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (run.size + 10, hard))
     try:
         with pytest.raises(CannotStore) as caught:
-            side.append(LaunchLine(environment={"pid": 1}, launch=1))
+            append(run, LaunchLine(environment={"pid": 1}, launch=1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert caught.value.received.errno == errno.EFBIG  # type: ignore[attr-defined]
-    assert side.lines == TYPED, "what found no room is not held either"
-    assert run_folder.open_side(folder).lines == TYPED
+    assert caught.value.received.errno in (errno.EFBIG, errno.ENOSPC)  # type: ignore[attr-defined]
+    assert run.measured[0].lines == TYPED, "what found no room is not held either"
+    assert open_run(folder).measured[0].lines == TYPED
 
 
 def test_a_file_that_finds_no_room_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    run_folder.write_atomically(path, b"before")
+    write_atomically(path, b"before")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
         with pytest.raises(OSError) as caught:  # noqa: PT011 - its number is checked
-            run_folder.write_atomically(path, b"x" * 100)
+            write_atomically(path, b"x" * 100)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.errno == errno.EFBIG
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+# Several sides
+
+
+def test_lines_of_several_sides_are_in_one_file_and_come_apart_again(tmp_path: Path) -> None:
+    lines = [stored.launch_line(launch) for launch in range(3)]
+    stored.write_sides(
+        tmp_path, stored.run(CASES), [({"label": "a"}, lines[:1]), ({"label": "b"}, []), ({"label": "c"}, lines)]
+    )
+    run = open_run(tmp_path)
+    assert [(side.side.label, len(side.lines)) for side in run.measured] == [("a", 1), ("b", 0), ("c", 3)]
+    with run.locked():
+        run.measured[1].append(LaunchLine(environment={"pid": 2}, launch=5))
+    assert stored.read_lines(tmp_path)[-1] == {"kind": "launch", "launch": 5, "side": 1, "environment": {"pid": 2}}
+    assert [len(side.lines) for side in open_run(tmp_path).measured] == [1, 1, 3]
+
+
+def test_a_side_that_could_not_be_planned_has_no_lines(tmp_path: Path) -> None:
+    stored.write_sides(
+        tmp_path, stored.run(CASES), [({"label": "a"}, []), ({"label": "b", "problem": "no"}, LINES[:1])]
+    )
+    with pytest.raises(BadInput, match="nothing is planned for side 1"):
+        open_run(tmp_path)
+
+
+def test_a_version_that_comes_again_gets_a_number() -> None:
+    named = stored.name_versions(["2.21.0", "2.16.2", "2.21.0", "2.21.0"])
+    assert [side.label for side in named] == ["2.21.0", "2.16.2", "2.21.0-2", "2.21.0-3"]
+    assert len({report_folder(Path(), side.label) for side in named}) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"sides": []}, "Expected `array` of length >= 1"),
+        ({"fail_on": "faster"}, "'faster' is no condition to fail on"),
+        ({"minimum_effect": 3}, "Expected `float` < 1.0 - at `$.minimum_effect`"),
+        ({"sides": [{"label": "a", "problem": "no"}]}, "no side of it can be measured"),
+        *(({"sides": [{"tf": tf}]}, "at `$.sides[0].tf`") for tf in ("../elsewhere", "/etc", "", "2.21.0/..", "a\nb")),
+        ({"sides": [{"packages": ["numpy"]}]}, "at `$.sides[0].packages[0]`"),
+    ],
+)
+def test_sides_that_are_none_are_refused(tmp_path: Path, changes: dict[str, Any], problem: str) -> None:
+    folder = stored.write(tmp_path, {**stored.nested(stored.run(CASES)), **changes}, [])
+    with pytest.raises(BadInput) as refused:
+        open_run(folder)
+    assert problem in str(refused.value)
+
+
+def test_each_version_is_a_run_in_blocks(tmp_path: Path) -> None:
+    """Launches of the same number are a block; the same version twice stays two."""
+    sides = []
+    for side, launches in zip(stored.name_versions(["2.16.2", "2.21.0", "2.21.0"]), (2, 2, 1), strict=True):
+        planned = {"label": side.label, "tf": side.tf, "environment": {**stored.ENVIRONMENT, "tensorflow": side.tf}}
+        sides.append((planned, [stored.group_line(launch, CASES[:1]) for launch in range(launches)]))
+    stored.write_sides(tmp_path, stored.run(CASES[:1]), sides)
+    runs = read_source(tmp_path)
+    columns = ["tf", "block", "launch", "run"]
+    assert [run.frame[columns].drop_duplicates().to_numpy().tolist() for run in runs] == [
+        [["2.16.2", 0, 0, tmp_path.name], ["2.16.2", 1, 1, tmp_path.name]],
+        [["2.21.0", 0, 0, tmp_path.name], ["2.21.0", 1, 1, tmp_path.name]],
+        [["2.21.0-2", 0, 0, tmp_path.name]],
+    ]
+    assert [run.environment["tensorflow"] for run in runs] == ["2.16.2", "2.21.0", "2.21.0-2"]

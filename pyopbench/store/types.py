@@ -1,0 +1,774 @@
+"""What pyopbench stores, as types: `run.json` (the plan) and the lines of `samples.jsonl`. Prose: results/README.md.
+
+msgspec makes these of the JSON, and everything that plans, measures, judges or shows a run uses them as they are. A row
+of samples is `[round, order, calls, seconds]`, and in mode node how many copies of the op a call runs as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct, structs
+
+from pyopbench.model import side
+from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_key
+from pyopbench.model.case import Case, Failure, Until
+from pyopbench.model.errors import BadInput
+from pyopbench.model.parse import parse_fail_on
+from pyopbench.store.json_file import convert, corrupt, decode
+
+LARGEST_WHOLE = 2**53
+"""Of every number that is counted: whole numbers up to here are floats, and no clock and no loop comes near it."""
+
+Positive: TypeAlias = Annotated[float, Meta(gt=0)]
+NotNegative: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)]
+AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1, le=LARGEST_WHOLE)]
+PlanHash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+CommitHash: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]
+
+
+class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How results were measured, as far as a judgement asks; other tools say no more than this.
+
+    Attributes:
+        baseline: the callback that is in use today.
+        launches: worker processes at the most for each case.
+        rounds: timed blocks of each case in a launch at the most; None for other tools.
+        first_rounds: such blocks before the first interim analysis; None for other tools, which hold none.
+        until: what ends a run early; None for other tools.
+        budget_seconds: for all of the measuring; None for no limit.
+        quick: were the quick settings asked for?
+        pairs: variant -> what it is paired with in place of the baseline.
+    """
+
+    baseline: str
+    launches: AtLeastOne
+    rounds: AtLeastOne | None = None
+    first_rounds: AtLeastOne | None = None
+    until: Until | None = None
+    budget_seconds: Annotated[float, Meta(ge=0)] | None = None
+    quick: bool = False
+    pairs: dict[str, str] = {}
+
+
+class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True):
+    """How a run of pyopbench is measured; `engine.settings.Settings` says what each means."""
+
+    rounds: AtLeastOne
+    first_rounds: AtLeastOne
+    until: Until
+    budget_seconds: Annotated[float, Meta(ge=0)] | None
+    quick: bool
+    seed: NotNegative
+    block_seconds: Positive
+    group_seconds: Positive
+    case_timeout_seconds: Positive
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """The machine and software of a run, as far as a judgement needs them; results/README.md has all keys."""
+
+    cpu: str | None
+    cores: int
+    python: str
+    numpy: str
+    tensorflow: str
+    commit: str | None
+    dirty: bool | None
+
+
+class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of an op.
+
+    Attributes:
+        summary, source: for people.
+        sizes, quick_sizes: that it is measured at.
+        size_unit: what a size counts.
+        dtypes, outputs: of its arrays.
+        differentiable: has it a gradient?
+        own: is it of the user's own?
+        tried: bodies of an op of the user's own that ports were derived from, or tried to be.
+    """
+
+    summary: str
+    source: str
+    sizes: list[int]
+    quick_sizes: list[int]
+    size_unit: str
+    dtypes: list[str]
+    outputs: list[str]
+    differentiable: bool
+    own: bool = False
+    tried: list[str] = []
+
+
+class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a variant, or of a part that is measured beside callbacks.
+
+    Attributes:
+        summary: for people.
+        body: that it runs.
+        kind: `callback`, `port` or `part`; "" where nothing is known.
+        effort: rank of the work to get there; infinite where nothing is known.
+        gradients: mechanisms that it can have, the usual one first.
+        modes: that it runs in.
+        role: what it is measured for.
+        automatic: is it derived from another body, so that it may fail?
+    """
+
+    summary: str
+    body: str
+    kind: str
+    effort: int | float
+    gradients: list[str]
+    modes: list[str]
+    role: str = "candidate"
+    automatic: bool = False
+
+
+class GradientFacts(Struct, frozen=True, kw_only=True):
+    """What is known of a mechanism of gradients."""
+
+    summary: str
+    source: str
+    works_in: list[str]
+
+
+UNKNOWN_OP = OpFacts(
+    summary="",
+    source="",
+    sizes=[],
+    quick_sizes=[],
+    size_unit="elements",
+    dtypes=[],
+    outputs=[],
+    differentiable=False,
+)
+UNKNOWN_VARIANT = VariantFacts(summary="", body="", kind="", effort=math.inf, gradients=[], modes=[])
+
+
+class Catalogue(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the ops, variants and gradients of a run are, by name; `parts` explain callbacks."""
+
+    ops: dict[str, OpFacts]
+    variants: dict[str, VariantFacts]
+    gradients: dict[str, GradientFacts]
+    parts: dict[str, VariantFacts] = {}
+
+    def op(self, name: str) -> OpFacts:
+        """Return what is known of an op, which may be nothing."""
+        return self.ops.get(name, UNKNOWN_OP)
+
+    def variant(self, name: str) -> VariantFacts:
+        """Return what is known of a variant, which may be nothing."""
+        return self.variants.get(name, UNKNOWN_VARIANT)
+
+    def parts_of_role(self, role: str) -> list[str]:
+        """Return the names of the parts that are measured for this."""
+        return [name for name, part in self.parts.items() if part.role == role]
+
+
+def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
+    """Return one catalogue with everything in these; what several name is as the last says."""
+    return Catalogue(
+        **{
+            part: {name: facts for one in catalogues for name, facts in getattr(one, part).items()}
+            for part in Catalogue.__struct_fields__
+        }
+    )
+
+
+WORKTREE = "WORKTREE"
+"""Names the working tree as it is, with changes that are not committed."""
+
+
+class Revision(Struct, frozen=True):
+    """A revision of the user's repository.
+
+    Attributes:
+        asked: how it is named; `WORKTREE` for the working tree as it is.
+        commit: its hash; of the working tree that of the commit that is checked out.
+        date: of the commit, ISO 8601.
+        subject: first line of its message.
+        dirty: is it the working tree, with changes that are not committed?
+    """
+
+    asked: str
+    commit: CommitHash
+    date: str
+    subject: str
+    dirty: bool = False
+
+    @property
+    def is_worktree(self) -> bool:
+        """Whether it is the working tree."""
+        return self.asked == WORKTREE
+
+
+class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The origin of a user's own op; it is only shown, and never executed from here.
+
+    Attributes:
+        words: the words that name it on a command line.
+        fingerprint: a hash of its files.
+        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
+        revision: the commit that was checked out of the repository that has its file; None if there is none, or if
+            the run is of a revision.
+    """
+
+    words: list[str]
+    fingerprint: str
+    program: str = ""
+    revision: Revision | None = None
+
+
+# A run of an op in an input pipeline: what its cases, of mode `pipeline:ARRANGEMENT`, stand for.
+
+
+class StoredArrangement(Struct, frozen=True, kw_only=True):
+    """One way in which the body stands in a pipeline, as `model.arrangement.Arrangement`."""
+
+    form: str
+    action: Action
+    code: str
+    parallel: Annotated[int, Meta(ge=-1)]
+    batch: NotNegative
+    variant: str
+    extra_effort: float
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """It as a noun of the model, with a key and an effort."""
+        return Arrangement(**structs.asdict(self))
+
+
+class ProgramFacts(Struct, frozen=True, kw_only=True):
+    """The user's own pipeline, in which a run was measured; it is only shown, and never executed from here.
+
+    Attributes:
+        name: file and function that make its dataset.
+        stage: file and line of the `map` that calls the body.
+        step_elements: number of elements that it returns at a time: the batch size, or 1.
+        is_repeatable: did it give the same elements twice, so that their values were compared?
+    """
+
+    name: str
+    stage: str
+    step_elements: AtLeastOne
+    is_repeatable: bool
+
+
+class PipelinePlan(Struct, frozen=True, kw_only=True):
+    """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
+
+    Attributes:
+        parallel, batch, processes: as in `worker.pipeline.form.PipelineSettings`.
+        step_seconds: what a training step takes for each of its elements; 0 where that is not known.
+        step_elements: of a training step.
+        minimum_effect: the smallest share of the current time that is worth acting on.
+        arrangements: all that there are, those too that cannot be measured.
+        elements: that go through each pipeline, over and over.
+        body_seconds: what the body takes for an element, called alone.
+        program: the user's pipeline in which it was measured; None if only the op was in the pipeline.
+        in_program: the key of the arrangement that the program has. It is measured in every launch, however slow it is,
+            because others are compared with it.
+    """
+
+    parallel: list[Annotated[int, Meta(ge=-1)]]
+    batch: list[AtLeastOne]
+    processes: AtLeastOne
+    step_seconds: Annotated[float, Meta(ge=0)]
+    step_elements: AtLeastOne
+    minimum_effect: Annotated[float, Meta(ge=0, lt=1)]
+    arrangements: list[StoredArrangement]
+    elements: AtLeastOne
+    body_seconds: float
+    program: ProgramFacts | None = None
+    in_program: str = CURRENT
+
+    @property
+    def by_key(self) -> dict[str, Arrangement]:
+        """The arrangements by their keys."""
+        return {one.arrangement.key: one.arrangement for one in self.arrangements}
+
+    def check(self, cases: Iterable[Case], place: str) -> None:
+        """Check that every case stands for an arrangement, and that the current callback is one of them.
+
+        Raises:
+            BadInput: otherwise; names `place`.
+        """
+        known, keys = self.by_key, [case.arrangement for case in cases]
+        unknown = [key for key in keys if key not in known]
+        if unknown:
+            raise corrupt(place, f"pipeline.arrangements has no {unknown[0]!r}")
+        if CURRENT not in keys:
+            raise corrupt(place, f"a run in a pipeline has no case of the current callback, pipeline:{CURRENT}")
+
+
+# Shards: parts of one plan that several machines measure.
+
+
+def unit_of(case: Case) -> str:
+    """Return the unit that a case belongs to, for example `sinh/node/float32`.
+
+    It is an op in one mode and dtype, with all its sizes, variants, directions and placements: whatever is paired, or
+    weighed against something else in an answer, is of one unit. So are all numbers of threads.
+    """
+    return "/".join((case.op, case.kind, case.dtype))
+
+
+class Shard(Struct, frozen=True, kw_only=True):
+    """The part of a plan that a run measures.
+
+    Attributes:
+        index: its number, from 1.
+        of: how many shards there are.
+        plan: hash of the whole plan, the same in every shard of it.
+        host: name of the machine that it was begun on.
+    """
+
+    index: AtLeastOne
+    of: AtLeastOne
+    plan: PlanHash
+    host: str
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: the numbers do not fit each other; names `place`.
+        """
+        if self.index > self.of:
+            raise corrupt(place, f"shard {self.index} of {self.of}")
+
+
+class MergedShard(Struct, frozen=True, kw_only=True):
+    """A shard that a run was merged from.
+
+    Attributes:
+        index: its number, from 1.
+        run: name of its run.
+        created: when that was begun, ISO 8601.
+        host: name of the machine that it was begun on.
+        launches: number of its first launch here, and of the first that is of another shard.
+    """
+
+    index: AtLeastOne
+    run: str
+    created: str
+    host: str
+    launches: tuple[NotNegative, NotNegative]
+
+
+class Merged(Struct, frozen=True, kw_only=True):
+    """What a run was merged from.
+
+    Attributes:
+        plan: hash of the plan, the same in every shard of it.
+        shards: in the order of their numbers.
+        hosts: environment of each machine, by name.
+    """
+
+    plan: PlanHash
+    shards: list[MergedShard]
+    hosts: dict[str, dict[str, Any]]
+
+
+class ValueDifference(Struct, frozen=True):
+    """What a side computes otherwise than the first one.
+
+    Attributes:
+        op, size, dtype: of the inputs.
+        kind: `outputs` or `gradients` are others for the same inputs; `inputs`: the op brings others; `raised`: the
+            body fails on the inputs of the first side; `unknown`: it could not be found out.
+        reason: the first place that differs, or why it is not known.
+    """
+
+    op: str
+    size: int
+    dtype: str
+    kind: Literal["outputs", "gradients", "inputs", "raised", "unknown"]
+    reason: str
+
+
+class Values(Struct, frozen=True):
+    """How many inputs of a side were compared with the first side's, and what came out otherwise."""
+
+    compared: int = 0
+    differences: tuple[ValueDifference, ...] = ()
+
+
+class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One side of a run: what its cases run on, and what is planned there.
+
+    Attributes:
+        label: what it is called; with a number behind it from the second time on that it is asked for.
+        tf, packages, python: what its workers were asked to import and to be run by, as in `model.side.Environment`.
+        revision: of the user's repository; None for the working tree.
+        is_control: is it the first side a second time, for an A/A control?
+        problem: why nothing is planned for it; None where something is.
+        values: what it computes otherwise than the first side.
+        environment: machine and software, as its worker found them.
+        catalogue: what its ops, variants and gradients are.
+        cases: ids of what is to be measured.
+        skips: what cannot be measured, and why.
+        own: ops of the user's own, by name.
+    """
+
+    label: str = "here"
+    tf: Annotated[str, Meta(pattern=r"^[0-9]+(\.[0-9]+)*$")] | None = None
+    packages: tuple[Annotated[str, Meta(pattern=f"^({side.PIN.pattern})$")], ...] = ()
+    python: str | None = None
+    revision: Revision | None = None
+    is_control: bool = False
+    problem: str | None = None
+    values: Values = Values()
+    environment: dict[str, Any] = {}
+    catalogue: Catalogue = Catalogue(ops={}, variants={}, gradients={})
+    cases: list[str] = []
+    skips: list[Failure] = []
+    own: dict[str, OwnOp] = {}
+
+    @property
+    def asked(self) -> side.Environment:
+        """What its workers import and are run by."""
+        return side.Environment(self.tf, self.packages, self.python)
+
+    @property
+    def is_of_tf_alone(self) -> bool:
+        """Whether a version of TensorFlow is all that is asked for."""
+        return self.tf is not None and self.label.startswith(self.tf) and self.asked == side.Environment(self.tf)
+
+    @property
+    def current(self) -> Case:
+        """The case of the current callback; only in a pipeline."""
+        return next(case for case in map(Case.from_id, self.cases) if case.arrangement == CURRENT)
+
+    def check(self, pipeline: PipelinePlan | None, place: str) -> None:
+        """Check what no type can say; an error names `place`."""
+        if self.problem is not None:
+            return
+        for key in self.cases:
+            require_case(key, place)
+        check_failures(self.skips, place)
+        in_pipelines = [case for case in map(Case.from_id, self.cases) if case.arrangement]
+        if pipeline is not None:
+            pipeline.check(in_pipelines, place)
+        elif in_pipelines:
+            raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, but the file has no key pipeline")
+        convert(self.environment, Environment, f"{place}: environment of {self.label}")
+
+
+class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The content of `run.json`: what was planned, on what, with which settings.
+
+    Attributes:
+        run: its name.
+        created: date and time, ISO 8601.
+        command: the command line that made it.
+        settings: how it is measured.
+        sides: what it is measured on, at least one; launches of the same number are compared across them.
+        fail_on: what the comparison of sides is to fail on, as the option; None if that was not given.
+        minimum_effect: the smallest difference between sides that counts, as a share; None if it is not known.
+        shard: the part of a plan that it measures; None for all of it.
+        merged: what it was merged from; None where it was measured as it is.
+        pipeline: what cases of an op in an input pipeline stand for; None in any other run.
+    """
+
+    run: str
+    created: str
+    command: list[str]
+    settings: RunSettings
+    sides: Annotated[list[Side], Meta(min_length=1)]
+    fail_on: str | None = None
+    minimum_effect: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    shard: Shard | None = None
+    merged: Merged | None = None
+    pipeline: PipelinePlan | None = None
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: a case id is none, or numbers do not fit each other; names `place`.
+        """
+        for planned in self.sides:
+            planned.check(self.pipeline, place)
+        if all(planned.problem is not None for planned in self.sides):
+            raise corrupt(place, "no side of it can be measured")
+        if self.fail_on is not None:
+            try:
+                parse_fail_on(self.fail_on, 0.0)
+            except BadInput as error:
+                raise corrupt(place, f"{self.fail_on!r} is no condition to fail on") from error
+        if self.shard is not None:
+            self.shard.check(place)
+        for name, environment in (self.merged.hosts if self.merged else {}).items():
+            convert(environment, Environment, f"{place}: merged.hosts.{name}")
+
+
+def require_case(key: str, place: str) -> Case:
+    """Return the case of an id; an error names `place` if it is none."""
+    try:
+        return Case.from_id(key)
+    except BadInput as error:
+        raise corrupt(place, f"{key!r} is not the id of a case") from error
+
+
+def check_failures(failures: Iterable[Failure], place: str) -> None:
+    """Check ids; an error names `place`."""
+    for failure in failures:
+        require_case(failure.case, place)
+
+
+# The lines of `samples.jsonl`.
+
+Sample: TypeAlias = list[int | float]
+
+
+PLAIN_NAME = re.compile(r"\w+", re.ASCII)
+
+
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """What every line has: the launch that it is about, or from which on it holds, and the number of its side."""
+
+    launch: NotNegative
+    side: NotNegative = 0
+
+    def check(self, place: str) -> None:
+        """Check what no type can say.
+
+        Raises:
+            BadInput: a value makes no sense; names `place`.
+        """
+
+
+class LaunchLine(Line, frozen=True, kw_only=True, tag="launch"):
+    """A worker process has started."""
+
+    environment: dict[str, Any]
+
+
+class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reading of a GPU, as a worker takes it; None is what it does not report."""
+
+    held_back_by: list[str] | None
+    name: str | None = None
+    sm_mhz: float | None = None
+    sm_mhz_most: float | None = None
+    memory_mhz: float | None = None
+    memory_mhz_most: float | None = None
+    celsius: float | None = None
+    watts: float | None = None
+
+
+class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What else went on while a group was sampled; `gpus` is None where the cases were on no GPU."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    steal_seconds: float | None
+    switches: int
+    load: float | None
+    gpus: list[Gpu] | None = None
+
+
+class LeftBehind(Struct, frozen=True, kw_only=True):
+    """What bodies left running when a group was done."""
+
+    threads: int
+    processes: int
+    cores: float
+
+
+class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
+    """A worker has prepared the cases of a group, which stay so.
+
+    Attributes:
+        group: its key.
+        failures: of its cases.
+        seconds: that it took.
+        checked: case -> by how much its values and gradients are off; None where another launch checks the group.
+        left_behind: what bodies left running; None for nothing.
+        pool_seconds: case in a pipeline -> what starting its processes took, which is in no block.
+    """
+
+    group: str
+    failures: list[Failure]
+    seconds: float
+    pool_seconds: dict[str, float] = {}
+    checked: dict[str, dict[str, float]] | None = None
+    left_behind: LeftBehind | None = None
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        check_failures(self.failures, place)
+        for key in self.pool_seconds:
+            if not require_case(key, place).arrangement:
+                raise corrupt(place, f"{key} is not a case in a pipeline, and has a pool of processes")
+
+
+class PortLine(Line, frozen=True, kw_only=True, tag="port"):
+    """A port as it is measured: the source of a module, which is shown, and never run from here.
+
+    Attributes:
+        op, variant, dtype: what it is the port of: the variant of one, a batched form, or the key of an arrangement.
+        text: of the module.
+        function: the name of the function of tensors in it.
+        not_run: lines of the user's that no example went through: file and line.
+        notes: what holds for it, as kinds of findings.
+    """
+
+    op: str
+    variant: str
+    dtype: str
+    text: str
+    function: str
+    not_run: list[tuple[str, int]] = []
+    notes: list[str] = []
+
+    def check(self, place: str) -> None:
+        """Check names, which are parts of the name of a file, as `Line.check`."""
+        for name in (self.op, self.variant, self.dtype):
+            if not PLAIN_NAME.fullmatch(name) and (name != self.variant or read_key(name) is None):
+                raise corrupt(place, f"{name!r} is not a name of letters, digits and underscores")
+
+
+class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
+    """What came of a requirement (`--require`) that was tried with an op in a variant.
+
+    Attributes:
+        requirement: its name.
+        op: the op.
+        label: `variant` or `variant+gradient`.
+        status: `silently wrong` is a wrong result without an error.
+        reason: why it does not work, or cannot be tried; if it works, the condition for that, or "".
+    """
+
+    requirement: str
+    op: str
+    label: str
+    status: Literal["works", "fails", "silently wrong", "does not apply"]
+    reason: str
+
+
+class CallerWaits(Struct, frozen=True, kw_only=True):
+    """How long a caller waits for a call, in seconds, over all calls of the launch so far.
+
+    Attributes:
+        calls: how many there were.
+        p50, p95, p99: quantiles; None for one with too few calls beyond it.
+    """
+
+    calls: AtLeastOne
+    p50: Positive | None
+    p95: Positive | None
+    p99: Positive | None
+
+
+class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
+    """Cases that were measured interleaved, in the same process.
+
+    Attributes:
+        group: its key.
+        sweep: how often the launch had sampled the group before.
+        samples: case -> its rows.
+        failures: of its cases.
+        waits: case -> how long callers waited; of cases that several threads call.
+        timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
+        noise: what else went on; None where nothing was timed.
+    """
+
+    group: str
+    sweep: NotNegative = msgspec.field(default=0, name="pass")
+    samples: dict[str, list[Sample]]
+    failures: list[Failure]
+    waits: dict[str, CallerWaits] = {}
+    timer_seconds: float
+    timer_error_seconds: float
+    noise: Noise | None = None
+
+    def check(self, place: str) -> None:
+        """Check ids and samples, as `Line.check`."""
+        check_failures(self.failures, place)
+        for key, samples in self.samples.items():
+            case = require_case(key, place)
+            if case.group != self.group:
+                raise corrupt(place, f"{key} does not belong to the group {self.group}")
+            _check_samples(case, samples, place)
+        for key in self.waits.keys() - self.samples.keys():
+            raise corrupt(place, f"there are waits of {key}, and no samples")
+
+
+class LostLine(Line, frozen=True, kw_only=True, tag="lost"):
+    """A worker hung or died within a group."""
+
+    group: str
+    failures: list[Failure]
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        check_failures(self.failures, place)
+
+
+class LookLine(Line, frozen=True, kw_only=True, tag="look"):
+    """An interim analysis: the data were judged, to see which cases are worth measuring on."""
+
+    open: list[str]
+
+    def check(self, place: str) -> None:
+        """Check ids, as `Line.check`."""
+        for key in self.open:
+            require_case(key, place)
+
+
+class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
+    """The measuring has ended, and by what."""
+
+    by: Literal["launches", "budget", "look"]
+    looks: NotNegative
+    seconds: float
+    sampling_seconds: float
+
+
+AnyLine: TypeAlias = (
+    LaunchLine | PreparedLine | PortLine | RequirementLine | GroupLine | LostLine | LookLine | EndedLine
+)
+FAILING = (PreparedLine, GroupLine, LostLine)
+"""Lines that say which cases failed."""
+
+
+def decode_line(content: bytes, place: str) -> AnyLine:
+    """Return a line.
+
+    Raises:
+        BadInput: it is not JSON, or not of the schema; names `place`.
+    """
+    line: AnyLine = decode(content, AnyLine, place)  # type: ignore[arg-type]
+    line.check(place)
+    return line
+
+
+def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:
+    lengths = (4, 5) if case.mode == "node" else (4,)  # 4 is a body alone
+    if not samples or _are_right(samples, lengths):
+        return
+    for sample in samples:
+        copies = sample[4:]
+        whole = len(sample) in lengths and all(type(number) is int for number in (*sample[:3], *copies))
+        if not whole or min(sample) < 0 or max(sample) > LARGEST_WHOLE or sample[2] < 1:
+            numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 0" if case.mode == "node" else "")
+            raise corrupt(place, f"a sample of {case.id} is not [{numbers}]: {sample}")
+
+
+def _are_right(samples: Sequence[Sequence[float]], lengths: Sequence[int]) -> bool:
+    """Whether samples are all as they have to be, a column at a time: one at a time takes longer than to parse them."""
+    if len(set(map(len, samples))) != 1 or len(samples[0]) not in lengths:
+        return False
+    columns = list(zip(*samples, strict=True))
+    whole = all(set(map(type, column)) == {int} for column in (*columns[:3], *columns[4:]))
+    return whole and min(map(min, columns)) >= 0 and max(map(max, columns)) <= LARGEST_WHOLE and min(columns[2]) >= 1
