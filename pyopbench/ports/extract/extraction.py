@@ -65,7 +65,13 @@ from pyopbench.ports.extract.module import (
     place_of_user,
     reference,
 )
-from pyopbench.ports.extract.parameters import name_arguments, parameters_of, passing_on, take_first
+from pyopbench.ports.extract.parameters import (
+    name_arguments,
+    parameters_of,
+    passing_on,
+    take_first,
+    without_annotations,
+)
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
 
 FIX = "pass it to the function as an argument, or define it in one statement at the top level of the file"
@@ -233,14 +239,15 @@ class Extraction:
         own = wanted if isinstance(node, ast.Lambda) or node.name.startswith("__") else node.name
         if hasattr(function, "__wrapped__") and function.__name__.isidentifier():
             own = function.__name__
-        arguments = ast.arguments(**dict(ast.iter_fields(node.args)))
-        owned = {take_first(arguments, place): owner[0]} if owner else {}
-        body = [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body
-        kind = ast.AsyncFunctionDef if isinstance(node, ast.AsyncFunctionDef) else ast.FunctionDef
-        definition = kind(own, arguments, body, [], getattr(node, "returns", None))
-        item = Statement(own, source, ast.copy_location(definition, node), scope, is_whole=False)
+        definition = without_annotations(node)
+        if isinstance(node, ast.Lambda):
+            returned = ast.copy_location(ast.Return(definition.body), definition.body)
+            definition = ast.copy_location(ast.FunctionDef(own, definition.args, [returned], []), definition)
+        definition.decorator_list = []
+        owned = {take_first(definition.args, place): owner[0]} if owner else {}
+        item = Statement(own, source, definition, scope, is_whole=False)
         self._remember(key, item, (function, owner))
-        self._set_defaults(item, arguments, function)
+        self._set_defaults(item, definition.args, function)
         self._resolve(item, dict(zip(function.__code__.co_freevars, cells, strict=True)), owned)
         return item
 
@@ -290,7 +297,7 @@ class Extraction:
     def _statement(self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any]) -> Statement:
         key = ("statement", source.path, id(node))
         if key not in self._items:
-            item = Statement(name, source, node, scope)
+            item = Statement(name, source, without_annotations(node), scope)
             self._remember(key, item, node)
             self._resolve(item)
         return self._items[key]  # type: ignore[return-value]
@@ -414,7 +421,6 @@ class Extraction:
         node, path = item.node, item.source.path
         require_no_state(item.source, node, {*captured})
         parents = {child: parent for parent in ast.walk(node) for child in ast.iter_child_nodes(parent)}
-        in_annotation = {one: whole for whole in _annotations(node) for one in ast.walk(whole)}
         own = {*names_bound(node)} if item.is_whole else set()
         free: dict[str, list[ast.Name]] = {}
         for one in free_names(node):
@@ -422,42 +428,31 @@ class Extraction:
                 free.setdefault(one.id, []).append(one)
         for name, places in sorted(free.items()):
             place = (path, places[0].lineno)
-            try:
-                if name in owned:
-                    found: ast.expr | Holder | None = Holder(owned[name])
-                elif name in captured:
-                    found = self._found(captured[name], name, place)
-                else:
-                    found = self._global(item.scope, name, place)
-            except CannotExtract:
-                if not all(one in in_annotation for one in places):
-                    raise
-                item.replaced |= {in_annotation[one]: None for one in places}
-                continue
+            if name in owned:
+                found: ast.expr | Holder | None = Holder(owned[name])
+            elif name in captured:
+                found = self._found(captured[name], name, place)
+            else:
+                found = self._global(item.scope, name, place)
             for one in places:
                 if isinstance(found, Holder):
-                    self._read(item, one, found, parents, in_annotation.get(one))
+                    self._read(item, one, found, parents)
                 elif found is not None:
                     if item.is_function:
                         _require_unchanged(one, captured.get(name, item.scope.get(name)), parents, path)
                     item.replaced[one] = found
 
-    def _read(
-        self, item: Statement, name: ast.Name, holder: Holder, parents: Parents, annotation: ast.expr | None
-    ) -> None:
-        """Note what stands for the part that is read of a value; an annotation that has nothing is left out."""
+    def _read(self, item: Statement, name: ast.Name, holder: Holder, parents: Parents) -> None:
+        """Note what stands for the part that is read of a value."""
         try:
             node, found = self._climb(item, name, holder.value, parents)
-            item.replaced[node] = found
         except StateChanged:
             raise
         except CannotExtract:
-            if annotation is not None:
-                item.replaced[annotation] = None
-            elif holder.whole is not None:
-                item.replaced[name] = holder.whole()
-            else:
+            if holder.whole is None:
                 raise
+            node, found = name, holder.whole()
+        item.replaced[node] = found
 
     def _climb(self, item: Statement, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, ast.expr]:
         """Return the longest chain of attributes and keys that starts with a name, and what stands for its value."""
@@ -645,13 +640,6 @@ def _statements_of(item: Item) -> list[Statement]:
             found[one] = None
             waiting += needs_of(one)
     return [one for one in found if isinstance(one, Statement)]
-
-
-def _annotations(node: ast.AST) -> list[ast.expr]:
-    functions = [one for one in ast.walk(node) if isinstance(one, Function)]
-    returned = [one.returns for one in functions]
-    arguments = [each.annotation for one in functions for each in ast.walk(one.args) if isinstance(each, ast.arg)]
-    return [one for one in (*returned, *arguments) if one is not None]
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -107,7 +107,7 @@ class Statement:
         node: the statement.
         scope: the globals of its module.
         is_whole: is it copied with its decorators and defaults, and keeps its name?
-        replaced: by expressions, attributes and annotations of it, what stands there in the module; None for nothing.
+        replaced: by names, attributes and items in it, what stands there in the module.
     """
 
     wanted: str
@@ -115,7 +115,7 @@ class Statement:
     node: ast.stmt
     scope: dict[str, Any]
     is_whole: bool = True
-    replaced: dict[ast.AST, ast.expr | None] = field(default_factory=dict)
+    replaced: dict[ast.AST, ast.expr] = field(default_factory=dict)
 
     @property
     def is_function(self) -> bool:
@@ -138,9 +138,9 @@ def reference(item: Item, name: str = "") -> ast.Name:
     return node
 
 
-def items_in(*nodes: ast.AST | None) -> list[Item]:
+def items_in(*nodes: ast.AST) -> list[Item]:
     """Return the items that some trees refer to."""
-    return [getattr(one, ITEM) for node in nodes if node is not None for one in ast.walk(node) if hasattr(one, ITEM)]
+    return [getattr(one, ITEM) for node in nodes for one in ast.walk(node) if hasattr(one, ITEM)]
 
 
 def needs_of(item: Item) -> list[Item]:
@@ -275,7 +275,7 @@ class ModuleTree:
         return 1 if item in self.roots else {Import: 1, Statement: 2, Written: 3}[type(item)]
 
 
-def _spelled(node: Any, replaced: Mapping[ast.AST, ast.expr | None], names: Mapping[Item, str]) -> Any:
+def _spelled(node: Any, replaced: Mapping[ast.AST, ast.expr], names: Mapping[Item, str]) -> Any:
     """Return a copy of a tree in which references are spelled and parts are replaced; it keeps the user's lines."""
     if isinstance(node, list):
         return [_spelled(one, replaced, names) for one in node]

@@ -1,8 +1,9 @@
-"""The parameters of functions: of methods without `self`, of `*x` by name, and those that a function passes on."""
+"""The parameters of functions: without annotations and `self`, of `*x` by name, and those that a function passes on."""
 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -76,6 +77,17 @@ def passing_on(
     return ast.FunctionDef(name, head, [ast.Return(call)], [])
 
 
+def without_annotations(node: Any) -> Any:
+    """Return a copy of a statement or a lambda without annotations of functions: a port does not take what they say."""
+    node = copy.deepcopy(node)
+    for one in ast.walk(node):
+        if isinstance(one, ast.arg):
+            one.annotation = None
+        elif isinstance(one, Function):
+            one.returns = None
+    return node
+
+
 def take_first(arguments: ast.arguments, place: Place) -> str:
     """Remove the first parameter of a method, and return its name.
 
@@ -103,7 +115,5 @@ def name_arguments(item: Statement, count: int) -> None:
         return
     known = every_name(item.source.tree)
     names = [unused_name(f"{name}_{number}", known) for number in range(1, missing + 1)]
-    fields = {**dict(ast.iter_fields(arguments)), "args": [*arguments.args, *map(ast.arg, names)], "vararg": None}
-    definition = type(node)(**{**dict(ast.iter_fields(node)), "args": ast.arguments(**fields)})
-    item.node = ast.copy_location(definition, node)
+    arguments.args, arguments.vararg = [*arguments.args, *map(ast.arg, names)], None
     item.replaced |= {one: ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load()) for one in uses}

@@ -174,8 +174,8 @@ class TensorCode(TypedCode):
         is_iterated = part is getattr(node, "iter", None) or any(part is one.iter for one in loops)
         if (is_iterated or isinstance(node, ast.Starred)) and isinstance(part, ast.expr) and self.is_tensor(part):
             return self._taken_apart(node, part)
-        if isinstance(part, ast.expr) and part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            return "tf.Tensor" if self._names_numpy(part) else self.source.text(*self.source.span(part))
+        if isinstance(node, ast.AnnAssign) and part is node.annotation:
+            return "tf.Tensor" if self._names_numpy(node.annotation) else self.source.text(*self.source.span(part))
         return self.write(part)
 
     def _taken_apart(self, node: ast.AST, part: ast.expr) -> str:
