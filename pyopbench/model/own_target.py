@@ -171,18 +171,15 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
     """
     place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
     function = unicodedata.normalize("NFKC", function)  # as Python does with names: a ligature is two letters
-    is_function = function.isidentifier()
-    if not (is_function or (place.endswith(".py") and not function)) or not (
-        place.endswith(".py") or MODULE.fullmatch(place)
-    ):
+    is_file = place.endswith(".py")
+    if (function and not function.isidentifier()) or not (is_file or (function and MODULE.fullmatch(place))):
         raise BadInput("not an op", received=repr(text), legal=LEGAL, hint=f"for example {place}:my_function")
-    if place.endswith(".py"):
-        place = str(_readable(Path(place)))
+    place = str(_readable(Path(place))) if is_file else place
     _check_inputs(text, function, inputs)
     _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
     name = _name(function or Path(place).stem)
     if name in taken and function:
-        name = f"{_name(Path(place).stem if place.endswith('.py') else place)}_{name}"
+        name = f"{_name(Path(place).stem if is_file else place)}_{name}"
     if name in taken:
         raise BadInput("your op has the name of another op", received=f"{name}, from {text}", hint="rename the file")
     baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
