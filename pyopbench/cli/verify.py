@@ -144,5 +144,5 @@ def check_batched(axes: Axes, own: OwnOps, batch: int, tf: str | None, *, as_jso
 def _form_row(finding: Finding) -> tuple[str, str, str, str]:
     if finding.failure is not None:
         return finding.case, finding.failure.status, formatting.MISSING, finding.failure.reason
-    errors = [error for name, error in (finding.checked or {}).items() if error and name != "difference_uncertainty"]
+    errors = [error for error in (finding.checked or {}).values() if error]
     return finding.case, "right", f"{max(errors, default=0.0):.1g}", formatting.MISSING

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -163,16 +162,7 @@ class RemainingWork:
             "budget_seconds": self.settings.budget_seconds,
             **{name: getattr(plan, name) for name in PLANNED},
         }
-        return {"pipeline": {"plan_request": asked, "known": self._element_seconds()}}
-
-    def _element_seconds(self) -> dict[str, float]:
-        """Return what an element takes, by arrangement."""
-        seconds: dict[str, list[float]] = {}
-        for line in self.side.lines:
-            if isinstance(line, GroupLine):
-                for key, rows in line.samples.items():
-                    seconds.setdefault(Case.from_id(key).arrangement, []).extend(row[3] / row[2] for row in rows)
-        return {key: statistics.median(values) for key, values in seconds.items() if values}
+        return {"pipeline": {"plan_request": asked}}
 
     # What came of it.
 

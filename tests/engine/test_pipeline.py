@@ -130,13 +130,6 @@ def test_what_keeps_up_with_the_training_step_is_measured_on(measured: Measure) 
     assert launches_of(run, id_of(POOL)) == {0, 1, 2}
 
 
-def test_later_workers_are_told_how_long_an_element_takes(measured: Measure, tmp_path: Path) -> None:
-    measured()
-    known = [one["pipeline"]["known"] for one in asked(tmp_path, "prepare")]
-    assert known[0] == {}
-    assert known[1][PORT.key] == known[2][PORT.key] == pytest.approx(SECONDS[PORT.key])
-
-
 def test_what_a_worker_prepares_by_is_what_the_first_one_has_planned(measured: Measure, tmp_path: Path) -> None:
     request = replace(REQUEST, parallel=(4,), batch=(8,), step_seconds=1e-3)
     run = measured(request=request)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import tensorflow as tf
 
@@ -15,7 +15,6 @@ from pyopbench.ops.batched import loops
 from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.compiled import why_no_function
 from pyopbench.ops.port_file import port_call
-from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 How: TypeAlias = Literal["loop", "whole", "map"]
 
@@ -63,34 +62,6 @@ def forms_of(op: Op, dtype: str, size: int, *, gradients: bool = True) -> tuple[
         gradients: attach a gradient where the op has one; without it a form is what an input pipeline needs.
     """
     return tuple(_forms(op, dtype, size, gradients=gradients))
-
-
-def ragged_loop(op: Op, dtype: str, ragged: Sequence[bool]) -> Body:
-    """Return the plain loop for an op some outputs of which differ in their first dimension from example to example.
-
-    Args:
-        op: which.
-        dtype: of the case.
-        ragged: for each output, whether it does; it then is a `tf.RaggedTensor`, `(batch, None, ...)`.
-    """
-    dtypes = op.output_dtypes(dtype)
-    body = loops.ragged_loop(op.numpy, dtypes, ragged)
-    flat = [
-        kind
-        for each, is_ragged in zip(dtypes, ragged, strict=True)
-        for kind in ((each, "int64") if is_ragged else (each,))
-    ]
-
-    def call(*batch: Any) -> Any:
-        tensors = iter(as_tuple(tf.numpy_function(body, batch, flat)))
-        return one_or_tuple([_ragged(next(tensors), next(tensors)) if one else next(tensors) for one in ragged])
-
-    return call
-
-
-def _ragged(rows: Any, lengths: Any) -> Any:
-    lengths.set_shape((None,))
-    return tf.RaggedTensor.from_row_lengths(rows, lengths, validate=False)
 
 
 def _forms(op: Op, dtype: str, size: int, *, gradients: bool) -> Iterator[Form]:

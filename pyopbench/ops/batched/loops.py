@@ -37,30 +37,6 @@ def python_loop(body: Body, dtypes: Sequence[str]) -> Body:
     return over_batch
 
 
-def ragged_loop(body: Body, dtypes: Sequence[str], ragged: Sequence[bool]) -> Body:
-    """Return a body like that of `python_loop`, for outputs whose first dimension differs from example to example.
-
-    Args:
-        body: takes one example.
-        dtypes: of its outputs.
-        ragged: for each output, whether its first dimension differs. It then is two of the results: the rows of all
-            examples one behind another, and how many each example has, `(batch,)` int64.
-    """
-
-    def over_batch(*batch: Any) -> Any:
-        each = [as_tuple(body(*row)) for row in rows_of(batch)]
-        flat: list[Any] = []
-        for outputs, dtype, is_ragged in zip(zip(*each, strict=True), dtypes, ragged, strict=True):
-            arrays = [as_array(one, dtype) for one in outputs]
-            if is_ragged:
-                flat += [np.concatenate(arrays), np.array([len(one) for one in arrays], np.int64)]
-            else:
-                flat.append(np.stack(arrays))
-        return one_or_tuple(flat)
-
-    return over_batch
-
-
 def gradient_loop(gradient: GradientBody, op: Op) -> GradientBody:
     """Return a gradient over arrays with a leading axis that calls that of one example for each."""
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from pyopbench import OwnOp
 from pyopbench.model.op import Op
-from pyopbench.ops.batched.loops import gradient_loop, python_loop, ragged_loop
+from pyopbench.ops.batched.loops import gradient_loop, python_loop
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.port_file import PORTS
 from small_ops import power
@@ -77,11 +77,3 @@ def test_the_gradient_of_a_batch_is_that_of_each_example() -> None:
     (found,) = gradient_loop(op.numpy_gradient, op)((n, x), outputs, incoming)
     (expected,) = op.numpy_gradient((n, x), outputs, incoming)
     np.testing.assert_allclose(found, expected)
-
-
-def test_outputs_of_other_lengths_come_as_rows_and_lengths() -> None:
-    loop = ragged_loop(lambda x, n: (x[x > n], n), ["float64", "int64"], [True, False])
-    rows, lengths, numbers = loop(np.array([[0.0, 2.0], [3.0, 4.0], [0.0, 0.0]]), np.array([1, 1, 1]))
-    np.testing.assert_array_equal(rows, [2.0, 3.0, 4.0])
-    np.testing.assert_array_equal(lengths, [1, 2, 0])
-    np.testing.assert_array_equal(numbers, [1, 1, 1])

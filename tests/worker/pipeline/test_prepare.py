@@ -42,7 +42,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(measure, "_context_of", lambda asked: context)
         monkeypatch.setattr(measure, "arrange_all", lambda context: [(one, lambda context: None) for one in ALL])
         monkeypatch.setattr(measure, "ElementsOfPipeline", elements)
-        request = {"plan_request": {**ASKED, **(asked or {})}, "known": {}}
+        request = {"plan_request": {**ASKED, **(asked or {})}}
         made = prepare_pipelines(list(map(case_of, ALL)), request, lambda case: begun.append(case.arrangement))
         return {case_of(one).arrangement: made.get(case_of(one).runner) for one in ALL}, begun
 
@@ -91,7 +91,7 @@ def test_what_is_planned_is_prepared_checked_and_timed() -> None:
     wanted = [keys[key] for key in ("map", "port native")]
     plan = {**asked, **ASKED, "elements": answer["plan"]["elements"]}
     groups, usual = WarmGroups(), {"launch": 0, "seed": 0, "finite_differences": True}
-    pipeline = {"plan_request": plan, "known": {}}
+    pipeline = {"plan_request": plan}
     made = groups.prepare({"cases": wanted, "pipeline": pipeline, **usual}, lambda event: None)
     assert made["failures"] == []
     assert made["pool_seconds"] == {}
@@ -126,7 +126,7 @@ def test_an_arrangement_that_gives_other_values_is_refused(monkeypatch: pytest.M
     monkeypatch.setattr(measure, "arrange_all", arrange)
     cases = [case_of(one) for one in (CURRENT, wrong)]
     cases = [Case("cube", "numpy_function", "none", "forward", one.mode, "float32", 10) for one in cases]
-    pipeline = {"plan_request": {**asked, **ASKED}, "known": {}}
+    pipeline = {"plan_request": {**asked, **ASKED}}
     made = WarmGroups().prepare(
         {"cases": [one.id for one in cases], "pipeline": pipeline, "launch": 0, "seed": 0, "finite_differences": False},
         lambda event: None,

@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from pyopbench import OwnOp
 from pyopbench.model.op import Op
-from pyopbench.ops.batched import examples
 from pyopbench.ops.batched.forms import forms_of
 from pyopbench.ops.own.complete import complete
 from pyopbench.worker.prepare import batched_forms as module
@@ -50,7 +49,7 @@ def form(monkeypatch: pytest.MonkeyPatch) -> Form:
     def made(name: str, body: Any, *inputs: Any, batch: int = BATCH, **fields: Any) -> BatchedForm:
         op = body if isinstance(body, Op) else complete(OwnOp(inputs=inputs, numpy=body, **fields), "made", Path())
         monkeypatch.setattr(module, "load_op", lambda name: op)
-        module._batch_of.cache_clear()
+        module._examples.cache_clear()
         return batched_form(op, name, batch)
 
     return made
@@ -128,16 +127,9 @@ def test_a_gradient_that_nobody_wrote_is_held_against_differences(form: Form) ->
     assert found.checked.finite_difference < 1e-6
 
 
-def test_outputs_of_other_lengths_are_a_ragged_tensor_of_the_loop_alone(form: Form) -> None:
-    x = np.array([0.1, 0.4, 0.6, 0.9])
-    found = form("numpy_loop", lambda x: x[x > 0.5], x)
-    assert found.outcome == "right", found.reason
-    assert found.call is not None
-    got = tf.function(found.call, autograph=False)(tf.constant([[0.1, 0.9], [0.2, 0.3]], tf.float64))
-    assert got.to_list() == [[0.9], []]
-    other = form("numpy_whole", lambda x: x[x > 0.5], x)
-    assert other.outcome == "cannot"
-    assert other.reason == module.RAGGED
+def test_outputs_of_other_lengths_have_no_form(form: Form) -> None:
+    found = form("numpy_loop", lambda x: x[x > 0.5], np.array([0.1, 0.4, 0.6, 0.9]))
+    assert (found.outcome, "different shapes" in found.reason) == ("cannot", True)
 
 
 def test_alike_examples_do_not_vouch_for_a_whole_batch(form: Form) -> None:
@@ -174,15 +166,3 @@ def test_a_body_that_raises_says_where(form: Form) -> None:
     found = form("traced_map", lambda x: np.ma.masked_less(x, 0.5), X)
     assert found.outcome == "cannot"
     assert found.reason.endswith(f"{Path(__file__).name} line {found.reason.rsplit(' ', 1)[1]}")
-
-
-def test_examples_are_made_once_for_all_forms(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-    real = examples.examples_of
-    monkeypatch.setattr(module, "examples_of", lambda *asked: calls.append(1) or real(*asked))
-    op = complete(OwnOp(inputs=(X,), numpy=softmax_of_all), "made", Path())
-    monkeypatch.setattr(module, "load_op", lambda name: op)
-    module._batch_of.cache_clear()
-    module.batched_form(op, "numpy_loop", BATCH)
-    module.batched_form(op, "numpy_whole", BATCH)
-    assert calls == [1]
