@@ -35,39 +35,32 @@ def compare_values(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]
     size, dtype = int(request["size"]), str(request["dtype"])
     emit({"event": "comparing"})
     if op.own is not None and op.own.is_random:
-        return _told("unknown", "the body draws random numbers")
+        return _difference("unknown", "the body draws random numbers")
     try:
         here = reference_of(op.name, size, dtype)
     except Exception as error:  # noqa: BLE001 - a body may raise anything
-        return _told("raised", describe_error(error))
+        return _difference("raised", describe_error(error))
     if "save" in request:
         _save(Path(request["save"]), here)
-        return _told("", "")
+        return _difference("", "")
     return _compare(op, here, _read(Path(request["against"])), dtype)
 
 
 def _compare(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str, Any]:
-    found = here
+    on_inputs = here
     inputs = _first_difference("input", here.inputs, there.inputs, 0.0)
     if inputs:
         try:
-            found = make_reference(op, there.inputs, dtype, np.random.default_rng(0))
+            on_inputs = make_reference(op, there.inputs, dtype, np.random.default_rng(0))
         except Exception as error:  # noqa: BLE001 - a body may raise anything
-            return _told("raised", f"on the inputs of the first side: {describe_error(error)}")
-    outputs = _first_difference("output", found.outputs, there.outputs, op.tolerance[dtype])
-    if outputs:
-        return _told("outputs", outputs)
-    if inputs:
-        return _told("inputs", inputs)
-    return _compare_gradients(op, here, there, dtype)
-
-
-def _compare_gradients(op: Op, here: Reference, there: Reference, dtype: str) -> dict[str, Any]:
-    if here.gradients is None or there.gradients is None:
-        only = here.gradients is not there.gradients
-        return _told("gradients", "only one of the sides has a gradient in NumPy") if only else _told("", "")
-    reason = _first_difference("gradient", here.gradients, there.gradients, op.tolerance[dtype])
-    return _told("gradients" if reason else "", reason)
+            return _difference("raised", f"on the inputs of the first side: {describe_error(error)}")
+    outputs = _first_difference("output", on_inputs.outputs, there.outputs, op.tolerance[dtype])
+    if outputs or inputs:
+        return _difference("outputs", outputs) if outputs else _difference("inputs", inputs)
+    if (here.gradients is None) != (there.gradients is None):
+        return _difference("gradients", "only one of the sides has a gradient in NumPy")
+    gradients = _first_difference("gradient", here.gradients or (), there.gradients or (), op.tolerance[dtype])
+    return _difference("gradients" if gradients else "", gradients)
 
 
 def _first_difference(what: str, got: Sequence[Any], expected: Sequence[Any], tolerance: float) -> str:
@@ -82,7 +75,7 @@ def _first_difference(what: str, got: Sequence[Any], expected: Sequence[Any], to
     return ""
 
 
-def _told(kind: str, reason: str) -> dict[str, Any]:
+def _difference(kind: str, reason: str) -> dict[str, Any]:
     return {"kind": kind, "reason": reason}
 
 
@@ -102,20 +95,14 @@ def _marked(array: Any) -> Any:
 
 def _read(path: Path) -> Reference:
     with np.load(path, allow_pickle=False) as stored:
-        found = {part: tuple(_of(stored, part)) for part in PARTS}
-        has_gradients = bool(stored["has gradients"])
-    return Reference(
-        found["inputs"],
-        found["outputs"],
-        found["output_gradients"],
-        found["gradients"] if has_gradients else None,
-    )
+        inputs, outputs, incoming, gradients = (tuple(_arrays(stored, part)) for part in PARTS)
+        return Reference(inputs, outputs, incoming, gradients if stored["has gradients"] else None)
 
 
-def _of(stored: Any, part: str) -> list[Any]:
+def _arrays(stored: Any, part: str) -> list[Any]:
     names = {name.removeprefix(TEXT): name for name in stored.files}
-    several = sorted((name for name in names if name.startswith(f"{part} ")), key=lambda name: int(name.split()[-1]))
-    return [_unmarked(stored[names[name]], is_text=names[name].startswith(TEXT)) for name in several]
+    places = sorted((name for name in names if name.startswith(f"{part} ")), key=lambda name: int(name.split()[-1]))
+    return [_unmarked(stored[names[name]], is_text=names[name].startswith(TEXT)) for name in places]
 
 
 def _unmarked(array: Any, *, is_text: bool) -> Any:

@@ -489,19 +489,11 @@ def _are_same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
 
 
 def _no_one_stage(text: str, watch: _Watch) -> BadInput:
-    if watch.stages:
-        return BadInput(
-            "several stages of your program call this function",
-            received=f"{watch.stages} calls of Dataset.map in {text}",
-            legal="one",
-            hint="measure them separately, each with a function that makes a dataset with only one of them",
-        )
     others = ", ".join(dict.fromkeys(watch.others)) or "none"
     return BadInput(
-        "no stage of your program calls this function in a callback",
-        received=f"{text}, whose callbacks are: {others}",
-        legal="tf.numpy_function, tf.py_function or tf.compat.v1.py_func in Dataset.map, over your function",
-        hint="if the program has changed since advise wrote the op file, run advise again"
-        if watch.body.copied_from
-        else "make the op from the function that the callback calls, or name the function whose dataset calls it",
+        f"{watch.stages or 'no'} stages of your program call this function in a callback",
+        received=f"{text}; other callbacks: {others}",
+        legal="one Dataset.map with tf.numpy_function, tf.py_function or tf.compat.v1.py_func over your function",
+        hint="make the op from the function that the callback calls, or name a function whose dataset calls it once; "
+        "if the program has changed since advise wrote the op file, run advise again",
     )
