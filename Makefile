@@ -97,7 +97,7 @@ lock-versions: .venv/.uv
 versions: .venv/.dev
 	@status=0; for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
 	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; \
-	PYOPBENCH_EVERY_VERSION=1 $(VENV_PYTHON) -m pytest tests/worker/test_count_copies.py || status=1; exit $$status
+	PYOPBENCH_EVERY_VERSION=1 $(VENV_PYTHON) -m pytest tests/worker/test_copies.py || status=1; exit $$status
 
 peers: .venv/.peers
 	@$(VENV_PYTHON) benchmarks/against_peers.py

@@ -581,7 +581,6 @@ class LeftBehind(Struct, frozen=True, kw_only=True):
     """What bodies left running when a group was done."""
 
     threads: int
-    processes: int
     cores: float
 
 

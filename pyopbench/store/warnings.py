@@ -14,10 +14,6 @@ from typing import Literal, TypeAlias
 from pyopbench.model import formatting
 from pyopbench.store.types import Gpu, GroupLine, LeftBehind, PreparedLine
 
-BUSY_CORES = 0.5
-MANY_LEFT = 64
-"""Cores kept busy, or threads and processes left, from which on what bodies leave behind would show in what comes
-after, or fail it: such a worker is given up. A pool that waits for its next task is neither."""
 SLOWING = (
     "power cap",
     "hardware slowdown",
@@ -84,23 +80,21 @@ class UnknownGradients:
 class LeftRunning:
     """Bodies of an op left something running after `groups` groups; what was measured meanwhile ran beside it.
 
-    `threads`, `processes` and `cores` (busy ones) are each the most that was seen after a group.
+    `threads` and `cores` (busy ones) are each the most that was seen after a group.
     """
 
     op: str
     groups: int
     threads: int
-    processes: int
     cores: float
     kind: Literal["left_running"] = "left_running"
 
     def text(self) -> str:
         """Return a warning in a sentence, without a full stop."""
         threads = formatting.count(self.threads, "thread")
-        processes = formatting.count(self.processes, "process", "processes")
         return (
             f"{self.op}: after {formatting.count(self.groups, 'group')} its code was still running (at most {threads}, "
-            f"{processes}, {formatting.number(self.cores)} cores busy), which disturbs what was measured with it"
+            f"{formatting.number(self.cores)} cores busy), which disturbs what was measured with it"
         )
 
 
@@ -135,11 +129,6 @@ class UnknownClocks:
 RunWarning: TypeAlias = UnfinishedLine | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
 
 
-def is_spoilt(left: LeftBehind | None) -> bool:
-    """Whether what a group has left behind makes its worker unfit for another."""
-    return left is not None and (left.cores >= BUSY_CORES or left.threads + left.processes >= MANY_LEFT)
-
-
 def left_running(groups: Iterable[PreparedLine]) -> tuple[LeftRunning, ...]:
     """Return a warning for each op whose groups left something behind, with the most that was seen of each."""
     left: dict[str, list[LeftBehind]] = {}
@@ -150,7 +139,7 @@ def left_running(groups: Iterable[PreparedLine]) -> tuple[LeftRunning, ...]:
 
 
 def _left_running(op: str, left: Sequence[LeftBehind]) -> LeftRunning:
-    most = {name: max(getattr(one, name) for one in left) for name in ("threads", "processes", "cores")}
+    most = {name: max(getattr(one, name) for one in left) for name in ("threads", "cores")}
     return LeftRunning(op, len(left), **most)
 
 

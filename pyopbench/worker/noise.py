@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +19,31 @@ from typing import Any
 
 from pyopbench.model.cores import usable_cores
 
+QUIET_SECONDS, QUIET_READINGS = 0.02, 5
+"""How long, and how often, the processor time is read while nothing should run: what is only being tidied up is done by
+one of these."""
+BUSY_CORES = 0.5
+"""TensorFlow's own threads take far less than this when nothing runs, a single thread in a loop takes far more."""
 STEAL_COLUMN = 8
 """In a line of /proc/stat: name, user, nice, system, idle, iowait, irq, softirq, steal."""
+
+
+def count_threads() -> int:
+    """Return the number of threads that Python code has started."""
+    # TensorFlow's own threads that have run Python are in the list as dummies.
+    return sum(not isinstance(thread, threading._DummyThread) for thread in threading.enumerate())
+
+
+def left_running(threads_before: int) -> dict[str, float] | None:
+    """Return the threads that bodies have left, and the cores that are busy though nothing is asked for; or None."""
+    threads, cores = max(count_threads() - threads_before, 0), 0.0
+    for _ in range(QUIET_READINGS):
+        before = time.process_time()
+        time.sleep(QUIET_SECONDS)
+        cores = round((time.process_time() - before) / QUIET_SECONDS, 2)
+        if cores < BUSY_CORES:
+            return {"threads": threads, "cores": cores} if threads else None
+    return {"threads": threads, "cores": cores}
 
 
 @dataclass(frozen=True)

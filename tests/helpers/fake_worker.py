@@ -278,7 +278,7 @@ def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
 def left_by(cases: Sequence[str]) -> dict[str, Any]:
     """Return what bodies leave: a thread that works, or one that waits."""
     variants = {case.split("/")[1] for case in cases}
-    found = {"threads": 1, "processes": 0, "cores": 1.0 if "leaving" in variants else 0.0}
+    found = {"threads": 1, "cores": 1.0 if "leaving" in variants else 0.0}
     return {"left_behind": found} if variants & {"leaving", "waiting"} else {}
 
 

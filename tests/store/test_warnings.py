@@ -13,8 +13,6 @@ import stored
 from pyopbench.store.read import read_one
 from pyopbench.store.types import GroupLine, LeftBehind, PreparedLine
 from pyopbench.store.warnings import (
-    BUSY_CORES,
-    MANY_LEFT,
     SLOWING,
     Counted,
     LeftRunning,
@@ -25,15 +23,14 @@ from pyopbench.store.warnings import (
     UnknownClocks,
     UnknownGradients,
     gpu_warnings,
-    is_spoilt,
     left_running,
     merge_warnings,
 )
 from pyopbench.worker import environment
 
 
-def left(op: str, threads: int = 0, processes: int = 0, cores: float = 0.0) -> PreparedLine:
-    behind = LeftBehind(threads=threads, processes=processes, cores=cores) if threads + processes + cores else None
+def left(op: str, threads: int = 0, cores: float = 0.0) -> PreparedLine:
+    behind = LeftBehind(threads=threads, cores=cores) if threads + cores else None
     return PreparedLine(launch=0, group=stored.group(op), failures=[], seconds=1.0, left_behind=behind)
 
 
@@ -42,26 +39,19 @@ def test_nothing_left_is_no_warning() -> None:
 
 
 def test_each_op_has_one_warning_with_the_most_that_was_seen() -> None:
-    found = left_running([left("double", 1, 0, 0.5), left("sinh", 0, 2, 1.0), left("double", 0, 1, 2.0)])
+    found = left_running([left("double", 1, 0.5), left("sinh", 0, 1.0), left("double", 0, 2.0)])
     assert found == (
-        LeftRunning("double", groups=2, threads=1, processes=1, cores=2.0),
-        LeftRunning("sinh", groups=1, threads=0, processes=2, cores=1.0),
+        LeftRunning("double", groups=2, threads=1, cores=2.0),
+        LeftRunning("sinh", groups=1, threads=0, cores=1.0),
     )
 
 
 def test_the_warning_is_in_what_is_read_of_a_run(tmp_path: Path) -> None:
-    line = msgspec.to_builtins(left("double", 3, 0, 1.0))
+    line = msgspec.to_builtins(left("double", 3, 1.0))
     folder = stored.write(
         tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), msgspec.to_builtins(line)]
     )
-    assert read_one([folder]).warnings == (LeftRunning("double", groups=1, threads=3, processes=0, cores=1.0),)
-
-
-def test_a_worker_is_spoilt_by_what_works_on_and_by_very_many() -> None:
-    assert not is_spoilt(None)
-    assert not is_spoilt(left("double", MANY_LEFT - 1, 0, 0.0).left_behind)
-    assert is_spoilt(left("double", MANY_LEFT - 1, 1, 0.0).left_behind)
-    assert is_spoilt(left("double", 0, 0, BUSY_CORES).left_behind)
+    assert read_one([folder]).warnings == (LeftRunning("double", groups=1, threads=3, cores=1.0),)
 
 
 def group(*reasons: list[str] | None) -> GroupLine:
@@ -105,10 +95,10 @@ def test_every_reason_is_one_that_the_library_gives() -> None:
             "a.json: ignored, because these variants or gradients are unknown: magic (4) and tricks (1)",
         ),
         (
-            LeftRunning("double", groups=2, threads=1, processes=1, cores=2.0),
+            LeftRunning("double", groups=2, threads=1, cores=2.0),
             (
-                "double: after 2 groups its code was still running (at most 1 thread, 1 process, 2.00 cores "
-                "busy), which disturbs what was measured with it"
+                "double: after 2 groups its code was still running (at most 1 thread, 2.00 cores busy), "
+                "which disturbs what was measured with it"
             ),
         ),
         (

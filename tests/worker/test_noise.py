@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,3 +57,25 @@ def test_this_process_is_metered_with_every_key_that_is_stored() -> None:
         sum(range(1000))
     assert {*meter.noise, "gpus"} == set(Noise.__struct_fields__), "GPUs are read by others, and only for groups on one"
     assert meter.noise["wall_seconds"] > 0
+
+
+@pytest.mark.measures
+def test_a_thread_that_is_left_is_counted_and_seen_to_work() -> None:
+    threads = noise.count_threads()
+    assert noise.left_running(threads) is None
+    end = threading.Event()
+
+    def work() -> None:
+        while not end.is_set():
+            sum(range(1000))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        running = noise.left_running(threads)
+    finally:
+        end.set()
+        thread.join()
+    assert running is not None
+    assert running["threads"] == 1
+    assert running["cores"] >= noise.BUSY_CORES

@@ -278,7 +278,8 @@ def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Cal
         raise OutOfMemory(ordered[0], error) from error
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {ordered[0].runner: error}
-    ordered[1:] = sorted(ordered[1:], key=lambda case: builds[case.arrangement][0].effort)
+    efforts = {key: arrangement.effort for key, (arrangement, _) in builds.items()}
+    ordered[1:] = sorted(ordered[1:], key=lambda case: efforts.get(case.arrangement, math.inf))
     made: Made = {}
     for case in ordered:
         if made and asked["budget_seconds"] is not None and time.perf_counter() - start > asked["budget_seconds"]:
