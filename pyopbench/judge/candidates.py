@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,7 +20,6 @@ from pyopbench.model.case import Case, Failure
 from pyopbench.model.label import Label
 from pyopbench.stats.estimate import Floats
 from pyopbench.stats.launch_model import LaunchModel
-from pyopbench.stats.node_graphs import Surcharge
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
@@ -98,7 +97,6 @@ class SettingComparison:
         contrasts: differences of what labels cost, in shares of the baseline's time.
         too_noisy: what was measured of the baseline without a cost above zero, by size, ascending.
         unclear: (label, size) of costs that are too noisy to be shown (`Estimate.is_too_noisy`).
-        surcharges: size -> what the first op of the baseline in a step costs, and each further one; in mode node.
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
         barred: what was removed because it cannot do what is required.
@@ -116,18 +114,9 @@ class SettingComparison:
     failures: Mapping[tuple[str, int], Failure]
     too_noisy: tuple[BaselineTooNoisy, ...] = ()
     unclear: frozenset[tuple[str, int]] = frozenset()
-    surcharges: Mapping[int, Surcharge] = field(default_factory=dict)
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     must_change: bool = False
-
-    def seconds_of(self, calls: float) -> dict[int, float]:
-        """Return what an op of the baseline costs at each size where a step has so many of them, in seconds each."""
-        found = dict(self.seconds)
-        for size, one in self.surcharges.items():
-            mean = one.further + (one.first - one.further) / max(calls, 1.0)
-            found[size] = mean if mean > 0 else found[size]
-        return found
 
     def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
         """Return how a label failed at some sizes, each status once; empty where nothing is known of that."""
@@ -203,7 +192,6 @@ def compare(setting: Setting, measured: MeasuredSize, baseline: str) -> SettingC
         _failures(measured, setting),
         tuple(_as_finding(row) for row in sorted(ours, key=lambda row: row.size) if not row.seconds > 0),
         frozenset((row.label, row.size) for row in rows if row.too_noisy),
-        {row.size: measured.surcharges[row.case] for row in today if row.case in measured.surcharges},
     )
 
 
@@ -250,14 +238,12 @@ class MeasuredSize:
         latencies: `latencies.latency_table`.
         ratios: `costs.ratios` of these cases against the baselines of their groups.
         model: what launches differ by.
-        surcharges: `node_graphs.surcharges`, by case.
     """
 
     run: Run
     latencies: pd.DataFrame
     ratios: pd.DataFrame
     model: LaunchModel
-    surcharges: Mapping[str, Surcharge] = field(default_factory=dict)
 
     def rows_of(self, setting: Setting) -> Sequence[LatencyRow]:
         """Return the measured cases of a setting, in the order of the latencies."""

@@ -25,7 +25,6 @@ from pyopbench.stats import costs, estimate, launch_model
 from pyopbench.stats.corrections import Analyses
 from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.launch_model import LaunchModel
-from pyopbench.stats.node_graphs import surcharges
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def compared(  # noqa: PLR0913 - as `decide.judge`
     estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     settings = () if pairs else settings_of(run)
-    measured = MeasuredSize(run, latencies, ratios, model, surcharges(frame, estimate.UNIT))
+    measured = MeasuredSize(run, latencies, ratios, model)
     wide = (compare(setting, measured, baseline) for setting in settings)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
     return Compared(
