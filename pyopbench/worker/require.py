@@ -64,21 +64,13 @@ class Raised(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """A variant of an op, at a small size of the op and in its first dtype.
-
-    Attributes:
-        op: the op.
-        variant: the variant.
-        gradient: the mechanism that its gradient is attached by; `NO_GRADIENT` where it has none.
-        folder: an empty folder.
-        why_no_gradient: why it has none; empty where it has.
-    """
+    """A variant of an op, at a small size of the op and in its first dtype."""
 
     op: Op
     variant: Variant
-    gradient: str
-    folder: Path
-    why_no_gradient: str = ""
+    gradient: str  # the mechanism that its gradient is attached by; `NO_GRADIENT` where it has none
+    folder: Path  # empty
+    why_no_gradient: str = ""  # empty where it has one
 
     @cached_property
     def reference(self) -> Reference:
@@ -161,12 +153,8 @@ def try_requirement(requirement: str, op: str, variant: str, gradient: str, fold
 def try_elsewhere(subject: Subject, attempt: Callable[[Path | None], None]) -> str:
     """Try something with another process; if that fails, with one that has imported the port's module.
 
-    Args:
-        subject: the variant of an op.
-        attempt: is called with what the other process imports: None, or the file of the port.
-
-    Returns:
-        The condition under which it works, or "".
+    `attempt` is called with what the other process imports: None, or the file of the port. Returns the condition under
+    which it works, or "".
     """
     try:
         attempt(None)
@@ -182,11 +170,8 @@ def try_elsewhere(subject: Subject, attempt: Callable[[Path | None], None]) -> s
 def call_elsewhere(subject: Subject, function: Callable[..., Any], *arguments: Any, module: Path | None = None) -> Any:
     """Return what a function of this module returns in another process, where no callback is ever made.
 
-    Args:
-        subject: the variant of an op; the other process loads the library of its kernel.
-        function: a function of this module.
-        arguments: of the function.
-        module: a file that the other process imports; what imports files is another process than what imports none.
+    It loads the library of the subject's kernel, and imports `module`; what imports files is another process than what
+    imports none.
     """
     kernel = subject.op.kernel if subject.variant.body == "kernel" else None
     libraries = [] if kernel is None else [str(library_of(kernel))]

@@ -34,17 +34,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PipelineSettings:
-    """What arrangements are made for.
+    """What arrangements are made for."""
 
-    Attributes:
-        parallel: values of `num_parallel_calls`; `AUTOTUNE` is one.
-        batch: elements of a batch that goes into one callback; none if batches are not wanted.
-        processes: worker processes of a pool.
-    """
-
-    parallel: tuple[int, ...]
-    batch: tuple[int, ...]
-    processes: int
+    parallel: tuple[int, ...]  # values of `num_parallel_calls`; `AUTOTUNE` is one
+    batch: tuple[int, ...]  # elements of a batch that goes into one callback; none if batches are not wanted
+    processes: int  # of a pool
 
 
 class PipelineContext:

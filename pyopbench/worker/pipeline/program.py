@@ -81,43 +81,27 @@ def _places_of(code: types.CodeType) -> set[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class InMap:
-    """The stage stays a map of elements.
+    """The stage stays a map of elements."""
 
-    Attributes:
-        outputs_of: replaces the callback, from inputs to outputs; None for the unchanged callback.
-        parallel: number of calls at the same time.
-    """
-
-    outputs_of: Outputs | None
+    outputs_of: Outputs | None  # replaces the callback, from inputs to outputs; None for the unchanged callback
     parallel: int
 
 
 @dataclass(frozen=True)
 class InBatches:
-    """The stage gets batches.
+    """The stage gets batches."""
 
-    Attributes:
-        arrange: takes and returns a dataset of batches, as `arrange` of a written file does.
-        batch: elements of a batch if the pipeline makes none after the stage.
-    """
-
-    arrange: Callable[..., tf.data.Dataset]
-    batch: int
+    arrange: Callable[..., tf.data.Dataset]  # of a dataset of batches, as `arrange` of a written file
+    batch: int  # elements of a batch if the pipeline makes none after the stage
 
 
 @dataclass(frozen=True)
 class Slots:
-    """The positions of inputs and outputs in the elements of a map that only calls the body.
+    """The positions of inputs and outputs in the elements of a map that only calls the body."""
 
-    Attributes:
-        inputs: the positions of the inputs in the flat element.
-        results: for each leaf of the result, the number of an output, or the position in the flat element.
-        structure: of the result.
-    """
-
-    inputs: tuple[int, ...]
-    results: tuple[tuple[str, int], ...]
-    structure: Any
+    inputs: tuple[int, ...]  # in the flat element
+    results: tuple[tuple[str, int], ...]  # of each leaf: number of an output, or position in the flat element
+    structure: Any  # of the result
 
     def take(self, *element: Any) -> list[Any]:
         """Return the inputs of an element, or of a batch of them."""

@@ -38,18 +38,11 @@ FEWEST_CALLS = 5
 
 @dataclass(frozen=True)
 class ConcurrentCall:
-    """A call of one thread: of a function that all share, on inputs of its own.
-
-    Attributes:
-        op: what is called.
-        dtype: of the case.
-        segments: forward, or forward under a tape and backward, to be called in turn.
-        reference: what should come of it.
-    """
+    """A call of one thread: of a function that all share, on inputs of its own."""
 
     op: Op
     dtype: str
-    segments: tuple[Callable[[], Any], ...]
+    segments: tuple[Callable[[], Any], ...]  # forward, or forward under a tape and backward, to be called in turn
     reference: Reference
 
     def __call__(self) -> None:
