@@ -9,7 +9,6 @@ The first request has the own ops of the run with it, under `own`, where there a
 | `batched_forms`, `batched` | the batched forms of ops; one of them, checked |
 | `values` | what an op of another revision computes otherwise |
 | `prepare`, `sample` | the cases of one group are prepared, and stay so; they are timed |
-| `build` | kernels, compiled |
 | `examine` | what TensorFlow, compilers, packages and machine have and lack |
 | `device`, `count_copies` | copies between host and device, counted |
 | `gpu_copies` | the time of copies to a GPU and from it |
