@@ -116,7 +116,7 @@ ARRANGEMENTS = _columns(
     (
         "action",
         "text",
-        "what you do to get there: `keep`, `parallel`, `switch`, `batch`, `processes`, `port`",
+        "what you do to get there: `keep`, `parallel`, `batch`, `processes`, `port`",
     ),
     ("code", "text", "the change in one line"),
     ("seconds", "s", "per element, geometric mean over launches"),
