@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import structs
@@ -39,7 +39,14 @@ class Launch:
         is_lost: the worker was lost while it sampled, or there was nothing to prepare.
     """
 
-    def __init__(self, work: RemainingWork, number: int, groups: Sequence[str], heard: threading.Event) -> None:
+    def __init__(
+        self,
+        work: RemainingWork,
+        number: int,
+        groups: Sequence[str],
+        heard: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Plan to prepare some groups.
 
         Args:
@@ -47,6 +54,7 @@ class Launch:
             number: of the launch.
             groups: to prepare, at least one, all of one placement.
             heard: is set whenever the worker has said something; several launches share one.
+            clock: returns seconds.
         """
         (self.placement,) = by_placement(groups)
         self.work, self.number = work, number
@@ -55,7 +63,7 @@ class Launch:
         self.rounds: dict[str, int] = {}
         self.seconds: float | None = None
         self.is_lost = False
-        self._groups, self._heard = list(groups), heard
+        self._groups, self._heard, self._clock = list(groups), heard, clock
         self._worker: Worker | None = None
         self._began = self._asked = 0.0
 
@@ -78,7 +86,7 @@ class Launch:
     def begin(self) -> None:
         """Start a worker that is to prepare everything."""
         if self._worker is None:
-            self._began = time.monotonic()
+            self._began = self._clock()
         self.close()
         self.prepared = []
         self.todo = [group for group in self._groups if self.work.cases(group)]
@@ -118,7 +126,7 @@ class Launch:
             return self.is_lost
         if self.todo:
             return False
-        self.seconds = time.monotonic() - self._began
+        self.seconds = self._clock() - self._began
         self.is_lost = not self.prepared
         return True
 
@@ -133,7 +141,7 @@ class Launch:
         group = self.todo.pop(0)
         ports = [convert({**port, "launch": self.number}, PortLine, "worker") for port in answer.get("ports", ())]
         self.work.keep_ports(ports)
-        seconds = time.monotonic() - self._asked
+        seconds = self._clock() - self._asked
         self.work.append(line_of_answer(PreparedLine, answer, launch=self.number, group=group, seconds=seconds))
         self.prepared.append(group)
 
@@ -142,7 +150,7 @@ class Launch:
         while self.todo and not self.work.cases(self.todo[0]):
             self.todo.pop(0)
         if self.todo:
-            self._asked, group = time.monotonic(), self.todo[0]
+            self._asked, group = self._clock(), self.todo[0]
             checks = self.work.is_to_check(group, self.number)
             request = self.work.prepare_request(group)
             self._worker.send(self._request("prepare", group, finite_differences=checks, **request))

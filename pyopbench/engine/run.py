@@ -271,7 +271,7 @@ class _Loop:
         most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
         rows = min(most, max(work.most_needed for work in works))
         planned = [
-            Launch(work, first + row, groups, heard)
+            Launch(work, first + row, groups, heard, self._clock.now)
             for row in range(rows)
             for work in works
             for groups in needed_placements(work, row).values()

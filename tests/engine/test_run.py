@@ -596,14 +596,16 @@ def test_further_launches_measure_what_is_open_by_then(folder: Path) -> None:
     assert {case for launch, case in rounds if launch > 2} == set(kept)
 
 
-def test_a_resumed_run_goes_on_with_what_the_last_analysis_left_open(folder: Path) -> None:
+def test_a_resumed_run_goes_on_with_what_the_last_analysis_left_open(folder: Path, log: Path) -> None:
+    """What was checked against finite differences is not checked again."""
     plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=6))
     kept = of("well", sizes=(2,))
     analyses = Analyses(kept, kept, kept, kept)
     with pytest.raises(Interrupted):
         measure(folder, analyse=analyses, stop=interrupt_at(20))
-    before = len(lines_of(folder, "group"))
+    before, asked = len(lines_of(folder, "group")), len(requests_in(log, "prepare"))
     measure(folder, analyse=analyses)
+    assert not any(request["finite_differences"] for request in requests_in(log, "prepare")[asked:])
     assert {case for line in lines_of(folder, "group")[before:] for case in line["samples"]} == set(kept)
 
 
@@ -620,3 +622,25 @@ def test_the_budget_is_used_and_hardly_passed(folder: Path, minutes: int) -> Non
     plan(folder, "well", **analysed(until="end", rounds=10_000, group_seconds=1.0, budget_seconds=60.0 * minutes))
     assert measure(folder, clock=clock).by == "budget"
     assert minutes - 5 <= clock.seconds / 60 <= minutes + 3
+
+
+def test_batches_that_fit_into_the_budget_sample_for_equally_long(folder: Path) -> None:
+    """Processes differ more than the rounds of one, so none has few turns beside others with many."""
+    plan(folder, "well", sizes=(1, 2, 3), launches=9, rounds=10**6, group_seconds=1.0, budget_seconds=20_000.0)
+    ended = measure(folder, clock=Clock())
+    assert (ended.launches, ended.by) == (9, "budget")
+    turns = Counter(launch for launch, _ in measured(folder))
+    assert min(turns.values()) >= 0.7 * max(turns.values()) > 10
+
+
+def test_a_third_worker_has_to_leave_most_of_the_budget(folder: Path) -> None:
+    """Each takes ten minutes to prepare eleven groups, two of them at a time."""
+    for minutes, workers in ((40, 2), (120, 3)):
+        plan(folder / str(minutes), "well", sizes=tuple(range(1, 12)), launches=3, budget_seconds=60.0 * minutes)
+        steps = [event for event in events_of(folder / str(minutes), clock=Clock()) if isinstance(event, Progress)]
+        assert next(step.workers for step in steps if step.doing == "sampling") == workers
+
+
+def test_a_launch_that_is_lost_is_made_up_for_until_there_are_two_whatever_the_budget(folder: Path) -> None:
+    plan(folder, "well", "late_crashing", sizes=(1, 2), launches=6, budget_seconds=1.0)
+    assert measure(folder, clock=Clock()).launches >= 2
