@@ -90,7 +90,7 @@ def _examine_in_time(path: Path, options: argparse.Namespace, ends: float) -> di
     """Return what became of a body; None where it would begin too late."""
     if time.monotonic() > ends:
         return None
-    return examine(path, timed=options.time, batch=options.batch)
+    return examine(path, timed=options.time)
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
@@ -104,7 +104,6 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--stop-after", type=parse_duration, default=math.inf, help="begin no body after that, e.g. 20m"
     )
-    parser.add_argument("--batch", type=int, default=8, help="examples of a batch of batched forms (8); 0 for none")
     parser.add_argument("--processes", type=int, default=2, help="bodies at a time (2)")
     options = parser.parse_args(arguments)
     if not options.names and not options.json:
@@ -116,7 +115,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _begun(options: argparse.Namespace) -> dict[str, Any]:
     """Return a document without bodies: when, where, with what and how it is made."""
-    settings = {"seeds": SEEDS, "blocks": BLOCKS, "batch": options.batch, "timed": options.time}
+    settings = {"seeds": SEEDS, "blocks": BLOCKS, "timed": options.time}
     return {**stored_document.begin(VERSION, PACKAGES, settings), "bodies": []}
 
 
@@ -124,7 +123,6 @@ def examine(
     path: Path,
     *,
     timed: bool = False,
-    batch: int = 0,
     form_seconds: float = FORM_SECONDS,
     script: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -133,7 +131,6 @@ def examine(
     Args:
         path: the file of its op.
         timed: also how fast right forms are.
-        batch: examples of a batch of batched forms; 0 for none.
         form_seconds: how long a form may take.
         script: what examines it, with options of its own; `EXAMINE` if there is none.
     """
@@ -141,7 +138,7 @@ def examine(
     while True:
         begun = None
         without = ",".join(form["form"] for form in body["forms"])
-        options = ["--without", without, "--batch", str(batch), *(["--time"] if timed else [])]
+        options = ["--without", without, *(["--time"] if timed else [])]
         for line in _lines([*(script or [str(EXAMINE)]), str(path)], options, form_seconds):
             if "ended" in line:
                 break

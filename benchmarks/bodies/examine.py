@@ -23,7 +23,6 @@ import numpy as np
 from bodies.blocks import gain_of
 from bodies.causes import cause_of
 from bodies.find import SEEDS
-from bodies.in_batches import in_batches
 from bodies.line_file import line_file
 from bodies.written_files import became_of_file
 from pyopbench.model.case import NO_GRADIENT, Case
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     """Examine a body and write its lines; returns the exit code."""
     np.seterr(all="ignore")
     with line_file(arguments, __doc__) as (options, write):
-        for line in examined(str(options.path), without=options.without, timed=options.time, batch=options.batch):
+        for line in examined(str(options.path), without=options.without, timed=options.time):
             write(line)
     return 0
 
@@ -73,7 +72,6 @@ def examined(
     *,
     without: Sequence[str] = (),
     timed: bool = False,
-    batch: int = 0,
     files: Collection[str] = PORTABLE,
 ) -> Iterator[dict[str, Any]]:
     """Yield the facts of a body, and for each form of it its name and then what became of it.
@@ -82,7 +80,6 @@ def examined(
         path: its file.
         without: names of forms that are not tried.
         timed: say how fast right forms are, too.
-        batch: examples of a batch that batched forms are tried with; 0 for none.
         files: names of forms that are also written as a file, if they are right.
     """
     target = read_target(path, [], [])
@@ -106,9 +103,6 @@ def examined(
             became = _become(op, variant, trials, timed=timed)
             became |= file_in(op, target, variant.name, became) if variant.name in files else {}
             yield {"form": variant.name, "kind": variant.kind, **became}
-    if batch:
-        for line in in_batches(op, batch, without, timed=timed):
-            yield line | (file_in(op, target, line["form"], line) if "form" in line else {})
 
 
 def file_in(op: Op, target: Target, name: str, became: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def line_file(
         path: what the command is called with, for its help.
 
     Yields:
-        The options: `path`, `without` (names of forms that are done), `time`, `batch` and `peer`; and a function that
+        The options: `path`, `without` (names of forms that are done), `time` and `peer`; and a function that
         writes a line, which is in the file when it returns.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -32,7 +32,6 @@ def line_file(
     parser.add_argument("--lines", type=Path, required=True)
     parser.add_argument("--without", type=lambda names: names.split(","), default=[])
     parser.add_argument("--time", action="store_true", help="say how fast right forms are, too")
-    parser.add_argument("--batch", type=int, default=0, help="examples of a batch of batched forms; 0 for none")
     parser.add_argument("--peer", default="", help="try another library in place of ports, if the command has one")
     options = parser.parse_args(arguments)
     tf.get_logger().setLevel("ERROR")

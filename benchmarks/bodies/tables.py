@@ -16,16 +16,15 @@ LEAST_GAIN = 1.1
 def made(document: Mapping[str, Any]) -> str:
     """Return when, where, with what and how the tables were made, as Markdown."""
     settings = document["settings"]
-    batches = f"batches of {settings['batch']} examples" if settings["batch"] else "no batches"
     times = f"gains of {settings['blocks']} blocks" if settings["timed"] else "no times"
-    how = f"{settings['seeds']} inputs of each size, {batches}, {times}"
+    how = f"{settings['seeds']} inputs of each size, {times}"
     return f"Made on {document['created'][:10]} ({environment_text(document['environment'])}): {how}.\n"
 
 
 def totals(document: Mapping[str, Any]) -> str:
     """Return how many bodies have a right form, and how many each form is right for, as Markdown."""
     bodies, timed = document["bodies"], document["settings"]["timed"]
-    found = {"all": len(bodies), **counts(bodies, timed=timed, batched=bool(document["settings"]["batch"]))}
+    found = {"all": len(bodies), **counts(bodies, timed=timed)}
     shares = [(what, str(number), f"{number / max(len(bodies), 1):.0%}") for what, number in found.items()]
     forms = dict.fromkeys(form["form"] for body in bodies for form in body["forms"])
     head = ("form", "right", *(("faster at some size",) if timed else ()), "not right, by family")
@@ -44,23 +43,17 @@ def reasons(document: Mapping[str, Any]) -> str:
     return table(("form", "bodies", "what stopped it"), _reasons(document["bodies"]))
 
 
-def counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool, batched: bool) -> dict[str, int]:
+def counts(bodies: Sequence[Mapping[str, Any]], *, timed: bool) -> dict[str, int]:
     """Return how many bodies have a right form, a port among them, and, as far as that was tried, faster ones."""
     found = {
         "a verified port that is no callback": sum(any(map(_is_port, _right(body))) for body in bodies),
         "a verified form of any kind": sum(bool(_right(body)) for body in bodies),
-        "a form that is wrong, found before it is timed": sum(any(map(_is_wrong, _single(body))) for body in bodies),
+        "a form that is wrong, found before it is timed": sum(any(map(_is_wrong, body["forms"])) for body in bodies),
     }
-    if batched:
-        found["a verified form that takes a batch"] = sum(any(map(_is_right, _batched(body))) for body in bodies)
     if timed:
         faster = [[form for form in _right(body) if _is_faster(form)] for body in bodies]
         found["a verified port that is faster at some size"] = sum(any(map(_is_port, forms)) for forms in faster)
         found["a verified form of any kind that is faster at some size"] = sum(map(bool, faster))
-    if timed and batched:
-        found["the same, or a verified form that takes a batch and is faster"] = sum(
-            any(_is_right(form) and _is_faster(form) for form in body["forms"]) for body in bodies
-        )
     return found
 
 
@@ -97,14 +90,6 @@ def _of_form(name: str, bodies: Iterable[Mapping[str, Any]], *, timed: bool) -> 
     return f"`{name}`", f"{len(right)} of {len(tried)}", *faster, where
 
 
-def _single(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [form for form in body["forms"] if "batch" not in form]
-
-
-def _batched(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [form for form in body["forms"] if "batch" in form]
-
-
 def _is_right(form: Mapping[str, Any]) -> bool:
     return bool(form["became"] == "right")
 
@@ -114,7 +99,7 @@ def _is_wrong(form: Mapping[str, Any]) -> bool:
 
 
 def _right(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [form for form in _single(body) if _is_right(form)]
+    return [form for form in body["forms"] if _is_right(form)]
 
 
 def _is_port(form: Mapping[str, Any]) -> bool:
@@ -132,7 +117,6 @@ def _family(family: str, document: Mapping[str, Any]) -> str:
         (
             f"`{body['body']}`: {body.get('summary', '')}",
             _shown(_right(body), timed=timed),
-            _shown([form for form in _batched(body) if _is_right(form)], timed=timed),
             _stopped(body),
             body.get("found_in", ""),
         )
@@ -140,9 +124,7 @@ def _family(family: str, document: Mapping[str, Any]) -> str:
         if body["family"] == family
     ]
     right = "right, and its gain" if timed else "right"
-    head = ("body", right, f"in batches {right}", "not right", "where its kind is found")
-    if not settings["batch"]:
-        head, rows = (*head[:2], *head[3:]), [(*row[:2], *row[3:]) for row in rows]
+    head = ("body", right, "not right", "where its kind is found")
     return f"### {family.capitalize()}\n\n{table(head, rows)}"
 
 
@@ -159,7 +141,7 @@ def _stopped(body: Mapping[str, Any]) -> str:
     if "failed" in body:
         return cell(body["failed"])
     by_reason: dict[str, list[str]] = {}
-    for form in _single(body):
+    for form in body["forms"]:
         if not _is_right(form):
             by_reason.setdefault(_told(form), []).append(f"`{form['form']}`")
     return "<br>".join(f"{', '.join(forms)}: {reason}" for reason, forms in by_reason.items())
@@ -171,10 +153,10 @@ def _told(form: Mapping[str, Any]) -> str:
 
 
 def _reasons(bodies: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    forms = dict.fromkeys(form["form"] for body in bodies for form in _single(body))
+    forms = dict.fromkeys(form["form"] for body in bodies for form in body["forms"])
     rows = []
     for name in forms:
-        not_right = [form for body in bodies for form in _single(body) if form["form"] == name and not _is_right(form)]
+        not_right = [form for body in bodies for form in body["forms"] if form["form"] == name and not _is_right(form)]
         for what, number in Counter(map(_class, not_right)).most_common():
             rows.append((f"`{name}`", str(number), what))
     return rows

@@ -42,7 +42,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--without", default="")
     parser.add_argument("--forms", default=",".join(ALL))
     parser.add_argument("--test-seconds", type=float, default=60.0)
-    parser.add_argument("--batch", default="0", help="ignored")
     parser.add_argument("--seconds", help="forms to time")
     options = parser.parse_args(arguments)
     tf.get_logger().setLevel("ERROR")

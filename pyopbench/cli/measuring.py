@@ -160,10 +160,6 @@ def verify(
     seed_with: options.SeedWith = "",
     variants: options.Variants = None,
     axis: options.Axis = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Check forms that take N examples at once against a loop over examples."),
-    ] = None,
     requires: Annotated[
         list[str] | None,
         typer.Option(
@@ -182,12 +178,9 @@ def verify(
     from pyopbench.engine.verify import EVERYTHING
     from pyopbench.model.side import Environment
 
-    required = verifying.read_requirements(requires, batch)
+    required = verifying.read_requirements(requires)
     axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, variants)
     announce([Environment(tf)])
-    if batch is not None:
-        verifying.refuse_unbatched(axis)
-        return verifying.check_batched(axes, own, batch, tf, as_json=as_json)
     return verifying.check_cases(axes, own, required, tf, as_json=as_json)
 
 

@@ -14,35 +14,30 @@ from pyopbench.cli.options import read_names
 from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.engine.verify import (
     Finding,
-    is_broken,
-    verify_batched,
     verify_cases,
     verify_requirements,
 )
 from pyopbench.judge import requirements
-from pyopbench.judge.ports import WritablePort
-from pyopbench.model import formatting
 from pyopbench.model.case import GPU, REQUIREMENTS, Axes, Case
 from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.own_target import OwnOps
-from pyopbench.model.portable import BATCHED, port_words
 from pyopbench.store.types import RequirementLine
 
 TIMEOUT_SECONDS = 120.0
 """Of a case that is verified."""
 
 
-def read_requirements(requires: Sequence[str] | None, batch: int | None) -> tuple[str, ...]:
+def read_requirements(requires: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of requirements that `verify` can try.
 
     Raises:
-        BadInput: it cannot try one, or none with batched forms.
+        BadInput: it cannot try one.
     """
     required = requirements.check(read_names("--require", requires))
-    if required and (batch is not None or GPU in required):
+    if GPU in required:
         raise BadInput(
             "verify cannot try that",
-            received=f"--require {','.join(required)}" + (f" with --batch {batch}" if batch is not None else ""),
+            received=f"--require {','.join(required)}",
             legal=", ".join(REQUIREMENTS[:-1]),
             hint="a run on a GPU shows what works there: pyopbench run OP --axis device=gpu",
         )
@@ -99,50 +94,3 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
         print_table("Gradients not checked by finite differences", ("variant", "cases"), rough.most_common())
     print_failures([finding.failure for finding in wrong if finding.failure])
     out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")
-
-
-def refuse_unbatched(axis: Sequence[str] | None) -> None:
-    """Check that nothing is asked for that batched forms have no choice of.
-
-    Raises:
-        BadInput: a mechanism of gradients or a mode is.
-    """
-    for text in axis or ():
-        if text.partition("=")[0].strip() in ("gradient", "mode"):
-            raise BadInput(
-                "batched forms have one gradient each and run in a graph",
-                received=f"--axis {text} with --batch",
-                hint=f"leave out --axis {text}, or --batch",
-            )
-
-
-def check_batched(axes: Axes, own: OwnOps, batch: int, tf: str | None, *, as_json: bool) -> int:
-    """Check the batched forms of ops, print what came of each, and return the exit code."""
-    with err.status("checking batched forms") as status:
-        findings = verify_batched(
-            axes,
-            batch,
-            TIMEOUT_SECONDS,
-            lambda done, total: status.update(f"checking batched form {done} of {total}"),
-            tf,
-            own,
-        )
-    if as_json:
-        out.print_json(json.dumps([asdict(finding) for finding in findings]))
-    else:
-        columns = ("form", "result", "largest error", "why not")
-        print_table(f"In batches of {batch:,}", columns, [_form_row(finding) for finding in findings])
-        right = [finding.case.split("/") for finding in findings if finding.failure is None]
-        out.print(f"{len(right):,} of {formatting.count(len(findings), 'batched form')} right")
-        for op, form, *_ in right:
-            if op in own and form in BATCHED:
-                words = port_words(own[op].words, form, f"{op}_{form}.py")
-                say(escape(WritablePort(op, form, tuple(words)).how_to_write()), mark="- ")
-    return EXIT_WRONG if any(map(is_broken, findings)) else 0
-
-
-def _form_row(finding: Finding) -> tuple[str, str, str, str]:
-    if finding.failure is not None:
-        return finding.case, finding.failure.status, formatting.MISSING, finding.failure.reason
-    errors = [error for error in (finding.checked or {}).values() if error]
-    return finding.case, "right", f"{max(errors, default=0.0):.1g}", formatting.MISSING

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pyopbench.engine import require
-from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases, require_loaded
+from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
 from pyopbench.model.case import DTYPES, GPU, PLACEMENTS, Axes, Case, Failure
-from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
 from pyopbench.store.types import RequirementLine
@@ -116,60 +115,3 @@ def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> lis
         if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
         and (case.direction == "backward" or case not in checked)
     ]
-
-
-LOOP = "numpy_loop"
-"""The plain loop inside one callback: the form that any op should have."""
-
-
-def is_broken(finding: Finding) -> bool:
-    """Whether a batched form was lost, or is a plain loop that is wrong: other forms need not go with an op."""
-    status = finding.failure.status if finding.failure else "right"
-    return status not in ("right", "wrong", "unsupported") or (status == "wrong" and LOOP in finding.case.split("/"))
-
-
-def verify_batched(  # noqa: PLR0913 - as `verify_cases`, and the batch
-    axes: Axes, batch: int, timeout_seconds: float, tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
-) -> list[Finding]:
-    """Check every batched form of some ops and return a finding for each, whose case is OP/FORM/DTYPE/SIZE.
-
-    Args:
-        axes: which ops, sizes and dtypes, and what the forms are made of; of the other axes nothing counts.
-        batch: examples in a batch, from 1.
-        timeout_seconds: how long a form may be silent.
-        tell: is called with the progress.
-        tf: version of TensorFlow to check on; None is the installed one.
-        own: the own ops among the ops.
-
-    Raises:
-        BadInput: a bad name or size, or axes that leave no form.
-    """
-    check_axes(axes, own)
-    python = python_for(tf)
-    asked = {name: list(getattr(axes, name)) for name in ("ops", "variants", "dtypes", "sizes")}
-    findings: list[Finding] = []
-    with Worker(START_TIMEOUT_SECONDS, python, own=own) as first:
-        answer = first.ask({"do": "batched_forms", **asked})
-        require_loaded(answer)
-        forms: list[dict[str, Any]] = answer["forms"]
-        if not forms:
-            raise BadInput(
-                "no op has a batched form with these options",
-                received=", ".join(f"{name}={','.join(map(str, values))}" for name, values in asked.items() if values),
-                hint="`pyopbench run OP --list` shows the sizes and dtypes of an op",
-            )
-        start = partial(Worker, timeout_seconds, python, own=own)
-        first.timeout_seconds = timeout_seconds
-        tell(0, len(forms))
-        for form, outcome in ask_each(forms, lambda form: {"do": "batched", "batch": batch, **form}, start, first):
-            findings.append(_finding_of_form(form, outcome))
-            tell(len(findings), len(forms))
-    return findings
-
-
-def _finding_of_form(form: Mapping[str, Any], answer: dict[str, Any] | CaseLost) -> Finding:
-    case = "/".join(str(form[name]) for name in ("op", "form", "dtype", "size"))
-    if isinstance(answer, CaseLost) or answer["outcome"] == "right":
-        return _finding(case, answer)
-    status = "wrong" if answer["outcome"] == "wrong" else "unsupported"
-    return _finding(case, {"failure": {"case": case, "status": status, "reason": answer["reason"]}})

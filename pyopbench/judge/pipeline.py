@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 ACTIONS = {
     "keep": "keep the callback as it is",
     "parallel": "raise num_parallel_calls",
-    "switch": "switch to another callback",
     "batch": "batch first",
     "processes": "move the body to processes",
     "port": "port the body",
@@ -307,7 +306,7 @@ class PipelineJudgement:
         if chosen is None or self.action == "keep" or not self.rows.words:
             return ()
         key, variant = chosen.arrangement.key, chosen.arrangement.variant
-        is_theirs = bool(variant) and variant not in PORTABLE and chosen.arrangement.form != "switch"
+        is_theirs = bool(variant) and variant not in PORTABLE
         if read_key(key) is None or is_theirs:
             return ()
         return tuple(port_words(self.rows.words, key, f"{self.rows.current.op}_arranged.py"))

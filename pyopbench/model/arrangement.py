@@ -12,12 +12,11 @@ AUTOTUNE = -1
 STEP_ELEMENTS = 32
 """Elements that a training step takes if nothing is said of it: the batch that Keras makes by default."""
 
-Action: TypeAlias = Literal["keep", "parallel", "switch", "batch", "processes", "port"]
+Action: TypeAlias = Literal["keep", "parallel", "batch", "processes", "port"]
 
 EFFORTS: dict[str, float] = {
     "keep": -1.0,
     "parallel": 0.0,
-    "switch": 1.0,
     "batch": 2.0,
     "processes": 10.0,
     "port": 20.0,

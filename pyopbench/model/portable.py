@@ -15,7 +15,7 @@ BRIDGE = "numpy_function"
 """The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
 
 BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
-"""Batched forms that can be written as source, by the names that `pyopbench verify --batch` gives them: `map`, the port
+"""Batched forms that can be written as source, by their names: `map`, the port
 of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or `loop`, over the examples in
 one op."""
 

@@ -6,7 +6,6 @@ The first request has the own ops of the run with it, under `own`, where there a
 |---|---|
 | `plan` | what can be measured |
 | `verify` | one case, checked |
-| `batched_forms`, `batched` | the batched forms of ops; one of them, checked |
 | `values` | what an op of another revision computes otherwise |
 | `prepare`, `sample` | the cases of one group are prepared, and stay so; they are timed |
 | `examine` | what TensorFlow, compilers, packages and machine have and lack |
@@ -49,14 +48,12 @@ from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import OwnOps, Target, usual_baseline
 from pyopbench.model.variant import Variant
-from pyopbench.ops.batched.forms import LOOP, forms_of
 from pyopbench.ops.compiled import check_compiled, why_no_numba
 from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
     describe,
     describe_instruments,
-    load_op,
     load_ops,
     load_parts,
     load_variants,
@@ -72,44 +69,9 @@ from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.group import Emit, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
-from pyopbench.worker.plan import Instruments, dtypes_of, make_plan, plan_instruments, sizes_of
-from pyopbench.worker.prepare.batched_forms import batched_form
+from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
 from pyopbench.worker.prepare.prepare import OutOfMemory, prepare
 from pyopbench.worker.values import compare_values
-
-SIZES = 1
-"""How many of an op's quick sizes are looked at unless some are named, the smallest first: a batch holds many of it."""
-
-
-def describe_batched_forms(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Answer a request for the batched forms of some ops, as op, dtype, size and name; or the error of a file."""
-    reason = why_unloadable()
-    if reason:
-        return {"error": reason}
-    ops, names = load_ops(), request["variants"]
-    axes = Axes(dtypes=tuple(request["dtypes"]), sizes=tuple(request["sizes"]), quick=True)
-    forms = [
-        {"op": name, "dtype": dtype, "size": size, "form": form.name}
-        for name in request["ops"] or ops
-        for dtype in dtypes_of(ops[name], axes)
-        if dtype in ops[name].dtypes
-        for size in sizes_of(ops[name], axes)[: len(axes.sizes) or SIZES]
-        if ops[name].exists_at(size)
-        for form in forms_of(ops[name], dtype, size)
-        if form.name == LOOP or form.variant in names or not names
-    ]
-    return {"forms": forms}
-
-
-def check_batched_form(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Answer a request for one batched form of an op: what came of it, as in `BatchedForm`."""
-    at = (request["op"], request["form"], request["dtype"], str(request["size"]))
-    emit({"event": "at", "case": "/".join(at)})
-    found = batched_form(
-        load_op(request["op"]), request["form"], request["batch"], size=request["size"], dtype=request["dtype"]
-    )
-    checked = None if found.checked is None else dataclasses.asdict(found.checked)
-    return {"outcome": found.outcome, "reason": found.reason, "checked": checked}
 
 
 def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
@@ -262,8 +224,6 @@ WARM_GROUPS = WarmGroups()
 HANDLERS: dict[str, Callable[[Mapping[str, Any], Emit], dict[str, Any]]] = {
     "plan": plan,
     "verify": verify,
-    "batched_forms": describe_batched_forms,
-    "batched": check_batched_form,
     "examine": examine,
     "prepare": WARM_GROUPS.prepare,
     "sample": WARM_GROUPS.sample,

@@ -74,8 +74,6 @@ BAD: list[tuple[str, str]] = [
     ("verify sihn", "sihn"),
     ("verify --require magic", "magic"),
     ("verify --require gpu", "gpu"),
-    ("verify --require xla --batch 2", "--batch 2"),
-    ("verify --batch 0", "0"),
     ("pipeline sihn", "sihn"),
     ("pipeline sinh --parallel none", "none"),
     ("pipeline sinh --step-ms 0", "--step-ms 0"),

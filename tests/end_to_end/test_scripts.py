@@ -16,7 +16,7 @@ NAMED = re.compile(r"\b(?:benchmarks|scripts)/[\w/]+\.(?:py|sh)\b")
 
 MEASURES = (
     ["benchmarks/against_peers.py", "--tools", "pyopbench", "--cases", "1", "--trial"],
-    ["benchmarks/corpus.py", "pinball", "--batch", "0"],
+    ["benchmarks/corpus.py", "pinball"],
     ["benchmarks/random_inputs.py", "pinball", "--examples", "5"],
 )
 """Commands that measure or try something in seconds; the others need a folder with code of others, or a GPU."""

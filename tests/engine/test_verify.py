@@ -12,8 +12,8 @@ import pytest
 import stored
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
-from pyopbench.engine.verify import EVERYTHING, Finding, is_broken, verify_batched, verify_cases, verify_requirements
-from pyopbench.model.case import DTYPES, MODES, Axes, Case, Failure
+from pyopbench.engine.verify import EVERYTHING, verify_cases, verify_requirements
+from pyopbench.model.case import DTYPES, MODES, Axes, Case
 from pyopbench.model.errors import BadInput
 
 LONG = 60.0
@@ -160,48 +160,12 @@ def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:
     assert refused.value.hint == "the first of 1 reasons: it did not work"
 
 
-LONG_BATCHED = 60.0
-
-
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the worker, which checks nothing (fake_worker.py), keeps its requests."""
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
     return tmp_path / "log"
-
-
-def verify_forms(monkeypatch: pytest.MonkeyPatch, *forms: str, told: list[Any] | None = None) -> list[Finding]:
-    monkeypatch.setenv("FAKE_WORKER_FORMS", json.dumps([["double", form] for form in forms]))
-    seen = [] if told is None else told
-    return verify_batched(Axes(ops=("double",)), 8, LONG_BATCHED, lambda done, total: seen.append((done, total)))
-
-
-def test_every_form_has_a_finding_in_order(monkeypatch: pytest.MonkeyPatch, log: Path) -> None:
-    told: list[tuple[int, int]] = []
-    found = verify_forms(monkeypatch, "numpy_loop", "wrong", "crashing", "impossible", "well", told=told)
-    assert [one.case for one in found] == [
-        f"double/{form}/float32/1" for form in ("numpy_loop", "wrong", "crashing", "impossible", "well")
-    ]
-    statuses = [one.failure.status if one.failure else "right" for one in found]
-    assert statuses == ["right", "wrong", "crashed", "unsupported", "right"]
-    assert told == [(done, 5) for done in range(6)]
-    asked = [request for request in map(json.loads, log.read_text().splitlines()) if request["do"] == "batched"]
-    assert {request["batch"] for request in asked} == {8}
-    assert json.loads(json.dumps(asdict(found[0])))["checked"]["values"] == 0.25
-
-
-def test_a_wrong_form_is_the_ops_and_a_wrong_loop_or_a_lost_worker_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = verify_forms(monkeypatch, "wrong", "impossible", "crashing", "well")
-    assert [is_broken(one) for one in found] == [False, False, True, False]
-    loop = "double/numpy_loop/float32/1"
-    assert is_broken(Finding(loop, None, Failure(loop, "wrong", "no")))
-
-
-def test_where_there_is_no_form_that_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadInput) as refused:
-        verify_forms(monkeypatch)
-    assert refused.value.received == "ops=double, dtypes=float32"
 
 
 def test_what_is_required_is_tried_with_what_is_verified(folder: Path) -> None:

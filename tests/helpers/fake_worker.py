@@ -15,8 +15,7 @@
 Every request is appended to the file that `FAKE_WORKER_LOG` names, where that is set, and when it was begun and
 answered to the file that `FAKE_WORKER_TIMES` names. The answer to a request for a plan stands in the file that
 `FAKE_WORKER_PLAN` names. Asked for a device it has it, or
-else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. What is required works. The batched forms of ops
-are those of `FAKE_WORKER_FORMS`, pairs of op and form, and behave as their names say. Examined, it lacks what
+else crashes or gives the reason why not, as `FAKE_WORKER_DEVICE` says. What is required works. Examined, it lacks what
 `FAKE_WORKER_LACKS` says.
 
 A worker that has prepared cases of one placement fails those of another, which a real one could not measure, and those
@@ -140,11 +139,6 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return count_copies(request["case"])
     if request["do"] == "require":
         return answer_requirement(request)
-    if request["do"] == "batched_forms":
-        forms = json.loads(os.environ.get("FAKE_WORKER_FORMS", "[]"))
-        return {"forms": [{"op": op, "dtype": "float32", "size": 1, "form": form} for op, form in forms]}
-    if request["do"] == "batched":
-        return answer_batched(request["form"])
     if request["do"] == "prepare":
         return answer_prepare(request)
     if request["do"] == "sample":
@@ -153,14 +147,6 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if failures:
         return {"failure": failures[0]}
     return {"checked": {"values": 0.0, "gradient": None, "finite_difference": None}}
-
-
-def answer_batched(form: str) -> dict[str, Any]:
-    behave(form, form)
-    if form in FAILURES:
-        status, reason = FAILURES[form]
-        return {"outcome": "wrong" if status == "wrong" else "cannot", "reason": reason, "checked": None}
-    return {"outcome": "right", "reason": "", "checked": {"values": 0.25, "gradient": None, "finite_difference": 0.5}}
 
 
 def compare_values(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,13 +22,13 @@ from pyopbench.judge.pipeline import (
     launches_to_decide,
     step_of,
 )
-from pyopbench.model.arrangement import AUTOTUNE, Arrangement
+from pyopbench.model.arrangement import Arrangement
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats.launch_model import RUN_EFFECT
 
 EFFECT = 0.03
 NO_STEP = TrainingStep(32)
-SWITCH = Arrangement("switch", "switch", "ds.map(with_numpy_function)", AUTOTUNE, 0, "numpy_function", 0.1)
+LOOP = Arrangement("batch_loop", "batch", "ds.batch(8).map(loop_over_batch)", 1, 8)
 ALIKE = {one.key: 1e-4 for one in (CURRENT, PARALLEL, BATCH, POOL, PORT)}
 
 
@@ -142,8 +142,8 @@ def test_the_same_arrangement_twice_is_not_told_apart() -> None:
 @pytest.mark.nightly
 def test_arrangements_about_as_good_do_not_take_turns_in_noisy_launches() -> None:
     """Shares and noise as measured of `examples/input_pipeline/denoise.py` on a machine that others use too."""
-    shares = {CURRENT.key: 1.0, PARALLEL.key: 0.515, SWITCH.key: 0.485, POOL.key: 0.45}
-    noisy = {"arrangements": (CURRENT, PARALLEL, SWITCH, POOL), "noise": 0.06}
+    shares = {CURRENT.key: 1.0, PARALLEL.key: 0.515, LOOP.key: 0.485, POOL.key: 0.45}
+    noisy = {"arrangements": (CURRENT, PARALLEL, LOOP, POOL), "noise": 0.06}
     found = [judge(rows(shares, seed=seed, **noisy), EFFECT, NO_STEP) for seed in range(50)]
     assert sum(one.action == PARALLEL.action for one in found) >= 48
 

@@ -13,7 +13,6 @@ from pyopbench.report.charts.picture import Frame, Layers, Spec, as_spec
 COLOURS = {
     "keep": "#808080",
     "parallel": "#0077bb",
-    "switch": "#009988",
     "batch": "#33bbee",
     "processes": "#ee7733",
     "port": "#cc3311",

@@ -25,7 +25,6 @@ from pyopbench.ports.arrays import as_tuple
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.worker.pipeline.elements import Elements
 from pyopbench.worker.plan import why_not
-from pyopbench.worker.prepare.batched_forms import BatchedForm
 from pyopbench.worker.prepare.segments import wrap
 
 if TYPE_CHECKING:
@@ -62,9 +61,9 @@ class PipelineContext:
         self._pools: dict[str, Any] = {}
 
     @cached_property
-    def whole(self) -> BatchedForm:
-        """The body called once with a whole batch, checked on the first elements; pipelines check all of them later."""
-        return self.elements.whole_batch()
+    def why_not_whole(self) -> str:
+        """Why the body cannot be called once with a whole batch; "" if it can."""
+        return self.elements.why_not_whole()
 
     def file_call(self, key: str) -> Callable[..., tf.data.Dataset]:
         """Return `arrange` of the file of an arrangement."""
@@ -227,8 +226,8 @@ def written_module(arrangement: Arrangement, context: PipelineContext) -> Any:
     """
     if arrangement.variant and arrangement.variant not in PORTABLE:
         return None
-    if arrangement.form == "batch_body" and context.whole.call is None:
-        raise Unsupported(f"the body is not right for a whole batch: {context.whole.reason}")
+    if arrangement.form == "batch_body" and context.why_not_whole:
+        raise Unsupported(f"the body is not right for a whole batch: {context.why_not_whole}")
     try:
         return sys.modules[context.file_call(arrangement.key).__module__]
     except CannotPort as refusal:

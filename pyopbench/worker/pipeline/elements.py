@@ -15,18 +15,20 @@ from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.ops.batched.examples import examples_of
+from pyopbench.ops.batched.examples import are_distinct, examples_of
+from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.load import load_op, make_inputs
+from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.ports.arrays import as_array, as_given, as_tuple, byte_count
-from pyopbench.worker.prepare.batched_forms import BatchedForm, batched_form_on
-from pyopbench.worker.prepare.checks import Reference, require_equal
+from pyopbench.worker.prepare.checks import Reference, check_unchanged, check_values, require_equal
+from pyopbench.worker.prepare.segments import constants
 
 MOST_ELEMENTS, FEWEST_ELEMENTS = 64, 4
 MOST_BYTES = 64 << 20
 """Of all elements: more would be read from memory, and never from a cache, which a body may or may not notice."""
-CHECKED = 8
-"""Elements that a batched form is looked at with, before it stands in a pipeline, where all are checked."""
+CHECKED, OTHER_BATCH = 8, 3
+"""Elements of the two batches that a body over a batch is tried with, before it stands in a pipeline."""
 MAKING_SECONDS = 1.0
 """How long the body may take over all elements; slow bodies get fewer."""
 TRIED = 3
@@ -96,12 +98,29 @@ class Elements:
         fitting = min(DELIVERED_SECONDS / max(self.body_seconds, 1e-9), MOST_DELIVERED)
         return 1 << int(np.log2(max(fitting, 1)))
 
-    def whole_batch(self) -> BatchedForm:
-        """Return the body called once with a whole batch, checked against what it makes of the first elements."""
-        columns = (zip(*rows[:CHECKED], strict=True) for rows in (self.inputs, self.outputs))
-        inputs, outputs = (tuple(np.stack(column) for column in one) for one in columns)
-        first = Reference(inputs, outputs, (), None)
-        return batched_form_on(self.op, "numpy_whole", first, size=self.case.size, dtype=self.case.dtype)
+    def why_not_whole(self) -> str:
+        """Return why the body, called once with a batch, is not right for the first elements; "" if it is.
+
+        It is tried with two lengths, so that it is not right because of one that a dimension of an element happens to
+        have; pipelines check all elements later.
+        """
+        op, rows = self.op, self.inputs[:CHECKED]
+        if op.own is not None and op.own.is_random:
+            return "the body draws random numbers, and draws others for a batch"
+        if not are_distinct(rows):
+            return "all elements are equal, so mixing them up would go unnoticed"
+        case = Case(op.name, "numpy_function", NO_GRADIENT, "forward", "call", self.case.dtype, self.case.size)
+        call = tf.function(build_callback(op, case, tf.numpy_function, op.numpy, None), autograph=False)
+        try:
+            for count in (len(rows), OTHER_BATCH):
+                columns = (zip(*several[:count], strict=True) for several in (rows, self.outputs))
+                inputs, outputs = (tuple(np.stack(column) for column in one) for one in columns)
+                tensors = constants(inputs)
+                check_values(op, call(*tensors), Reference(inputs, outputs, (), None), case.dtype)
+                check_unchanged("input", tensors, inputs)
+        except Exception as error:  # noqa: BLE001 - the body is the user's own
+            return explain(error, op)
+        return ""
 
     def source(self) -> tf.data.Dataset:
         """Return the elements repeated endlessly: the inputs and the number, int64, of each."""
