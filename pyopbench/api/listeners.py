@@ -95,19 +95,17 @@ class ConsoleListener(Listener):
             *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
         ) as bar:
             task = bar.add_task("starting", total=1.0, left="")
-            printed: set[str] = set()
-            last_change: tuple[str, int] | None = None
+            last_stage, last_change = "", ("", 0)
             last_line = 0.0
 
             def show(step: Step) -> None:
-                nonlocal last_change, last_line
+                nonlocal last_stage, last_change, last_line
                 bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
                 change, stage = (step.doing, step.workers), stage_text(step)
                 is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
-                if is_piped and is_due and stage not in printed:
+                if is_piped and is_due and stage != last_stage:
                     console.print(_sweep_text(step, stage))
-                    printed.add(stage)
-                    last_change, last_line = change, self._clock()
+                    last_stage, last_change, last_line = stage, change, self._clock()
 
             yield show
 

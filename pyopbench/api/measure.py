@@ -23,7 +23,7 @@ from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Until
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.own_target import NO_OWN_OPS, usual_baseline
 from pyopbench.model.parse import split_some
-from pyopbench.model.side import combine_environments
+from pyopbench.model.side import HERE, combine_environments
 from pyopbench.store.run import OpenRun, is_run, open_run, require_new
 
 
@@ -170,7 +170,8 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
         seed_with: the same statement.
         program: the function that makes the dataset in which the op is measured, as `FILE.py:FUNCTION`.
         minimum_effect: the smallest difference that matters, as a share; None for that of the run.
-        mix, requires: as for `run`.
+        mix: as for `run`.
+        requires: as for `run`.
         progress: show how it goes.
 
     Returns:
@@ -183,11 +184,12 @@ def resume(  # noqa: PLR0913 - all but the folder have a default
     """
     place = Path(folder)
     run = open_run(place)
-    if run.has_several_sides:
+    (first, *others) = run.plan.sides
+    if others or first.revision is not None or first.asked != HERE:
         raise BadInput(
-            "a run on several versions or revisions is continued from the command line",
+            "a run on versions or revisions that it names is continued from the command line",
             received=place,
-            legal="a run on one version",
+            legal="a run on what is installed",
             hint=f"pyopbench resume {place}",
         )
     effect = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect

@@ -14,7 +14,7 @@ from pyopbench.api import frames
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.run import create, require_new
+from pyopbench.store.run import copy_run, require_new
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
@@ -36,8 +36,11 @@ class RunResult:
         sources: the folders and files that it was read from.
     """
 
-    def __init__(self, judgement: Judgement, sources: Sequence[Path], folder: Path) -> None:
-        self.judgement, self.sources, self.folder = judgement, tuple(sources), folder
+    def __init__(
+        self, judgement: Judgement, sources: Sequence[Path], folder: Path, side: OpenRun | None = None
+    ) -> None:
+        """Hold a judgement; `side` is the run of a side alone, where the sources hold others too."""
+        self.judgement, self.sources, self.folder, self._side = judgement, tuple(sources), folder, side
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
@@ -92,7 +95,9 @@ class RunResult:
         require_new(place)
         (source,) = self.sources
         place.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
+        if self._side is not None:
+            copy_run(self._side, place)
+        elif source.is_dir():
             shutil.copytree(source, place, ignore=links_in, dirs_exist_ok=True)
         else:
             shutil.copy(source, place)
@@ -141,7 +146,7 @@ class ComparisonResult:
         return self.save(folder) / COMPARISON_TEXT
 
     def save(self, folder: str | Path) -> Path:
-        """Write `comparison.json`, whose keys `results/README.md` lists, and `comparison.md`; return the folder."""
+        """Write `comparison.json` and `comparison.md`, and return the folder."""
         from pyopbench.report import comparison as report
 
         place = Path(folder)
@@ -188,11 +193,7 @@ class PipelineResult:
 
         place = Path(folder)
         require_new(place)
-        (measured,) = self._run.measured
-        copied = create(place, self._run.plan)
-        with copied.locked():
-            for line in measured.lines:
-                copied.measured[0].append(line)
+        copy_run(self._run, place)
         write(self._whole, place)
         return place
 

@@ -81,7 +81,10 @@ class SidesResult:
         """Label -> the result of that side alone, of those that have a sample; the control is none of them."""
         return {
             measured.side.label: RunResult(
-                self._judgement_of(measured), [self.folder], report_folder(self.folder, measured.side.label)
+                self._judgement_of(measured),
+                [self.folder],
+                report_folder(self.folder, measured.side.label),
+                self._run.alone(measured),
             )
             for measured in self._run.measured
             if not measured.side.is_control and stored_run.why_nothing(measured) is None

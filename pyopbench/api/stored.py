@@ -38,7 +38,8 @@ def read(
             pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
         baseline: the variant that is the current callback; None for that of the run.
         minimum_effect: the smallest difference that matters, as a share; None for that of the run.
-        mix, requires: as for `run`.
+        mix: as for `run`.
+        requires: as for `run`.
         fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
 
     Returns:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyopbench.model.child_process import die_with_parent
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.model.host import host_name
 from pyopbench.model.write_file import write_atomically
@@ -75,7 +76,13 @@ def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, byt
             (folder / path).write_bytes(content)
         command = [sys.executable, "-m", "pyopbench", "run", *words, "--shard", f"{shard}/{of}", "--out", str(results)]
         done = subprocess.run(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            command,
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            preexec_fn=die_with_parent,
         )
         if done.returncode not in MEASURED_CODES:
             raise ShardFailed(f"{host_name()}: {done.stdout[-LONGEST_WORDS:].strip()}")

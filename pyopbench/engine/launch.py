@@ -13,7 +13,7 @@ from msgspec import structs
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.case import GPU, by_placement, forward_group
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import BadInput, WorkerLost
 from pyopbench.model.host import host_name
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import RUN_FILE
@@ -62,7 +62,7 @@ class Launch:
         self.prepared: list[str] = []
         self.rounds: dict[str, int] = {}
         self.seconds: float | None = None
-        self.is_lost = False
+        self.is_lost = self._was_killed = False
         self._groups, self._heard, self._clock = list(groups), heard, clock
         self._worker: Worker | None = None
         self._began = self._asked = 0.0
@@ -124,6 +124,12 @@ class Launch:
                 self.work.append_loss(self.todo[0], self.number, lost)
             self.begin()
             return self.is_lost
+        except WorkerLost as lost:
+            if self._was_killed or not (isinstance(lost.__cause__, CaseLost) and lost.__cause__.from_outside):
+                raise
+            self._was_killed = True  # while it started: forgiven once
+            self.begin()
+            return False
         if self.todo:
             return False
         self.seconds = self._clock() - self._began

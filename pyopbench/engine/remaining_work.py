@@ -13,7 +13,7 @@ from msgspec import structs, to_builtins
 from pyopbench.engine import stored_run
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.model.arrangement import CURRENT
-from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, Case, Failure, by_placement
+from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, Case, Failure
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
@@ -112,6 +112,16 @@ class RemainingWork:
     def next_launch(self) -> int:
         """The number of the next launch: above all that have samples."""
         return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds all launches together have stored, of what they have most of."""
+        rounds: dict[int, int] = {}
+        for line in self.side.lines:
+            if isinstance(line, GroupLine):
+                made = max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
+                rounds[line.launch] = max(made, rounds.get(line.launch, 0))
+        return sum(rounds.values())
 
     def unfailed(self) -> list[str]:
         """Return every planned case that has not failed."""
@@ -278,8 +288,3 @@ def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]
         return case.variant == EMPTY or (base.group, base.runner) in runners
 
     return {group: list(filter(is_open, cases)) for group, cases in planned.items() if group in groups}
-
-
-def needed_placements(work: RemainingWork, row: int) -> dict[str, list[str]]:
-    """Return the groups that still need more than `row` launches, by placement: a process measures only one."""
-    return by_placement(group for group in work.open if work.needs(group) > row)

@@ -52,14 +52,13 @@ def attempts_of(
     return list(found)
 
 
-def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Worker], tell: Tell) -> None:
+def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Worker]) -> None:
     """Try what is required and was not tried yet with what a side measures, and append it to its samples.
 
     Args:
         side: of the run.
         requires: names of requirements.
         start: starts a worker.
-        tell: is called with how far it is.
 
     Raises:
         WorkerLost: a worker did not start.
@@ -72,7 +71,7 @@ def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Wor
     attempts = [
         one for one in attempts_of(cases, gradients, requires) if (one.requirement, one.op, one.label) not in known
     ]
-    try_all(attempts, start, side.append, tell)
+    try_all(attempts, start, side.append, lambda done, total: None)
 
 
 def try_all(

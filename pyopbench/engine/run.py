@@ -21,12 +21,12 @@ from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine import environments, memory, require, sides
 from pyopbench.engine.launch import Launch
-from pyopbench.engine.remaining_work import RemainingWork, needed_placements
+from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import diff
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, place_and_rest
+from pyopbench.model.case import Case, by_placement, place_and_rest
 from pyopbench.model.cores import usable_cores
 from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.store.run import OpenRun
@@ -71,7 +71,6 @@ class Progress:
 
     Attributes:
         workers: that are preparing, or take turns.
-        launches: that have samples.
         sweep: over all that is open, from 0, since the workers were prepared.
         done, total: groups of the sweep that are done with, or prepared by this worker, and all of them.
         planned: groups of all sides; later sweeps may have fewer.
@@ -80,7 +79,6 @@ class Progress:
 
     doing: Literal["preparing", "sampling"]
     workers: int
-    launches: int
     sweep: int
     group: str
     done: int
@@ -159,7 +157,7 @@ def measure(
             yield Busy("trying what is required")
             for side, how in zip(run.measured, workers, strict=True):
                 start = partial(Worker, require.TIMEOUT_SECONDS, hides_gpu=True, **how)
-                require.try_missing(side, judging.requires, start, lambda done, total: None)
+                require.try_missing(side, judging.requires, start)
         works = [RemainingWork(side, **how) for side, how in zip(run.measured, workers, strict=True)]
         budget = _Clock(works[0].settings.budget_seconds, clock)
         ended = yield from _Loop(works, analyse or partial(judge_open, run, judging), budget).run()
@@ -192,8 +190,11 @@ class _Loop:
 
     def __init__(self, works: Sequence[RemainingWork], analyse: Analyse, clock: _Clock) -> None:
         self._works, self._judge_open, self._clock = works, analyse, clock
-        self._preparing_seconds = self._launch_seconds = 0.0  # of the last batch, and of its slowest worker
-        self._analysis_seconds, self._next_analysis, self._earlier_rounds = 4.0, 0.0, 0.0
+        # Of the last batch, of its slowest worker, and of its first sweep, which is made whatever time is left.
+        self._preparing_seconds = self._launch_seconds = self._first_sweep_seconds = 0.0
+        self._analysis_seconds = 4.0
+        self._earlier_rounds = float(sum(work.rounds for work in works))
+        self._next_analysis = ANALYSIS_GROWTH * self._earlier_rounds if works[0].looks else 0.0
         self._round_seconds: dict[tuple[int, str], float] = {}
         self._is_spent = False
 
@@ -205,20 +206,21 @@ class _Loop:
                 batch = yield from self._prepare_batch(workers)
                 if batch:
                     yield from self._sample_batch(batch)
-        ends = [self._end(work, is_new=work in began_open) for work in self._works]
-        return min(ends, key=lambda ended: ended.launches)
+        ends = [(work, self._end(work, is_new=work in began_open)) for work in self._works]
+        measured = [ended for work, ended in ends if work.launches or work.most_needed]
+        return min(measured or [ended for _, ended in ends], key=lambda ended: ended.launches)
 
     def _open_works(self) -> list[RemainingWork]:
         return [work for work in self._works if work.most_needed]
 
     def _launches(self) -> int:
-        """Return how many launches every side has."""
-        return min(work.launches for work in self._works)
+        """Return how many launches every side has of which anything can be measured."""
+        return min((work.launches for work in self._works if work.launches or work.most_needed), default=0)
 
     def _may_begin(self) -> bool:
         """Whether another batch fits, or there are too few launches for an interval."""
         has_few = min(work.launches for work in self._open_works()) < LEAST_LAUNCHES
-        return has_few or self._clock.left > self._preparing_seconds + self._launch_seconds
+        return has_few or self._clock.left > self._preparing_seconds + self._first_sweep_seconds
 
     def _end(self, work: RemainingWork, *, is_new: bool) -> Ended:
         is_open = any(map(work.cases, work.open))
@@ -228,7 +230,7 @@ class _Loop:
         elif is_open and (work.most_needed or self._is_spent or (not is_new and work.ended == "budget")):
             by = "budget"
         seconds, sampling = self._clock.spent, self._clock.sampling_seconds
-        if is_new:
+        if is_new or work.ended is None:
             work.append(
                 EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
             )
@@ -265,18 +267,22 @@ class _Loop:
 
     def _plan_batch(self) -> tuple[list[Launch], threading.Event]:
         """Return the launches of a batch in order, those of one number one after another, and what they set."""
-        works, heard = self._open_works(), threading.Event()
-        first = max(work.next_launch for work in works)
+        heard = threading.Event()
+        first = max(work.next_launch for work in self._works)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
-        most = 1 if any(work.is_in_pipeline and not work.launches for work in works) else MOST_WORKERS
-        rows = min(most, max(work.most_needed for work in works))
+        most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
+        rows = min(most, max(work.most_needed for work in self._works))
         planned = [
             Launch(work, first + row, groups, heard, self._clock.now)
             for row in range(rows)
-            for work in works
-            for groups in needed_placements(work, row).values()
+            for work in self._works
+            for groups in by_placement(group for group in self._needed(row) if work.cases(group)).values()
         ]
         return planned, heard
+
+    def _needed(self, row: int) -> dict[str, None]:
+        """Return the groups that lack more than `row` launches on any side: launches are compared number by number."""
+        return {group: None for work in self._works for group in work.open if work.needs(group) > row}
 
     def _may_join(self, waiting: Sequence[Launch], batch: Sequence[Launch], began: float, left: float) -> bool:
         """Whether the next launch may start: it completes a number that has started, or there is room and time."""
@@ -284,7 +290,10 @@ class _Loop:
         if not batch or batch[-1].number == number:
             return True
         partners = sum(launch.number == number for launch in waiting)
-        if not memory.has_room(partners):
+        preparing = sum(
+            launch.seconds is None and not launch.is_lost for launch in batch
+        )  # has taken little memory yet
+        if not memory.has_room(partners + preparing):
             return False
         if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
             return True
@@ -299,7 +308,10 @@ class _Loop:
         until = self._clock.spent + self._batch_seconds(batch)
         rng = random.Random(f"{batch[0].work.settings.seed}/{batch[0].number}/turns")
         for sweep in itertools.count():
+            began = self._clock.spent
             yield from self._sweep(batch, sweep, rng)
+            if sweep == 0:
+                self._first_sweep_seconds = self._clock.spent - began
             batch[:] = [launch for launch in batch if not launch.is_lost]
             if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
                 break
@@ -319,7 +331,7 @@ class _Loop:
         numbers = {launch.number for launch in batch}
         if len(numbers) + self._launches() < LEAST_LAUNCHES:
             return max(left, 0.0) / 2
-        wanted = math.ceil((max(work.most_needed for work in self._open_works()) - len(numbers)) / MOST_WORKERS)
+        wanted = math.ceil((max(work.most_needed for work in self._works) - len(numbers)) / MOST_WORKERS)
         whole = self._preparing_seconds + sampling
         further = min(wanted, int((left - sampling) / whole)) if whole else 0
         return (left - further * self._preparing_seconds) / (further + 1) if further > 0 else math.inf
@@ -328,11 +340,12 @@ class _Loop:
         """Let all launches sample a group before the next one's turn; each group by all of them, or by none."""
         turns = _turns(batch, rng)
         rounds = self._sweep_rounds(turns)
-        is_any = sweep == 0
+        is_any, is_late = sweep == 0, False
         for place, (group, launches) in enumerate(turns.items()):
             asked = {id(launch): self._rounds(launch, group, rounds, sweep) for launch in launches}
             needed = sum(asked[id(launch)] * self._seconds(launch, group) for launch in launches)
             if sweep and needed > self._clock.left:
+                is_late = True
                 continue
             for launch in launches:
                 if launch.is_lost or not launch.work.cases(group):
@@ -344,7 +357,7 @@ class _Loop:
                 if line is not None and line.samples:
                     is_any = True
                     self._round_seconds[id(launch.work), group] = _seconds_of_round(line)
-        self._is_spent = not is_any
+        self._is_spent = is_late and not is_any
 
     def _sweep_rounds(self, turns: Mapping[str, Sequence[Launch]]) -> int:
         """Return how many rounds of each group there is time for, as many as are usual at the most."""
@@ -395,7 +408,6 @@ class _Loop:
         return Progress(
             doing="preparing" if sweep is None else "sampling",
             workers=workers,
-            launches=work.launches,
             sweep=sweep or 0,
             group=group,
             done=done,

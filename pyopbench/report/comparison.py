@@ -1,6 +1,6 @@
 """A comparison as Markdown, as JSON and as rows for a terminal.
 
-The keys of the JSON are in results/README.md. A number that does not exist (an interval from one launch) is null.
+A number that does not exist (an interval from one launch) is null.
 """
 
 from __future__ import annotations

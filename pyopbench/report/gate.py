@@ -160,7 +160,7 @@ def _badness(case: ComparedCase) -> float:
 
 
 def as_json(gate: Gate) -> str:
-    """Return all of it as JSON. The keys are in results/README.md."""
+    """Return all of it as JSON."""
     document = {
         "schema": SCHEMA,
         "outcome": gate.outcome,

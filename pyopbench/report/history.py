@@ -1,6 +1,6 @@
 """A history as Markdown, as JSON, and as rows for tables.
 
-The keys of the JSON are in results/README.md. A number that does not exist is null.
+A number that does not exist is null.
 """
 
 from __future__ import annotations

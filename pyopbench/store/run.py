@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import io
+import itertools
 import os
 import re
 import time
@@ -197,6 +198,15 @@ def create(folder: Path, plan: Plan, own: OwnOps = NO_OWN_OPS) -> OpenRun:
     return OpenRun(folder, plan, own)
 
 
+def copy_run(run: OpenRun, folder: Path) -> None:
+    """Write a run as it is in memory into a new folder."""
+    copied = create(folder, run.plan)
+    with copied.locked():
+        for measured, copy in zip(run.measured, copied.measured, strict=True):
+            for line in measured.lines:
+                copy.append(line)
+
+
 def is_run(path: Path) -> bool:
     """Whether a path is a folder that pyopbench has written."""
     return (path / RUN_FILE).is_file()
@@ -275,11 +285,12 @@ def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
 
 def name_sides(sides: Sequence[Side]) -> list[Side]:
     """Return sides with labels: 2.21.0, and from its second time on with a number, 2.21.0-2."""
-    names = [_name(side) for side in sides]
-    labels = [
-        name if name not in names[:place] else f"{name}-{1 + names[:place].count(name)}"
-        for place, name in enumerate(names)
-    ]
+    names, labels = list(map(_name, sides)), list[str]()
+    for name in names:
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        # A branch may be called main-2; no two sides have one label.
+        taken = {*labels, *names} if name in labels else set(labels)
+        labels.append(next(label for label in itertools.chain((name,), numbered) if label not in taken))
     return [structs.replace(side, label=label) for side, label in zip(sides, labels, strict=True)]
 
 

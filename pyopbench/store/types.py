@@ -70,7 +70,7 @@ class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """The machine and software of a run, as far as a judgement needs them; results/README.md has all keys."""
+    """The machine and software of a run, as far as a judgement needs them."""
 
     cpu: str | None
     cores: int

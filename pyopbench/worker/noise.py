@@ -94,7 +94,7 @@ class Meter:
 
     @property
     def noise(self) -> dict[str, Any]:
-        """What is stored under `noise` with a group; results/README.md says what each key holds."""
+        """What is stored under `noise` with a group."""
         before, after = self._before, self._after
         stolen = None
         if before.steal_seconds is not None and after.steal_seconds is not None:

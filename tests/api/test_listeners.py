@@ -17,7 +17,7 @@ from pyopbench.model.errors import BadInput
 
 COLUMNS = 80
 GROUP = "log_huber_elementwise/gradient/call/float32/1000000/cpu"
-STEP = Progress("sampling", 3, 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
+STEP = Progress("sampling", 3, sweep=11, group=GROUP, done=107, total=168, planned=168, seconds_left=7_500.0)
 ERROR = BadInput("what", received="this", legal="that", hint="do")
 
 
@@ -56,6 +56,18 @@ def test_where_piped_sweeps_within_seconds_share_a_line() -> None:
     shown = [line.split(",")[0] for line in stream.getvalue().splitlines()]
     sweeps = [f"sweep {sweep + 1} (3 workers)" for sweep in range(0, 100, 10)]
     assert shown == [*sweeps, "sweep 101 (2 workers)", "3 workers preparing"]
+
+
+def test_where_piped_later_batches_are_shown_too() -> None:
+    console, stream = console_of(terminal=False)
+    seconds = 0.0
+    with ConsoleListener(console, lambda: seconds).sampling() as show:
+        for _ in range(2):
+            show(replace(STEP, doing="preparing", sweep=0))
+            show(replace(STEP, sweep=0))
+            seconds += 100.0
+    shown = [line.split(",")[0] for line in stream.getvalue().splitlines()]
+    assert shown == ["3 workers preparing", "sweep 1 (3 workers)"] * 2
 
 
 def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ def test_what_a_run_has_tried_is_stored_and_not_tried_again(tmp_path: Path, monk
     for requires in (["xla"], ["xla"], ["xla", "tflite"]):
         run = open_run(folder)
         with run.locked():
-            try_missing(run.measured[0], requires, start, lambda done, total: None)
+            try_missing(run.measured[0], requires, start)
     lines = [one for one in open_run(folder).measured[0].lines if isinstance(one, RequirementLine)]
     assert [(one.requirement, one.label) for one in lines] == [
         ("xla", "py_function_numpy"),

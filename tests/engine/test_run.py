@@ -17,7 +17,7 @@ import stored
 from fake_worker import FAILURES
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import run, worker_process
-from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, Analysed, Ended, Event, Progress
+from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, LEAST_FOR_COMPARISON, Analysed, Ended, Event, Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, WorkerLost
@@ -315,10 +315,29 @@ def test_sides_take_turns_and_launches_of_a_number_sample_right_after_one_anothe
     assert {line.get("side", 0) for line in stored.read_lines(folder)} == {0, 1, 2}
 
 
-def test_a_side_that_has_nothing_left_stops_no_other(folder: Path) -> None:
-    plan_sides(folder, "well", "raising", sizes=(1, 2), launches=5)
+def test_a_side_of_which_nothing_works_stops_no_other_and_no_analysis(folder: Path) -> None:
+    plan_sides(folder, "well", "raising", sizes=(1, 2), **analysed(launches=5, rounds=8))
+    launches: list[int] = []
+
+    def leave(made: int, most: int) -> Any:
+        launches.append(made)
+        return {"well": frozenset(of("well", sizes=(1, 2))), "raising": frozenset()}, ""
+
+    assert measure(folder, analyse=leave).launches == 5
+    assert Counter(group for _, group in {*measured(folder)}) == {stored.group(size=size): 5 for size in (1, 2)}
+    assert launches
+    assert min(launches) >= LEAST_FOR_COMPARISON
+
+
+def test_a_launch_that_is_lost_on_one_side_is_made_up_for_on_all(folder: Path, log: Path) -> None:
+    content = stored.run([], settings={**stored.SETTINGS, "launches": 4, "rounds": 4})
+    cases = [[stored.case(name, size=1) for name in names] for names in (("well",), ("late_crashing", "well"))]
+    stored.write_sides(folder, content, [({"label": str(place), "cases": one}, []) for place, one in enumerate(cases)])
     measure(folder)
-    assert sorted(measured(folder)) == all_of(5, (1, 2))
+    whole: dict[int, set[int]] = {0: set(), 1: set()}
+    for line in lines_of(folder, "group"):
+        whole[line.get("side", 0)].add(line["launch"])
+    assert len(whole[0] & whole[1]) >= 4
 
 
 def test_sides_take_short_turns_until_the_budget_is_used(folder: Path, log: Path) -> None:
@@ -402,8 +421,9 @@ def test_a_case_that_wants_too_much_memory_is_a_row(folder: Path) -> None:
     assert set(all_of(2, (1, 2, 3))) <= set(measured(folder))
 
 
-def test_what_failed_once_is_not_tried_again(folder: Path, log: Path) -> None:
-    plan(folder, "raising", sizes=(1, 2), launches=4)
+@pytest.mark.parametrize("budget", [None, 100.0])
+def test_what_failed_once_is_not_tried_again(folder: Path, log: Path, budget: float | None) -> None:
+    plan(folder, "raising", sizes=(1, 2), launches=4, budget_seconds=budget)
     measure(folder)
     assert len(requests_in(log, "prepare")) <= 4, "by the two workers that prepare at the same time"
     assert requests_in(log, "sample") == []
@@ -644,3 +664,47 @@ def test_a_third_worker_has_to_leave_most_of_the_budget(folder: Path) -> None:
 def test_a_launch_that_is_lost_is_made_up_for_until_there_are_two_whatever_the_budget(folder: Path) -> None:
     plan(folder, "well", "late_crashing", sizes=(1, 2), launches=6, budget_seconds=1.0)
     assert measure(folder, clock=Clock()).launches >= 2
+
+
+def test_a_run_that_was_killed_before_it_could_say_that_it_ended_says_so_when_it_is_resumed(folder: Path) -> None:
+    """Else a shard of it would never count as measured to the end."""
+    plan(folder, "well", sizes=(1,))
+    measure(folder)
+    path = folder / SAMPLES_FILE
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    assert lines_of(folder, "ended") == []
+    assert measure(folder).by == "launches"
+    assert len(lines_of(folder, "ended")) == 1
+
+
+def test_a_worker_that_is_killed_while_it_starts_is_started_again_once(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan(folder, "well", sizes=(1,))
+    killed = tmp_path / "killed"
+    starting = (
+        f"import os, runpy, sys\nif not os.path.exists({str(killed)!r}):\n    open({str(killed)!r}, 'w').close()\n"
+    )
+    starting += "    os.kill(os.getpid(), 9)\nrunpy.run_path(sys.argv[1], run_name='__main__')\n"
+    command = (sys.executable, "-c", starting, FAKE_WORKER_COMMAND[-1])
+    monkeypatch.setattr(worker_process, "COMMAND", command)
+    assert measure(folder).launches == 2
+
+
+def test_a_resumed_run_is_analysed_when_its_data_have_grown(folder: Path) -> None:
+    """Each analysis makes all verdicts stricter, so that interrupts must not use them up."""
+    plan(folder, "well", sizes=(1, 2), **analysed(launches=6))
+    kept = of("well", sizes=(1, 2))
+    with pytest.raises(Interrupted):
+        measure(folder, analyse=Analyses(kept, kept, kept, kept), stop=interrupt_at(10))
+    held, made = len(lines_of(folder, "look")), sum(rounds_of(folder)[launch, kept[0]] for launch in range(6))
+    assert held == 1
+    rounds: list[int] = []
+
+    def note(launches: int, most: int) -> Any:
+        rounds.append(sum(rounds_of(folder).values()) // 2)
+        return {"here": frozenset(kept)}, ""
+
+    measure(folder, analyse=note)
+    assert rounds
+    assert rounds[0] >= 2 * made

@@ -15,8 +15,18 @@ import stored
 from pyopbench.model.errors import BadInput, CannotStore
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.read import read_source
-from pyopbench.store.run import RUN_FILE, SAMPLES_FILE, OpenRun, create, open_run, read_plan, report_folder, require_new
-from pyopbench.store.types import AnyLine, LaunchLine
+from pyopbench.store.run import (
+    RUN_FILE,
+    SAMPLES_FILE,
+    OpenRun,
+    create,
+    name_sides,
+    open_run,
+    read_plan,
+    report_folder,
+    require_new,
+)
+from pyopbench.store.types import AnyLine, LaunchLine, Revision, Side
 
 CASES = (stored.case("well"), stored.case("slow"))
 LINES = [
@@ -263,6 +273,14 @@ def test_a_version_that_comes_again_gets_a_number() -> None:
     named = stored.name_versions(["2.21.0", "2.16.2", "2.21.0", "2.21.0"])
     assert [side.label for side in named] == ["2.21.0", "2.16.2", "2.21.0-2", "2.21.0-3"]
     assert len({report_folder(Path(), side.label) for side in named}) == 4
+
+
+def test_a_side_whose_name_looks_like_the_number_of_another_has_a_label_of_its_own() -> None:
+    """Checkouts, analyses and the gate tell sides apart by their labels."""
+    asked = ["main", "main-2", "main"]
+    revisions = [Revision(name, f"{place:040x}", "2026-01-01T00:00:00+00:00", "") for place, name in enumerate(asked)]
+    labels = [side.label for side in name_sides([Side(revision=revision) for revision in revisions])]
+    assert labels == ["main", "main-2", "main-3"]
 
 
 @pytest.mark.parametrize(

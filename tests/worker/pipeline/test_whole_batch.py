@@ -12,7 +12,7 @@ import pytest
 from pyopbench import OwnOp
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.ops.own.complete import complete
-from pyopbench.ops.own.load import OWN_OPS
+from pyopbench.worker.pipeline import elements
 from pyopbench.worker.pipeline.elements import Elements
 
 X = np.linspace(-1.0, 2.0, 6).astype(np.float32)
@@ -21,9 +21,9 @@ X = np.linspace(-1.0, 2.0, 6).astype(np.float32)
 def why_not(monkeypatch: pytest.MonkeyPatch, body: Any, *inputs: Any, step: int = 1, **fields: Any) -> str:
     """Return why a body is not right for a batch of elements, each its example plus `step` times its number."""
     op = complete(OwnOp(inputs=inputs, numpy=body, **fields), "made", Path())
-    monkeypatch.setitem(OWN_OPS, "made", op)
+    monkeypatch.setattr(elements, "load_op", lambda name: op)
     rows = tuple(tuple(np.asarray(one + place * step).astype(one.dtype) for one in inputs) for place in range(8))
-    outputs = tuple((np.asarray(body(*row)),) for row in rows)
+    outputs = tuple((np.asarray(body(*(one.copy() for one in row))),) for row in rows)
     case = Case("made", "numpy_function", NO_GRADIENT, "forward", "call", op.dtypes[0], op.sizes[0])
     return Elements(case, rows, outputs, 0.001).why_not_whole()
 
