@@ -1,4 +1,4 @@
-"""Plans and follows runs, alike for shell and Python, and shows them on a terminal, in a pipe or to nobody."""
+"""Plans and follows runs, alike for shell and Python, and shows them on a terminal, in a pipe or not at all."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Listener:
 
     @contextmanager
     def busy(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Show that something takes a while; call what is yielded with how far it is."""
+        """Show that something takes a while; the function that is yielded is called with how far it is."""
         yield lambda text: None
 
     @contextmanager
     def sampling(self) -> Iterator[Tell]:
-        """Call what is yielded with every group, before it is prepared or sampled."""
+        """The function that is yielded is called with every group, before it is prepared or sampled."""
         yield lambda step: None
 
     def say(self, text: str, *, whole: bool = False) -> None:
@@ -121,12 +121,12 @@ class ConsoleListener(Listener):
         say(f"[yellow]warning:[/] {escape(text)}", self._console)
 
     def problem(self, error: PyopbenchError, what: str = "") -> None:
-        """Print an error, or where there is `what` came of it, a warning."""
+        """Print an error; if `what` names what failed, as a warning."""
         say_error(error, f"[yellow]warning:[/] {escape(what)}:" if what else "[bold red]error:[/]")
 
 
 def listener_here(*, progress: bool) -> Listener:
-    """Return who listens: stderr, or nobody without `progress`."""
+    """Return a listener on stderr, or a silent one without `progress`."""
     return ConsoleListener(err) if progress else Listener()
 
 

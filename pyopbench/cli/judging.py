@@ -100,7 +100,7 @@ def compare(
     run_spread: Annotated[
         float,
         share_option(
-            "Least difference assumed between separate runs of the same code. Default: 3%.",
+            "Smallest difference to assume between separate runs of the same code. Default: 3%.",
             None,
             "--run-spread",
         ),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 TIMED_SECONDS = 2.0
-"""For how long port and current callback are timed at each size, to say whether the port pays."""
+"""Seconds for which the port and the current callback are timed at each size."""
 
 
 def run(
@@ -165,7 +165,7 @@ def verify(
         typer.Option(
             "--require",
             metavar="NAME",
-            help=f"Try also whether variants support these: {', '.join(REQUIREMENTS[:-1])}.",
+            help=f"Also test whether variants support these: {', '.join(REQUIREMENTS[:-1])}.",
         ),
     ] = None,
     tf: options.OneTf = None,

@@ -226,7 +226,7 @@ FailOn = Annotated[
     str | None,
     typer.Option(
         metavar="WHEN",
-        help="Of several sides, which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
+        help="With several sides: which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
         rich_help_panel=JUDGING,
     ),
 ]

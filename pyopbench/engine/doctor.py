@@ -1,4 +1,4 @@
-"""What this machine has and lacks for each command, with the line that mends it; works without what it reports."""
+"""Checks this machine for what each command needs, and names the fix; runs even where packages are missing."""
 
 from __future__ import annotations
 

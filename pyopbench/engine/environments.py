@@ -37,7 +37,7 @@ NEWEST_PYTHON_BEFORE = (3, 11)
 
 INSTALL_SECONDS = 1800
 INSTALLED_GB = 2.8
-"""What an environment takes on the disk, about; 2.21 does."""
+"""Approximate disk space of one environment, measured with 2.21."""
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
 """Names of TensorFlow in the package index."""
 DESCRIBE_SECONDS = 60

@@ -70,7 +70,7 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> subprocess.CompletedProces
 
 @contextmanager
 def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
-    """Give the files of a revision in a worktree of its own, which nobody else uses and which is removed at the end.
+    """Yield a private worktree of a revision, which is removed at the end.
 
     That of the working tree is the working tree itself.
 

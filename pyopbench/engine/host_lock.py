@@ -1,4 +1,4 @@
-"""The lock of a machine: who measures holds it, so that no two measurements disturb each other, whoever starts them.
+"""The lock of a machine: held while measuring, so that two runs never disturb each other.
 
 It is a file in a folder that all users share, locked by flock(2), so that it ends with its process. Nothing is written
 to it: to lock it, a user only has to be able to read it.
@@ -29,7 +29,7 @@ def lock_path() -> Path:
 
 @contextmanager
 def held(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock of this machine, waited for as long as another process has it.
+    """Hold this machine's lock, and wait while another process has it.
 
     Args:
         waiting: is called once if the lock is waited for.

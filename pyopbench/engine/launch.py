@@ -26,7 +26,7 @@ SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
 
 
 class Launch:
-    """A worker and what it keeps prepared.
+    """A worker process and the groups it has prepared.
 
     Attributes:
         work: of the side.
@@ -104,10 +104,10 @@ class Launch:
             )
 
     def go_on(self) -> bool:
-        """Take an answer if there is one, and ask for what comes next; is everything prepared?
+        """Process the answer of the worker, if any, and send the next request; return whether everything is prepared.
 
         Raises:
-            BadInput: TensorFlow, NumPy or the processor is another one than when the run was begun.
+            BadInput: TensorFlow, NumPy or the processor differs from when the run began.
             WorkerLost: the worker did not start.
         """
         if self.is_lost:
@@ -208,7 +208,7 @@ def forward_first(groups: Sequence[str]) -> list[str]:
 
 
 def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
-    """Return the line that is made of a worker's answer, as far as the line has its keys, and of what else is known."""
+    """Build a line from the matching keys of a worker's answer and from `known`."""
     keys = [field.encode_name for field in structs.fields(kind)]
     return convert({**{key: answer[key] for key in keys if key in answer}, **known}, kind, "the worker's answer")
 
@@ -217,7 +217,7 @@ def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
     for key in SAME_WHEN_RESUMED:
         if planned.get(key) != found.get(key):
             raise BadInput(
-                f"the run was started with another {key}, so new measurements could not be compared",
+                f"the run was started with a different {key}, so new measurements could not be compared",
                 received=f"{found.get(key)} now, {planned.get(key)} in {RUN_FILE}",
                 legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
                 hint="resume it where it was started, or start a new run",

@@ -87,7 +87,7 @@ def ask_for_plan(
     Args:
         axes: what to cover.
         own: the own ops among the ops.
-        compiles: compile the kernels that cases need and are not there yet; else it is taken that they can be.
+        compiles: compile the kernels that cases need and are not there yet; otherwise assume that they compile.
         environment: to plan for.
         worker: that is asked, started with the same own ops; one of its own if None.
 
@@ -153,7 +153,7 @@ def require_gpu(python: Path | None = None) -> None:
 
 
 def no_gpu(devices: Sequence[str]) -> BadInput:
-    """Return the error for who asks for a GPU where there is none."""
+    """Return the error for a missing GPU."""
     return BadInput(
         "TensorFlow sees no GPU",
         received=f"device={GPU}, with {', '.join(devices) or 'no device at all'}",

@@ -30,16 +30,16 @@ from pyopbench.store.types import (
 )
 
 PLANNED = ("parallel", "batch", "processes", "elements", "step_seconds", "minimum_effect")
-"""What of the plan of a pipeline a worker is told."""
+"""Fields of the pipeline plan that are sent to workers."""
 PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5
 """Seconds of a round of all remaining arrangements, and most seconds of a block of one."""
 MOST_LOSSES = 2
-"""Workers that a variant of an op may cost before it is left out: each further case would probably cost another one,
-and a body that hangs the whole of a timeout."""
+"""Workers that a variant of an op may cost before it is left out: each further case would probably cost another
+worker, and a body that hangs costs a full timeout each time."""
 
 
 class RemainingWork:
-    """The cases of a side that are open, and what its workers need to know of one another.
+    """The cases of a side that are open, and the state that its workers share.
 
     Attributes:
         side: of the run; every line of its samples goes through `append`.
@@ -52,7 +52,7 @@ class RemainingWork:
         sampled: group -> the launches that have samples of it.
         failed: ids of cases that have a failure.
         looks: how many interim analyses there were.
-        ended: by what the measuring had ended before; None if it had not.
+        ended: why measuring had ended before; None if it had not.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class RemainingWork:
         return min(max(PIPELINE_ROUND_SECONDS / many, usual), LONGEST_BLOCK_SECONDS)
 
     def prepare_request(self, group: str) -> dict[str, Any]:
-        """Return what a worker prepares a group by, besides its cases: pipelines, and the ports of its op.
+        """Return the fields of a prepare request other than its cases: pipelines, and the ports of its op.
 
         Only ports that workers of this process have written: what lies in a folder of results is never run.
         """
@@ -196,7 +196,7 @@ class RemainingWork:
         self.side.append(line)
 
     def append_loss(self, group: str, launch: int, lost: CaseLost) -> None:
-        """Store that a worker was lost within a group: its case has failed; a variant that has cost two is left out.
+        """Store that a worker was lost in a group: its case fails, and a variant that has cost two workers is dropped.
 
         A worker that is ended from outside, or is lost before it has come to any case, is blamed on nobody the first
         time in a group.

@@ -1,9 +1,9 @@
-"""The run loop: batches of warm workers take turns until nothing is open, or the budget ends. Nothing measured is lost.
+"""The run loop: batches of warm workers take turns until every case is settled or the budget is spent.
 
-A batch is as many launches as fit; each has a worker for every side and placement, whose rows are compared. They
-prepare side by side, then sample by turns, one worker at a time, sweep by sweep over all that is open. A batch samples
-about three times as long as a worker took to prepare; another one follows while it fits whole, because processes differ
-more than the rounds of one.
+A batch is as many launches as fit; each has a worker for every side and placement, whose rows are compared. Workers
+prepare in parallel, then sample one at a time, in sweeps over all open groups. A batch samples about three times as
+long as a worker took to prepare; another one follows while it fits whole, because processes differ more than the rounds
+of one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from pyopbench.store.types import EndedLine, GroupLine
 LEAST_LAUNCHES = 2
 """With fewer there is no interval, so that many are sampled once whatever the budget."""
 MOST_WORKERS = 3
-"""Launches of a batch: three have nearly the error of two in the same time, and tell twice as much about how far
-launches differ (two and one degrees of freedom)."""
+"""Most launches in a batch: in the same time three give nearly the same error as two, and twice the information on
+how much launches differ (two degrees of freedom and one)."""
 LEAST_SAMPLING = 0.6
 """Share of the time left before preparing that a third launch has to leave for sampling. With less it costs more rounds
 than it is worth: docs/decisions/0011-warm-workers.md."""
@@ -53,9 +53,9 @@ LEAST_FOR_COMPARISON = 4
 """Launches before an interim analysis of sides: three have two degrees of freedom, with which next to nothing is
 resolved, and every analysis makes all verdicts stricter."""
 MOST_ANALYSING = 0.2
-"""Of the time that is left, that an interim analysis may take at most: it decides how the rest is spent."""
+"""Largest share of the remaining time that an interim analysis may take."""
 SILENT_SECONDS = 1.0
-"""How often it is looked whether a worker has been silent for too long."""
+"""Interval between checks for workers that have been silent for too long."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Progress:
 
     Attributes:
         workers: that are preparing, or take turns.
-        sweep: over all that is open, from 0, since the workers were prepared.
+        sweep: its number over all open groups, from 0.
         done, total: groups of the sweep that are done with, or prepared by this worker, and all of them.
         planned: groups of all sides; later sweeps may have fewer.
         seconds_left: how long the run may still last; None where nothing limits it.
@@ -119,8 +119,8 @@ class Ended:
 Event: TypeAlias = Busy | Progress | Analysed | Ended
 
 Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[str, frozenset[str]], str]]
-"""Is given how many launches there are and how many there may be; returns by label of each side the cases to measure
-on, and what it shows."""
+"""Called with the launches so far and the maximum; returns the open cases by the label of each side, and a sentence
+on the result."""
 
 
 def measure(
@@ -142,7 +142,8 @@ def measure(
         What happens; how it has ended is the last.
 
     Raises:
-        BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor is another one.
+        BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor differs from when the
+            run began.
         WorkerLost: a worker could not be started; what was measured before is stored.
     """
     with sides.checkouts_of(run) as checkouts, ExitStack() as locks:
@@ -214,7 +215,7 @@ class _Loop:
         return [work for work in self._works if work.most_needed]
 
     def _launches(self) -> int:
-        """Return how many launches every side has of which anything can be measured."""
+        """Return the fewest launches of any side that can still be measured."""
         return min((work.launches for work in self._works if work.launches or work.most_needed), default=0)
 
     def _may_begin(self) -> bool:
@@ -266,7 +267,7 @@ class _Loop:
         return warm
 
     def _plan_batch(self) -> tuple[list[Launch], threading.Event]:
-        """Return the launches of a batch in order, those of one number one after another, and what they set."""
+        """Return the launches of a batch, ordered by number, and the event that their workers set."""
         heard = threading.Event()
         first = max(work.next_launch for work in self._works)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
@@ -290,9 +291,8 @@ class _Loop:
         if not batch or batch[-1].number == number:
             return True
         partners = sum(launch.number == number for launch in waiting)
-        preparing = sum(
-            launch.seconds is None and not launch.is_lost for launch in batch
-        )  # has taken little memory yet
+        # Those that are preparing have not taken their memory yet.
+        preparing = sum(launch.seconds is None and not launch.is_lost for launch in batch)
         if not memory.has_room(partners + preparing):
             return False
         if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
@@ -420,7 +420,7 @@ class _Loop:
 def judge_open(
     run: OpenRun, judging: judge.Judging, launches: int, most: int
 ) -> tuple[Mapping[str, frozenset[str]], str]:
-    """Judge a run after so many launches, of at most so many; return the open cases of each side, and what it shows.
+    """Judge a run after `launches` of at most `most` launches; return the open cases of each side, and a sentence.
 
     Where sides are compared, that is what is open between them; of environments what is open on each as well.
     """

@@ -19,7 +19,7 @@ from pyopbench.store.types import RunSettings, Shard, Side, unit_of
 
 @dataclass(frozen=True)
 class ShardChoice:
-    """The shard that is asked for: number `index`, from 1, `of` so many."""
+    """Shard `index` (from 1) of `of` shards."""
 
     index: int
     of: int
@@ -38,7 +38,7 @@ def narrowed(
         choice: the shard; None for the whole plan.
 
     Raises:
-        BadInput: there are more parts than units.
+        BadInput: there are more shards than units.
     """
     if choice is None:
         return list(sides), None
@@ -75,9 +75,9 @@ def costs_of(sides: Sequence[Side]) -> dict[str, int]:
 
 
 def balanced(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
-    """Divide units into parts of about equal cost: the dearest first, each to the part that has least.
+    """Divide units into parts of about equal cost: the most expensive first, each to the cheapest shard so far.
 
-    No part then costs more than 4/3 of what the best division comes to. Units that cost as much are drawn in random
+    No part then costs more than 4/3 of what the best division comes to. Units of equal cost are drawn in random
     order. Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969) 416-429.
     """
     units = sorted(costs)

@@ -1,6 +1,6 @@
 """Begins a run on the sides that are asked for: plans each, compares what they compute, draws the A/A control.
 
-A side is an environment (a TensorFlow, versions of packages, a Python), a revision, or one of these with the other.
+A side is an environment (a TensorFlow, versions of packages, a Python), a revision, or a combination of both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GROUPS_PER_CONTROL = 6
 length has a few identical pairs, and they cost less than a tenth of it."""
 USUAL_FAILURE = "slower"
 EFFECT_PER_SLOWDOWN = 3
-"""A slowdown that is to fail is as often the smallest difference that counts, where only the one is given."""
+"""If only a slowdown that fails is given, the minimum effect is that slowdown divided by this."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class AskedSides:
         fail_on: what the comparison fails on, as the option; None if it is not given. With it, as with revisions, the
             first side is measured a second time.
         minimum_effect: the smallest difference that counts, as a share.
-        each_has_budget: is the budget that of one side, and not of all?
+        each_has_budget: does the budget apply to each side, rather than to all together?
     """
 
     environments: tuple[Environment, ...] = (HERE,)
@@ -58,7 +58,7 @@ class AskedSides:
 
     @property
     def are_just_here(self) -> bool:
-        """Whether nothing is asked for but what runs this."""
+        """Whether only the current environment is asked for."""
         return self.environments == (HERE,) and not self.revisions
 
     @property
@@ -138,7 +138,7 @@ def resolve_thresholds(
     effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
     if given is None and run is not None and fail_on is not None and effect > (slowdown_of(fail_on, 0.0) or math.inf):
         raise BadInput(
-            "the smallest difference that counts is above the slowdown that this run was begun to fail on",
+            "the minimum effect is larger than the slowdown that this run should fail on",
             received=f"{option_text('minimum_effect', effect)}, and {fail_on!r} in {run.folder / RUN_FILE}",
             legal=f"a share of at most {slowdown_of(fail_on, 0.0):g}",
             hint=f"give {option_text('fail_on')} as well",
@@ -150,8 +150,8 @@ def resolve_thresholds(
 def usual_effect(fail_on: str | None) -> float:
     """Return the smallest difference that counts where none is given: the usual one, or less for a strict gate.
 
-    A verdict says that a slowdown is above the smallest difference that counts, so that one which is to fail has to be
-    well above it to be found.
+    A verdict says that a slowdown is above the smallest difference that counts, so a slowdown that should fail has
+    to be well above it to be found.
     """
     slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
     return min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
@@ -279,7 +279,7 @@ class _FirstValues:
         self._folder, self._is_first = folder, is_first
 
     def compare(self, worker: Worker, answer: Mapping[str, Any]) -> Values:
-        """Return what a worker computes otherwise than the first side, for each op, size and dtype that both have."""
+        """Return what a worker computes differently from the first side, for each op, size and dtype that both have."""
         cases = [Case.from_id(key) for key in answer["cases"]]
         wanted = dict.fromkeys(
             (case.op, case.size, case.dtype) for case in cases if case.op in answer["catalogue"]["ops"]
@@ -322,7 +322,7 @@ def _require_files(checkout: Checkout, own: OwnOps) -> None:
 
 @contextmanager
 def checkouts_of(run: OpenRun) -> Iterator[dict[str, Checkout]]:
-    """Give the checkout of each side that is a revision, by its label.
+    """Yield the checkout of each side that is a revision, by its label.
 
     Raises:
         BadInput: as `git.checkout_of`.

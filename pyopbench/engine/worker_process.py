@@ -1,4 +1,4 @@
-"""Starts worker processes, asks them, and survives them: a worker that hangs or dies costs one case."""
+"""Starts worker processes and survives their failures: a worker that hangs or dies costs one case."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LONGEST_ANSWER = 100
 """Bytes of a malformed answer to quote."""
 
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""Signals by which somebody else ends a process, or the kernel that is out of memory; no body does so by mistake."""
+"""Signals sent from outside, or by the kernel when memory runs out; no body sends them by mistake."""
 
 READ_SECONDS = 5.0
 """Longest wait for the last lines of a worker that was ended."""
@@ -305,7 +305,7 @@ def ask_once(
     python: Path | None = None,
     own: OwnOps = NO_OWN_OPS,
 ) -> dict[str, Any]:
-    """Answer one request by a worker of its own, with the arguments of `Worker`."""
+    """Start a worker, send it one request and return the answer."""
     with Worker(timeout_seconds, python, own=own) as worker:
         return worker.ask(request)
 

@@ -44,7 +44,7 @@ OF_A_LAUNCH = (LaunchLine, *FAILING)
 
 @dataclass(frozen=True)
 class Merging:
-    """What came of it: the folder of the run, the number of its shards, and the names of the machines."""
+    """The result of a merge: the folder of the run, the number of its shards, and the names of the machines."""
 
     folder: Path
     shards: int
@@ -122,11 +122,11 @@ def _check(shards: Sequence[_ShardRun]) -> None:
     plan = Counter(one.shard.plan for one in shards).most_common(1)[0][0]
     foreign = [one for one in shards if one.shard.plan != plan]
     if foreign:
-        raise _refusal("these shards are of another plan than the rest", foreign, "leave them out")
+        raise _refusal("these shards belong to a different plan", foreign, "leave them out")
     many = Counter(one.shard.index for one in shards)
     twice = [one for one in shards if many[one.shard.index] > 1]
     if twice:
-        raise _refusal("a shard is there more than once", twice, "leave all but one out")
+        raise _refusal("a shard is given more than once", twice, "leave all but one out")
     missing = [index for index in range(1, shards[0].shard.of + 1) if index not in many]
     if missing:
         raise BadInput(
@@ -148,7 +148,7 @@ def _require_same_software(shards: Sequence[tuple[_ShardRun, Mapping[str, Any]]]
         others = [one for one, environment in shards if repr(environment.get(key)) != usual]
         if others:
             hint = f"measure them again with {key} {usual}: {_command_again(others[0], others[0].shard.index)}"
-            raise _refusal(f"shards were measured with another {key} than the rest", others, hint)
+            raise _refusal(f"shards were measured with a different {key} from the rest", others, hint)
 
 
 def _refusal(problem: str, shards: Sequence[_ShardRun], hint: str) -> BadInput:
@@ -227,7 +227,7 @@ def _environment(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _merged_lines(shards: Sequence[_ShardRun], place: int) -> Iterator[AnyLine]:
     """Yield the lines of one side of all shards, with their launches numbered anew.
 
-    Interim analyses of one shard alone are kept, the one that held most of them: that many count for every verdict.
+    Only the interim analyses of the shard that had the most are kept, because every verdict is corrected for that many.
     """
     sides = [one.run.measured[place] for one in shards]
     looks = [sum(isinstance(line, LookLine) for line in side.lines) for side in sides]

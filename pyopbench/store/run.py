@@ -216,7 +216,7 @@ def open_run(source: Source) -> OpenRun:
     """Return a run as it is on the disk, without a torn last line, or as it is in memory where it is open.
 
     Raises:
-        BadInput: it is no folder of a run, a line is not of the schema, or a pass of a group of a launch is there
+        BadInput: it is no folder of a run, a line is not of the schema, or a launch has the same sweep of a group
             twice; names file and line.
     """
     if isinstance(source, OpenRun):
@@ -305,7 +305,7 @@ def short_hash(name: str) -> str:
 
 
 def report_folder(folder: Path, label: str) -> Path:
-    """Return where the report of a side goes that is one of several."""
+    """Return the folder for one side's report."""
     return folder / re.sub("[^A-Za-z0-9.=-]+", "-", label).strip("-")
 
 

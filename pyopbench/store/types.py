@@ -22,7 +22,7 @@ from pyopbench.model.parse import parse_fail_on
 from pyopbench.store.json_file import convert, corrupt, decode
 
 LARGEST_WHOLE = 2**53
-"""Of every number that is counted: whole numbers up to here are floats, and no clock and no loop comes near it."""
+"""Upper limit of every count: whole numbers up to here are floats, and no clock and no loop comes near it."""
 
 Positive: TypeAlias = Annotated[float, Meta(gt=0)]
 NotNegative: TypeAlias = Annotated[int, Meta(ge=0, le=LARGEST_WHOLE)]
@@ -107,7 +107,7 @@ class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a variant, or of a part that is measured beside callbacks.
+    """What is known of a variant, or of a cost component measured next to callbacks.
 
     Attributes:
         summary: for people.
@@ -379,7 +379,7 @@ class Merged(Struct, frozen=True, kw_only=True):
 
 
 class ValueDifference(Struct, frozen=True):
-    """What a side computes otherwise than the first one.
+    """What a side computes differently from the first one.
 
     Attributes:
         op, size, dtype: of the inputs.
@@ -406,12 +406,12 @@ class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One side of a run: what its cases run on, and what is planned there.
 
     Attributes:
-        label: what it is called; with a number behind it from the second time on that it is asked for.
+        label: its name, with a number appended if that is asked for more than once.
         tf, packages, python: what its workers were asked to import and to be run by, as in `model.side.Environment`.
         revision: of the user's repository; None for the working tree.
-        is_control: is it the first side a second time, for an A/A control?
+        is_control: is it the first side measured again, as an A/A control?
         problem: why nothing is planned for it; None where something is.
-        values: what it computes otherwise than the first side.
+        values: what it computes differently from the first side.
         environment: machine and software, as its worker found them.
         catalogue: what its ops, variants and gradients are.
         cases: ids of what is to be measured.
@@ -619,7 +619,7 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
         text: of the module.
         function: the name of the function of tensors in it.
         not_run: lines of the user's that no example went through: file and line.
-        notes: what holds for it, as kinds of findings.
+        notes: kinds of the findings that apply to it.
     """
 
     op: str
@@ -674,7 +674,7 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
 
     Attributes:
         group: its key.
-        sweep: how often the launch had sampled the group before.
+        sweep: its number, from 0; a launch skips sweeps of groups that no longer fit the budget.
         samples: case -> its rows.
         failures: of its cases.
         waits: case -> how long callers waited; of cases that several threads call.
@@ -715,7 +715,7 @@ class LostLine(Line, frozen=True, kw_only=True, tag="lost"):
 
 
 class LookLine(Line, frozen=True, kw_only=True, tag="look"):
-    """An interim analysis: the data were judged, to see which cases are worth measuring on."""
+    """An interim analysis: the data were judged, to see which cases are worth measuring further."""
 
     open: list[str]
 

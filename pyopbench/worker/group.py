@@ -1,4 +1,4 @@
-"""Prepares the cases of a group, keeps them, and times them in rounds whenever it is asked to."""
+"""Prepares the cases of a group, keeps them prepared, and times them in rounds on request."""
 
 from __future__ import annotations
 

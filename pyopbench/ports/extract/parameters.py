@@ -1,4 +1,4 @@
-"""The parameters of functions: without annotations and `self`, of `*x` by name, and those that a function passes on."""
+"""Rewrites parameters: drops annotations and `self`, names the items of `*x`, and builds forwarding functions."""
 
 from __future__ import annotations
 
