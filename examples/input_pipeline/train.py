@@ -3,8 +3,6 @@
     python examples/input_pipeline/train.py augment ready     # a step whose input is at hand: what --step-ms takes
     python examples/input_pipeline/train.py augment map       # the callback in Dataset.map
     python examples/input_pipeline/train.py augment parallel  # with num_parallel_calls
-    python examples/input_pipeline/train.py brighten switch   # tf.numpy_function in place of tf.py_function
-    python examples/input_pipeline/train.py augment switch-compiled      # the body compiled by Numba, in that
     python examples/input_pipeline/train.py brighten batch    # batch first; --batch 256 for another size
     python examples/input_pipeline/train.py augment loop      # batch first, with a loop in the callback
     python examples/input_pipeline/train.py augment compiled      # the same, with body and loop compiled by Numba
@@ -42,7 +40,7 @@ CORES = os.cpu_count() or 2
 BODIES = ("augment", "denoise", "brighten")
 OF_BATCHES = ("batch", "loop", "compiled")
 CHANGES = (
-    *("ready", "map", "parallel", "switch", "switch-compiled", *OF_BATCHES, "processes", "processes-of-batch"),
+    *("ready", "map", "parallel", *OF_BATCHES, "processes", "processes-of-batch"),
     *("port", "port-of-batch"),
 )
 
@@ -89,10 +87,6 @@ def made(given: argparse.Namespace, ds: tf.data.Dataset, module: Any) -> tf.data
         if change == "port-of-batch":
             return rebatched(whole, given.batch)
         ds = whole
-    elif change in ("switch", "switch-compiled"):
-        ds = ds.map(
-            lambda image, label: called_back(image, label, in_numpy_function), num_parallel_calls=tf.data.AUTOTUNE
-        )
     elif change in OF_BATCHES:
         whole = ds.batch(given.batch, drop_remainder=True)
         whole = whole.map(lambda image, label: called_back(image, label, in_numpy_function))
@@ -109,16 +103,11 @@ def over_batch(function: Callable[[Any], Any], images: Any) -> Any:
 
 
 def called_with(change: str, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what a callback calls after a change: the body, a loop over it, or either compiled by Numba."""
+    """Return what a callback calls after a change: the body, a loop over it, or the loop compiled by Numba."""
     if change == "loop":
         return partial(over_batch, function)
     if change == "compiled":
         return compiled_loop(function)
-    if change == "switch-compiled":
-        import numba
-
-        compiled: Callable[[Any], Any] = numba.njit(function)
-        return compiled
     return function
 
 

@@ -40,9 +40,9 @@ class Listener:
     """Receives the progress of a run. This one ignores it; subclasses show it."""
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Show that something takes a while; the function that is yielded is called with how far it is."""
-        yield lambda text: None
+    def busy(self, what: str) -> Iterator[None]:
+        """Show that something takes a while."""
+        yield
 
     @contextmanager
     def sampling(self) -> Iterator[Tell]:
@@ -55,8 +55,8 @@ class Listener:
     def warn(self, text: str) -> None:
         """Warn of what a reader has to know before the results."""
 
-    def problem(self, error: PyopbenchError, what: str = "") -> None:
-        """Report an error after which the run goes on; `what` names what failed, "" for nothing."""
+    def problem(self, error: PyopbenchError) -> None:
+        """Report an error after which the run goes on."""
 
 
 class ConsoleListener(Listener):
@@ -75,10 +75,10 @@ class ConsoleListener(Listener):
         self._console, self._clock = console, clock
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[Callable[[str], None]]:
+    def busy(self, what: str) -> Iterator[None]:
         """Show a spinner and what takes a while."""
-        with self._console.status(escape(what)) as status:
-            yield lambda text: status.update(escape(text))
+        with self._console.status(escape(what)):
+            yield
 
     @contextmanager
     def sampling(self) -> Iterator[Tell]:
@@ -120,9 +120,9 @@ class ConsoleListener(Listener):
         """Print a warning."""
         say(f"[yellow]warning:[/] {escape(text)}", self._console)
 
-    def problem(self, error: PyopbenchError, what: str = "") -> None:
-        """Print an error; if `what` names what failed, as a warning."""
-        say_error(error, f"[yellow]warning:[/] {escape(what)}:" if what else "[bold red]error:[/]")
+    def problem(self, error: PyopbenchError) -> None:
+        """Print an error."""
+        say_error(error, "[bold red]error:[/]")
 
 
 def listener_here(*, progress: bool) -> Listener:
@@ -149,11 +149,7 @@ def _sweep_text(step: Step, stage: str) -> str:
 def begin_run(
     folder: Path | None, request: plan.Request, listener: Listener, asked: sides.AskedSides = sides.JUST_HERE
 ) -> OpenRun:
-    """Plan a run on the sides that are asked for, and say what was planned.
-
-    Raises:
-        BadInput, NothingMeasured: as `sides.begin`.
-    """
+    """Plan a run on the sides that are asked for, and say what was planned."""
     missing = environments.missing(asked.environments)
     if missing:
         listener.say(wording.installing_text([one.text for one in missing], environments.INSTALLED_GB))
@@ -214,7 +210,7 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> run.Ended | 
         listener.say(f"  resume: {stored_run.resume_command(begun)}", whole=True)
         return None
     if ended is not None and ended.by == "budget":
-        settings = stored_run.settings_of(begun.measured[0])
+        settings = begun.plan.settings
         most = ended.most if settings.launches < UNLIMITED else None
         listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
     return ended

@@ -98,8 +98,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
     Returns:
-        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with `tf`, `packages`,
-        `python` or `rev` a `SidesResult`. The samples are in its folder.
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`; with two or more sides a
+        `SidesResult`. The samples are in its folder.
 
     Raises:
         BadInput: something cannot be measured as it is; the message says what can.
@@ -215,7 +215,7 @@ def _without_leftovers(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if not _is_begun(folder):
+        if not is_run(folder):
             forget_shipped(folder)
         raise
 
@@ -226,13 +226,9 @@ def _resumable(folder: Path, op: Op | None, inputs: Inputs) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if not _is_begun(folder):
+        if not is_run(folder):
             raise
         raise Interrupted(folder, _how_to_resume(folder, op, inputs)) from None
-
-
-def _is_begun(folder: Path) -> bool:
-    return is_run(folder)
 
 
 def _how_to_resume(folder: Path, op: Op | None, inputs: Inputs) -> str:

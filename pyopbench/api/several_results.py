@@ -139,11 +139,6 @@ class SidesResult:
         """What sides compute otherwise than the first: a row for each op, size and dtype."""
         return frames.value_differences(self.gate)
 
-    @cached_property
-    def control(self) -> ComparisonResult | None:
-        """A part of the first side, measured twice: what noise alone does; None where it has no number."""
-        return None if self.gate.twins is None else ComparisonResult(self.gate.twins)
-
     def report(self) -> Path:
         """Write `comment.md`, `gate.json` and `junit.xml`, and a report of each environment; return the folder."""
         from pyopbench.report.gate import write

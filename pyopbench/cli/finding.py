@@ -124,7 +124,7 @@ def advise(
     check: Annotated[
         Path | None,
         path_option(
-            "--check", "FILE", "Only record; fail if a callback is not in that report.json, or had been ported."
+            "--check", "FILE", "Only record; fail if a callback is not in that report.json, or was ported there."
         ),
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Apply the change to your files, after asking.")] = False,

@@ -136,7 +136,7 @@ def resume(
     requires: options.Requires = None,
     yes: Annotated[
         bool,
-        typer.Option("--yes", "-y", help="Install TensorFlow or check out the revisions of the run without asking."),
+        typer.Option("--yes", "-y", help="Do not ask before TensorFlow is installed or revisions are checked out."),
     ] = False,
     fail_on: options.FailOn = None,
     as_json: options.AsJson = False,
@@ -382,7 +382,7 @@ def merge(
 
 
 def _print_merging(merging: Merging) -> None:
-    """Print of what and into what shards were merged, and what comes next."""
+    """Print which shards were merged, and into what, and what comes next."""
     from rich.markup import escape
 
     from pyopbench.cli.output import out, say

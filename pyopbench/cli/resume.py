@@ -18,7 +18,7 @@ from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import is_target
-from pyopbench.store.run import OpenRun, open_run
+from pyopbench.store.run import OpenRun, open_run, short_hash
 
 
 def open_resumable(
@@ -56,7 +56,9 @@ def thresholds_of(
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
     """Ask before revisions are checked out and run because a file of the run names them."""
     revisions = (side.side.revision for side in run.measured if side.side.revision is not None)
-    commits = formatting.listing(list(dict.fromkeys(one.commit[:10] for one in revisions if not one.is_worktree)))
+    commits = formatting.listing(
+        list(dict.fromkeys(short_hash(one.commit) for one in revisions if not one.is_worktree))
+    )
     if commits:
         _confirm(f"the run checks out {commits} of {sides.repository_of(run)} and runs that code", yes=yes)
 
@@ -78,7 +80,7 @@ def _confirm(what: str, *, yes: bool) -> None:
     if yes or (sys.stdin.isatty() and typer.confirm(f"{what}. Go on?", err=True)):
         return
     raise BadInput(
-        "a run that asks for this goes on only if you agree",
+        "this run goes on only if you agree",
         received=what,
         hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
     )

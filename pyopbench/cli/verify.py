@@ -36,7 +36,7 @@ def read_requirements(requires: Sequence[str] | None) -> tuple[str, ...]:
     required = requirements.check(read_names("--require", requires))
     if GPU in required:
         raise BadInput(
-            "verify cannot try that",
+            "verify cannot try this requirement",
             received=f"--require {','.join(required)}",
             legal=", ".join(REQUIREMENTS[:-1]),
             hint="a run on a GPU shows what works there: pyopbench run OP --axis device=gpu",

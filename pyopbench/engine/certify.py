@@ -1,6 +1,6 @@
 """What pyopbench is worth on this machine: runs whose answers are known, judged as any other run is.
 
-Controls are a variant's twin, which is the same code in a graph of its own, and the current callback slowed down by a
+Controls are A/A controls, which are the same code in a graph of their own, and the current callback slowed down by a
 known share of what it costs. They are measured in the mode of the main job and by the same workers, all of them for as
 long, and each is compared with the variant that it is made from.
 """

@@ -74,20 +74,11 @@ def available(python: tuple[int, int] = sys.version_info[:2]) -> tuple[str, ...]
     return tuple(version for version in locked() if python <= _newest_python(version))
 
 
-def require_available(environments: Iterable[Environment]) -> None:
-    """Check that every environment can be installed, as far as that is known without uv.
-
-    Raises:
-        BadInput: there is no such interpreter, or no such version of TensorFlow for it.
-    """
-    missing(environments)
-
-
 def missing(environments: Iterable[Environment]) -> list[Environment]:
     """Return the environments that would be installed before they can be used, each once.
 
     Raises:
-        BadInput: as `require_available`.
+        BadInput: there is no such interpreter, or no such version of TensorFlow for it.
     """
     folders = {environment: _folder_of(environment) for environment in environments if not environment.is_here}
     return [environment for environment, folder in folders.items() if folder is not None and not _is_complete(folder)]
@@ -97,7 +88,7 @@ def python_of(environment: Environment) -> Path | None:
     """Return the Python of an environment, which is installed if necessary; None for the one that runs this.
 
     Raises:
-        BadInput: as `require_available`, or uv is missing or fails.
+        BadInput: as `missing`, or uv is missing or fails.
     """
     if environment.is_here:
         return None

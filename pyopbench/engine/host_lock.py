@@ -55,11 +55,7 @@ def held(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
 
 
 def is_free() -> bool:
-    """Whether nobody measures on this machine at this moment.
-
-    Raises:
-        BadInput: as `held`.
-    """
+    """Whether nobody measures on this machine at this moment."""
     descriptor = _open(lock_path())
     try:
         return _take(descriptor)
@@ -76,9 +72,9 @@ def _open(path: Path) -> int:
             return os.open(path, flags | os.O_CREAT, 0o644)
     except OSError as error:
         raise BadInput(
-            "the lock that keeps two measurements on one machine apart cannot be used",
+            "the lock that keeps two runs from measuring at once cannot be used",
             received=f"{path}: {error}",
-            hint=f"remove it if nobody measures, or set {FOLDER_VARIABLE} to another folder",
+            hint=f"remove it if nothing is being measured, or set {FOLDER_VARIABLE} to another folder",
         ) from error
 
 

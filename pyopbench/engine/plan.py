@@ -196,10 +196,9 @@ RESULTS_FOLDER = Path("results")
 class Request:
     """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
 
-    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `environment` is what
-    workers import and are run by. `checkout` has the files of
-    the revision to measure; None is the working tree. `shard` is the part of the plan to measure; None is all of it.
-    `own` are the own ops among the ops, as in the working tree.
+    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `environment` is what workers import
+    and are run by. `checkout` has the files of the revision to measure; None is the working tree. `shard` is the part
+    of the plan to measure; None is all of it. `own` are the own ops among the ops, as in the working tree.
     """
 
     axes: Axes

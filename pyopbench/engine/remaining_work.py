@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import structs, to_builtins
 
-from pyopbench.engine import stored_run
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, Case, Failure
@@ -59,7 +58,7 @@ class RemainingWork:
         self, side: OpenSide, python: Path | None = None, checkout: Checkout | None = None, own: OwnOps = NO_OWN_OPS
     ) -> None:
         """Read what a side lacks."""
-        self.side, self.settings = side, stored_run.settings_of(side)
+        self.side, self.settings = side, side.plan.settings
         self.python, self.checkout, self.own = python, checkout, own
         self.planned: dict[str, list[str]] = {}
         for case in side.side.cases:

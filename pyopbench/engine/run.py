@@ -435,7 +435,7 @@ def judge_open(
             open_cases[side.side.label] |= judge.interim_analysis(run.alone(side), judging, launches, most).open
     after = formatting.count(launches, "launch", "launches")
     resolved, compared = comparison.resolved, comparison.compared
-    return open_cases, f"after {after} {resolved:,} of {compared:,} comparisons are resolved"
+    return open_cases, f"after {after}, {resolved:,} of {compared:,} comparisons are resolved"
 
 
 def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch]]:

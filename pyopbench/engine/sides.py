@@ -78,7 +78,7 @@ def check_sides(asked: AskedSides) -> None:
     """
     if not asked.revisions and len(asked.environments) < 2:
         refuse_to_fail(asked.fail_on)
-    environments.require_available(asked.environments)
+    environments.missing(asked.environments)  # refuses what cannot be had
 
 
 def refuse_to_fail(fail_on: str | None) -> None:
@@ -89,18 +89,14 @@ def refuse_to_fail(fail_on: str | None) -> None:
     """
     if fail_on is not None:
         raise BadInput(
-            "one side alone cannot be compared with anything",
+            "a run with one side has nothing to compare it with",
             received=option_text("fail_on", fail_on),
             hint=f"for example {option_text('rev', ['main', 'HEAD'])}; pyopbench compare does it for stored results",
         )
 
 
 def slowdown_of(fail_on: str | None, minimum_effect: float) -> float | None:
-    """Return the slowdown that fails, as a share; None if none does.
-
-    Raises:
-        BadInput: as `parse.parse_fail_on`.
-    """
+    """Return the slowdown that fails, as a share; None if none does."""
     return parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
 
 
@@ -175,7 +171,7 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
     if asked.are_just_here:
         return plan.begin(folder, request)
     plan.check_request(request)
-    environments.require_available(asked.environments)
+    environments.missing(asked.environments)  # refuses what cannot be had
     folder = folder or plan.new_folder()
     require_new(folder)
     # What is asked for becomes a list of sides, whatever they differ in.
@@ -322,11 +318,7 @@ def _require_files(checkout: Checkout, own: OwnOps) -> None:
 
 @contextmanager
 def checkouts_of(run: OpenRun) -> Iterator[dict[str, Checkout]]:
-    """Yield the checkout of each side that is a revision, by its label.
-
-    Raises:
-        BadInput: as `git.checkout_of`.
-    """
+    """Yield the checkout of each side that is a revision, by its label."""
     with ExitStack() as stack:
         repository = repository_of(run) if run.has_revisions else Path()
         yield {

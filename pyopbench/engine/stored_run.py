@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from pyopbench.engine import git, plan
-from pyopbench.engine.settings import Settings
 from pyopbench.model import formatting
 from pyopbench.model.case import CONTROL_SUFFIX, MINIMUM_EFFECT, Case, Failure
 from pyopbench.model.discover import find, require_known
@@ -88,12 +86,6 @@ def _words_of(own: Iterable[OwnOp | Target]) -> list[str]:
 
 def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
     return shlex.join(["pyopbench", "resume", str(folder), *own_words])
-
-
-def settings_of(side: OpenSide) -> Settings:
-    """Return how a side is measured."""
-    settings = side.plan.settings
-    return Settings(**{one.name: getattr(settings, one.name) for one in fields(Settings)})
 
 
 def planned_effect(sources: Sequence[Source]) -> float:

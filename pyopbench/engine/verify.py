@@ -1,4 +1,4 @@
-"""Checks values and gradients of every case, and batched forms against a loop over examples; nothing is timed."""
+"""Checks values and gradients of every case; nothing is timed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVERYTHING = Axes(
 is built as in mode call."""
 
 Tell = Callable[[int, int], None]
-"""Is called with how many cases or forms are done, of how many."""
+"""Is called with how many cases are done, of how many."""
 
 
 @dataclass(frozen=True)

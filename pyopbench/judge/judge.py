@@ -103,9 +103,6 @@ def judge_run(
         mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads the current time evenly over the
             log of the size.
         requires: what a port has to be able to do, names of requirements; candidates that cannot are removed.
-
-    Raises:
-        BadInput: as `compared`.
     """
     found = compared(run, baseline, minimum_effect, mix, requires)
     decisions = decisions_of(found)

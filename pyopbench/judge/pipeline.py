@@ -53,7 +53,7 @@ FEWEST_LAUNCHES = 2
 ALIKE = 0.2
 """How much longer than with the best an element may take, as a share, for an arrangement to count as good. In the
 default time a smaller difference is found only about half the time, so the answer would alternate between arrangements
-that are about as good (`benchmarks/pipeline_pairs.py`)."""
+that are about as good."""
 NEAR_BEST, NEAR_SHARE = 2.0, 0.1
 """What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
 this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""

@@ -21,8 +21,8 @@ EFFORTS: dict[str, float] = {
     "processes": 10.0,
     "port": 20.0,
 }
-"""Rank of the work to get there, least first: an argument of `map`; another bridge; one line before the map, and a body
-that takes a batch; a pool that has to be started, fed and ended; a port, which has to be kept equal for ever. The
+"""Rank of the work to get there, least first: an argument of `map`; one line before the map, and a body that takes a
+batch; a pool that has to be started, fed and ended; a port, which has to be kept equal for ever. The
 effort of a variant is added to it, so that of two ports the one that takes less work comes first."""
 
 

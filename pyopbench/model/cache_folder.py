@@ -35,15 +35,11 @@ def make_folder(name: str) -> Path:
 
 
 @contextmanager
-def hold_lock(path: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
-    """Hold the flock of a file, which is created; the lock ends with the process.
-
-    Raises:
-        BlockingIOError: `how` has `fcntl.LOCK_NB`, and another process holds it.
-    """
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the flock of a file, which is created; the lock ends with the process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, how)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

@@ -220,7 +220,7 @@ def _baseline_in(tree: ast.Module) -> str:
 def usual_baseline(ops: Sequence[str], own: OwnOps, variants: Sequence[str] = ()) -> str:
     """Return the current callback of a run for which none is named.
 
-    That of a user's own ops is what their files say, which drafts fill in, and else numpy_function. Built-in ops have
+    That of a user's own ops is what their files say, and else numpy_function. Built-in ops have
     py_function_numpy, which has a number wherever another callback has one, and so have ops that disagree.
 
     Args:

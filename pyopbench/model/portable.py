@@ -15,12 +15,11 @@ BRIDGE = "numpy_function"
 """The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
 
 BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
-"""Batched forms that can be written as source, by their names: `map`, the port
-of one example under `tf.vectorized_map`; `whole`, the body called once with the batch; or `loop`, over the examples in
-one op."""
+"""Ports that take a batch, and how: `map`, the port of one example under `tf.vectorized_map`; `whole`, the body called
+once with the batch; or `loop`, over the examples in one op."""
 
 BATCHED_PORTS = {"traced": "traced_map", "numba_op": "numba_op_loop"}
-"""Batched forms of ports, by the port of one example."""
+"""Ports that take a batch, by the port of one example."""
 
 WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
 """All that `--to` takes."""

@@ -87,9 +87,6 @@ def combine_environments(
         tf: versions of TensorFlow.
         packages: each as `read_packages` takes it.
         python: interpreters or their versions.
-
-    Raises:
-        BadInput: as `read_packages`.
     """
     pins = [read_packages(text) for text in packages]
     versions: Sequence[str | None] = tf or [None]

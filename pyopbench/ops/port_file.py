@@ -113,11 +113,7 @@ class PortFiles:
         return write_port(op, variant) if read_key(variant) is None else write_arrangement(op, variant, callback)
 
     def call_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> Body:
-        """Return the function in the module of a port: it takes tensors, or a dataset for an arrangement.
-
-        Raises:
-            CannotPort: as `file_of`.
-        """
+        """Return the function in the module of a port: it takes tensors, or a dataset for an arrangement."""
         file = self.file_of(op, variant, dtype, callback)
         if file not in self._imported:
             path = keep_text(_file_name(file), file.text)

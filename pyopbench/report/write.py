@@ -70,9 +70,6 @@ def report_versions(
 
     Returns:
         A judgement for each version; and what they come to side by side, with the first one shown.
-
-    Raises:
-        BadInput: as `report_results`.
     """
     found, together = judge_versions(run, versions, judging, unmeasured)
     write_versions(run, found, together)

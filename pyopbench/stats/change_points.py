@@ -81,7 +81,7 @@ THRESHOLDS: dict[Noise, dict[float, tuple[float, ...]]] = {
         ),
     },
 }
-"""Noise -> alarm rate -> threshold for each of `LENGTHS`, by `scripts/change_thresholds.py`: of noise that is normal
+"""Noise -> alarm rate -> threshold for each of `LENGTHS`, simulated: of noise that is normal
 or has the tails of Student's t with 3 degrees of freedom, whichever needs more; and, where points may depend on each
 other, of normal noise with an autocorrelation of 0.5 too."""
 

@@ -24,7 +24,6 @@ from pyopbench.store.types import (
     LaunchLine,
     LookLine,
     Merged,
-    MergedShard,
     Plan,
     Shard,
     Side,
@@ -176,21 +175,7 @@ def _command_again(one: _ShardRun, index: int) -> str:
 
 def _merged_plan(out: Path, shards: Sequence[_ShardRun]) -> Plan:
     plans = [one.run.plan for one in shards]
-    starts = [sum(one.launches for one in shards[:number]) for number in range(len(shards) + 1)]
-    merged = Merged(
-        plan=shards[0].shard.plan,
-        shards=[
-            MergedShard(
-                index=one.shard.index,
-                run=one.run.plan.run,
-                created=one.run.plan.created,
-                host=one.shard.host,
-                launches=(start, end),
-            )
-            for one, start, end in zip(shards, starts[:-1], starts[1:], strict=True)
-        ],
-        hosts={one.shard.host: one.run.measured[0].side.environment for one in shards},
-    )
+    merged = Merged(hosts={one.shard.host: one.run.measured[0].side.environment for one in shards})
     return structs.replace(
         plans[0],
         run=out.resolve().name,

@@ -126,7 +126,7 @@ class OpenRun:
                 )
             if os.fstat(stream.fileno()).st_size != self.size + self.torn:
                 raise BadInput(
-                    "another process has measured into this folder since it was read",
+                    "another process has written to this folder since it was read",
                     received=self.folder,
                     hint="read it again: pyopbench resume DIR",
                 )

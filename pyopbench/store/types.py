@@ -266,7 +266,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True):
     """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
 
     Attributes:
-        parallel, batch, processes: as in `worker.pipeline.form.PipelineSettings`.
+        parallel, batch, processes: as in `worker.pipeline.arrangements.PipelineSettings`.
         step_seconds: what a training step takes for each of its elements; 0 where that is not known.
         step_elements: of a training step.
         minimum_effect: the smallest share of the current time that is worth acting on.
@@ -346,35 +346,13 @@ class Shard(Struct, frozen=True, kw_only=True):
             raise corrupt(place, f"shard {self.index} of {self.of}")
 
 
-class MergedShard(Struct, frozen=True, kw_only=True):
-    """A shard that a run was merged from.
-
-    Attributes:
-        index: its number, from 1.
-        run: name of its run.
-        created: when that was begun, ISO 8601.
-        host: name of the machine that it was begun on.
-        launches: number of its first launch here, and of the first that is of another shard.
-    """
-
-    index: AtLeastOne
-    run: str
-    created: str
-    host: str
-    launches: tuple[NotNegative, NotNegative]
-
-
 class Merged(Struct, frozen=True, kw_only=True):
     """What a run was merged from.
 
     Attributes:
-        plan: hash of the plan, the same in every shard of it.
-        shards: in the order of their numbers.
         hosts: environment of each machine, by name.
     """
 
-    plan: PlanHash
-    shards: list[MergedShard]
     hosts: dict[str, dict[str, Any]]
 
 
@@ -499,12 +477,12 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         for planned in self.sides:
             planned.check(self.pipeline, place)
         if all(planned.problem is not None for planned in self.sides):
-            raise corrupt(place, "no side of it can be measured")
+            raise corrupt(place, "none of its sides can be measured")
         if self.fail_on is not None:
             try:
                 parse_fail_on(self.fail_on, 0.0)
             except BadInput as error:
-                raise corrupt(place, f"{self.fail_on!r} is no condition to fail on") from error
+                raise corrupt(place, f"{self.fail_on!r} is not a condition to fail on") from error
         if self.shard is not None:
             self.shard.check(place)
         for name, environment in (self.merged.hosts if self.merged else {}).items():

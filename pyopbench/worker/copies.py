@@ -56,7 +56,7 @@ def open_device(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     It has to be the first request to a worker, because TensorFlow looks for devices only once.
     """
     try:
-        _counter(request["placement"])
+        counter_of(request["placement"])
     except (CannotCompile, Unsupported) as error:
         return {"devices": listed(), "reason": getattr(error, "sentence", error.message)}
     return {"devices": listed(), "reason": ""}
@@ -109,7 +109,7 @@ def copies_on_route(case: Case, inputs: str, result: str) -> dict[str, int]:
     return {"to_device": counts.to_device, "to_host": counts.to_host}
 
 
-def _counter(placement: str) -> CountCopies:
+def counter_of(placement: str) -> CountCopies:
     """Return what counts the copies of a call on `gpu` or `simgpu`.
 
     Raises:
@@ -130,7 +130,7 @@ def _function(case: Case) -> Body:
 
 def _count(case: Case, function: Body, route: Route) -> Counts:
     """Count a call on a route: by two calls, after one that traces, compiles and makes constants and is checked."""
-    count = _counter(case.placement)
+    count = counter_of(case.placement)
     op = load_op(case.op)
     _check(op, case, *_fresh_call(op, case, function, route)())
     first, second = (_without_allocations(count(_fresh_call(op, case, function, route))[1]) for _ in range(2))

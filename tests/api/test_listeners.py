@@ -70,13 +70,6 @@ def test_where_piped_later_batches_are_shown_too() -> None:
     assert shown == ["3 workers preparing", "sweep 1 (3 workers)"] * 2
 
 
-def test_a_warning_names_what_came_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    console, stream = console_of(terminal=False)
-    monkeypatch.setattr("pyopbench.api.console.err", console)
-    ConsoleListener(console).problem(ERROR, "probing failed")
-    assert stream.getvalue().splitlines()[0] == "warning: probing failed: what"
-
-
 def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(host_lock, "_take", lambda descriptor: False)
     with listeners.alone_on_this_machine():

@@ -121,7 +121,6 @@ def test_a_stored_run_over_revisions_is_read_shown_and_copied(tmp_path: Path) ->
     assert (read.outcome, list(read.values["kind"])) == ("failed", ["outputs"])
     assert list(read.values.columns) == [one.name for one in frames.VALUES]
     assert list(read.slower()["case"]) == [KEYS[1]]
-    assert read.control is not None
     assert "r1" in repr(read)
     assert (read.save(tmp_path / "copy") / "junit.xml").exists()
     assert open_run(tmp_path / "copy").has_revisions

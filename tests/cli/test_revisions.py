@@ -174,7 +174,7 @@ def test_an_interrupted_run_is_resumed(
     unasked = call("resume", folder, "mine.py")
     assert (unasked.code, unasked.err.splitlines()[0]) == (
         2,
-        "error: a run that asks for this goes on only if you agree",
+        "error: this run goes on only if you agree",
     )
     resumed = call("resume", folder, "mine.py", "--yes")
     assert resumed.code in (0, 3), resumed.err

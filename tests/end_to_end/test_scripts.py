@@ -40,7 +40,9 @@ def test_a_script_that_a_page_names_starts(name: str) -> None:
 
 
 def test_scripts_of_the_shell_that_a_page_names_are_there_and_can_be_parsed() -> None:
-    for name in (name for name in named_scripts() if name.endswith(".sh")):
+    names = [name for name in named_scripts() if name.endswith(".sh")]
+    assert names
+    for name in names:
         subprocess.run(["bash", "-n", str(ROOT / name)], check=True, timeout=60)
 
 

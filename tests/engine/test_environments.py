@@ -18,9 +18,9 @@ from pyopbench.engine.environments import (
     PREFIX,
     available,
     locked,
+    missing,
     package_folder,
     python_of,
-    require_available,
     worker_variables,
 )
 from pyopbench.model.discover import PACKAGE
@@ -91,7 +91,7 @@ def test_versions_go_by_the_wheels_of_a_python() -> None:
 @pytest.mark.parametrize("asked", ["2.16.1", "9.9.9", "", "../2.21.0"])
 def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str) -> None:
     with pytest.raises(BadInput) as error:
-        require_available([Environment(asked)])
+        missing([Environment(asked)])
     assert f"--tf {asked}" in str(error.value)
     assert ", ".join(locked()) in str(error.value)
 
@@ -99,7 +99,7 @@ def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str)
 def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "available", lambda python: locked()[-2:])
     with pytest.raises(BadInput) as refused:
-        require_available([Environment("2.12.1")])
+        missing([Environment("2.12.1")])
     assert refused.value.received == "--tf 2.12.1"
 
 
@@ -210,7 +210,7 @@ def test_a_python_that_no_wheel_is_made_for_is_refused_in_plain_words(
     monkeypatch.setattr(environments, "available", AVAILABLE)
     python = interpreter("3 14 0")
     with pytest.raises(BadInput) as refused:
-        require_available([Environment(VERSION, python=python)])
+        missing([Environment(VERSION, python=python)])
     assert refused.value.received == f"--tf {VERSION}"
     assert refused.value.legal == "with Python 3.14: none"
 
@@ -221,14 +221,14 @@ def test_a_python_that_is_not_there_is_refused(
 ) -> None:
     uv()
     with pytest.raises(BadInput) as refused:
-        require_available([Environment(VERSION, python=asked)])
+        missing([Environment(VERSION, python=asked)])
     assert refused.value.received == f"--python {asked}"
 
 
 def test_what_is_no_python_is_refused(interpreter: Callable[[str], str]) -> None:
     python = interpreter("hello")
     with pytest.raises(BadInput) as refused:
-        require_available([Environment(VERSION, python=python)])
+        missing([Environment(VERSION, python=python)])
     assert refused.value.received == f"--python {python}"
 
 

@@ -1,4 +1,4 @@
-"""Values, gradients and batched forms are checked."""
+"""Values and gradients are checked."""
 
 from __future__ import annotations
 

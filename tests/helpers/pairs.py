@@ -27,31 +27,11 @@ def cases(variants: Sequence[str] = VARIANTS, ops: Sequence[str] = ("double",)) 
     ]
 
 
-def write_run(
-    folder: Path,
-    keys: Sequence[str],
-    *,
-    factors: Mapping[str, float] | None = None,
-    seed: int = 0,
-    launches: int = 4,
-    clocks: Mapping[int, float] | None = None,
-    noise: Mapping[str, Any] | None = None,
-    **changes: Any,
-) -> Path:
-    """Write a run whose cases take 1 ms times their factor and whose launches differ by 0.2%; return its folder.
-
-    Args:
-        folder: of the run.
-        keys: ids of the cases.
-        factors: id of a case -> its time over 1 ms.
-        seed: of the differences.
-        launches: how many there are.
-        clocks: number of a launch -> its clock rate over the usual one, by which times are longer.
-        noise: what else is reported of the machine; else it is quiet.
-        changes: keys of `run.json`.
-    """
-    content = {**content_of(folder.name, keys, launches), **changes}
-    return stored.write(folder, content, lines_of(keys, factors, seed, launches, clocks, noise))
+def write_run(folder: Path, keys: Sequence[str], **how: Any) -> Path:
+    """Write a run with the lines of `lines_of`; any other of `how` is a key of `run.json`. Return its folder."""
+    ours = {name: how.pop(name) for name in ("factors", "seed", "launches", "clocks", "noise") if name in how}
+    content = {**content_of(folder.name, keys, ours.get("launches", 4)), **how}
+    return stored.write(folder, content, lines_of(keys, **ours))
 
 
 def content_of(name: str, keys: Sequence[str], launches: int) -> dict[str, Any]:
@@ -68,7 +48,16 @@ def lines_of(
     clocks: Mapping[int, float] | None = None,
     noise: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the lines that `write_run` writes."""
+    """Return the lines of a run whose cases take 1 ms times their factor and whose launches differ by 0.2%.
+
+    Args:
+        keys: ids of the cases.
+        factors: id of a case -> its time over 1 ms.
+        seed: of the differences.
+        launches: how many there are.
+        clocks: number of a launch -> its clock rate over the usual one, by which times are longer.
+        noise: what else is reported of the machine; else it is quiet.
+    """
     rng = np.random.default_rng(seed)
     lines = []
     for launch in range(launches):

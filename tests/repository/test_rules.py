@@ -289,7 +289,7 @@ def test_the_judging_half_runs_without_tensorflow_and_the_measuring_half() -> No
     assert run_python(code) == "[]"
 
 
-OF_EXTRAS = (".numba_bodies", ".for_numba.helpers")
+OF_EXTRAS = (".for_numba.helpers",)
 """In the names of modules that are imported only where an extra is installed."""
 
 

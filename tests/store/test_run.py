@@ -287,9 +287,9 @@ def test_a_side_whose_name_looks_like_the_number_of_another_has_a_label_of_its_o
     ("changes", "problem"),
     [
         ({"sides": []}, "Expected `array` of length >= 1"),
-        ({"fail_on": "faster"}, "'faster' is no condition to fail on"),
+        ({"fail_on": "faster"}, "'faster' is not a condition to fail on"),
         ({"minimum_effect": 3}, "Expected `float` < 1.0 - at `$.minimum_effect`"),
-        ({"sides": [{"label": "a", "problem": "no"}]}, "no side of it can be measured"),
+        ({"sides": [{"label": "a", "problem": "no"}]}, "none of its sides can be measured"),
         *(({"sides": [{"tf": tf}]}, "at `$.sides[0].tf`") for tf in ("../elsewhere", "/etc", "", "2.21.0/..", "a\nb")),
         ({"sides": [{"packages": ["numpy"]}]}, "at `$.sides[0].packages[0]`"),
     ],

@@ -145,5 +145,5 @@ def test_a_real_gpu_copies_up_and_down_once() -> None:
         with tf.device("GPU:0"):
             return tf.identity(x).numpy()
 
-    _, counts = copies._counter("gpu")(there_and_back)
+    _, counts = copies.counter_of("gpu")(there_and_back)
     assert (counts.to_device, counts.to_device_bytes, counts.to_host, counts.to_host_bytes) == (1, 4000, 1, 4000)

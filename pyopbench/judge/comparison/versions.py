@@ -105,9 +105,6 @@ def judge_versions(
         versions: those that have a sample, at least one.
         judging: how to judge.
         unmeasured: label -> why a version has no sample.
-
-    Raises:
-        BadInput: as `judge.judge.judge`.
     """
     labels = {version.label for version in versions}
     measured = {one.side.label: one for one in run.measured if one.side.label in labels}

@@ -64,7 +64,7 @@ def library_of(source: Path) -> Path:
     It registers kernels for ops of the source's own library, which has to be loaded before.
 
     Raises:
-        CannotCompile: there is no nvcc, it refuses the source, or the cache cannot be written or trusted.
+        CannotCompile: there is no nvcc, it refuses the source, or the cache cannot be written.
     """
     program, version = nvcc()
     wanted = architectures()

@@ -125,8 +125,7 @@ def _option_text(error: BaseException, place: tuple[str, int] | None) -> str:
     Empty for any other error. This one is raised inside such a function, and its message begins with a verb. Most such
     options are found when a port is written; the others depend on sizes, or the port could not be run then.
     """
-    said, prefix = describe_error(error), f"{NotImplementedError.__name__}: "
-    if not said.startswith(prefix):
+    if not isinstance(error, NotImplementedError):
         return ""
     in_graph = FUNCTION_PLACE.findall(str(error))
     names = in_graph or [frame.name for frame in traceback.extract_tb(error.__traceback__)]
@@ -137,7 +136,8 @@ def _option_text(error: BaseException, place: tuple[str, int] | None) -> str:
     line = "" if place is None else linecache.getline(*place)
     known = _names_by_spelling()[spelled]
     name = next((one for one in known if re.search(rf"\b{one.rpartition('.')[2]}\(", line)), known[0])
-    return f"`{name}` {said.removeprefix(prefix)}"
+    said = describe_error(error).removeprefix(f"{NotImplementedError.__name__}: ")
+    return f"`{name}` {said}"
 
 
 @cache

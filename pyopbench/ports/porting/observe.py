@@ -56,7 +56,7 @@ MOST_RUNS = 12
 
 MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
-a loop of the graph. The first call then takes up to 20 s (`benchmarks/unrolled.py`)."""
+a loop of the graph. The first call then takes up to 20 s."""
 
 CONDITION = 8
 """Operations that a condition of the graph counts for, beside those on its ways: tracing one takes 5 to 10 ms."""

@@ -1,1 +1,1 @@
-"""The op inside a `tf.data` pipeline: what its forms are built with, checked with and measured with."""
+"""The op inside a `tf.data` pipeline: how its arrangements are built, checked and measured."""

@@ -41,9 +41,7 @@ class PipelineSettings:
 
 
 class PipelineContext:
-    """What the arrangements of one worker share: elements, settings, batched forms of the op, and process pools.
-
-    Batched forms are checked and pools are started when they are first asked for.
+    """What the arrangements of one worker share; process pools are started when they are first asked for.
 
     Attributes:
         elements: what goes through every pipeline.

@@ -15,8 +15,8 @@ from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.ops.batched.examples import are_distinct, examples_of
 from pyopbench.ops.build_callback import build_callback
+from pyopbench.ops.examples import are_distinct, examples_of
 from pyopbench.ops.load import load_op, make_inputs
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import OWN_OPS
@@ -178,7 +178,7 @@ def make_elements(op_name: str, variant: str, size: int, dtype: str, most: int |
     op = load_op(op_name)
     case = Case(op_name, variant, NO_GRADIENT, "forward", "call", dtype, size)
     count = most or _affordable_count(op, size, dtype)
-    inputs = examples_of(op, size, dtype, count).each
+    inputs = tuple(examples_of(op, size, dtype, count))
     outputs: list[tuple[Any, ...]] = []
     seconds: list[float] = []
     for given in map(as_given, inputs):

@@ -325,9 +325,6 @@ def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
 
     Returns:
         The empty graph, and the graph of copies that is to be held against it; its `copies` says of how many.
-
-    Raises:
-        Exception: as `prepare`.
     """
     empty = _empty(case)
     runners = prepare_group((empty, case))

@@ -20,7 +20,7 @@ from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.model.threads import call_together
 from pyopbench.model.variant import Variant
-from pyopbench.ops.batched.examples import examples_of
+from pyopbench.ops.examples import examples_of
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import Checked, Reference, check_gradients, check_values, dense, make_reference
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
@@ -117,7 +117,7 @@ def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogethe
     assert case.threads is not None
     function = wrap(variant.build(op, alone(case)), variant, "call")
     rng = np.random.default_rng([2, case.size, *case.op.encode()])
-    examples = examples_of(op, case.size, case.dtype, case.threads).each
+    examples = examples_of(op, case.size, case.dtype, case.threads)
     references = [make_reference(op, example, case.dtype, rng) for example in examples]
     made = [_call(op, case, function, reference).check() for reference in references]
     calls = [call for call, _ in made]

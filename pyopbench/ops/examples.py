@@ -7,7 +7,6 @@ of them is right as long as they are alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,21 +25,8 @@ LEAST_SCALE = 0.75
 not above 1, because many bodies take shares, probabilities or colours."""
 
 
-@dataclass(frozen=True)
-class Examples:
-    """Examples of one shape.
-
-    Attributes:
-        each: the inputs of each example.
-        are_distinct: do no two of them hold the same?
-    """
-
-    each: tuple[Example, ...]
-    are_distinct: bool
-
-
-def examples_of(op: Op, size: int, dtype: str, count: int) -> Examples:
-    """Return examples of an op, different ones if the op takes others than the one that it brings.
+def examples_of(op: Op, size: int, dtype: str, count: int) -> list[Example]:
+    """Return examples of one shape, different ones if the op takes others than the one that it brings.
 
     Args:
         op: which.
@@ -53,9 +39,8 @@ def examples_of(op: Op, size: int, dtype: str, count: int) -> Examples:
     if op.own is None or not op.own.fixed_sizes:
         drawn = _drawn(op, size, dtype, count)
     if len(drawn) == count and are_distinct(drawn):
-        return Examples(tuple(drawn), are_distinct=True)
-    found = _varied(op, first, count)
-    return Examples(tuple(found), are_distinct(found))
+        return drawn
+    return _varied(op, first, count)
 
 
 def _drawn(op: Op, size: int, dtype: str, count: int) -> list[Example]:
