@@ -71,7 +71,7 @@ TRIMMED = 6
 where nothing is wrong and gains little where something is: docs/statistics.md has the figures."""
 TRIMMED_ALONE = 9
 """From so many launches on they are trimmed where little else tells their spread. With six, trimming would double the
-smallest slowdown that five find; with nine and heavy tails it makes no difference (docs/decisions/0050)."""
+smallest slowdown that five find; with nine and heavy tails it makes no difference."""
 DEGREES_PER_PAIR = 2.6
 """Degrees of freedom that trimming one launch at each end costs. Yuen's approximation takes 2; the winsorized variances
 of a million normal samples (6 to 24 launches) vary as if it were 2.5 to 2.8, and with 2 a p value below 0.001 comes
