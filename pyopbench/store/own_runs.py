@@ -29,7 +29,7 @@ from pyopbench.store.types import (
     Side,
     join_catalogues,
 )
-from pyopbench.store.warnings import UnfinishedLine, gpu_warnings, left_running
+from pyopbench.store.warnings import UnfinishedLine, gpu_warnings
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -74,7 +74,7 @@ def run_of(side: OpenSide) -> Run:
         failures=(*planned.skips, *failures),
         launches=launches,
         frame=frame_of(plan.run, planned, groups),
-        warnings=(*_torn(side), *left_running(prepared), *gpu_warnings(groups)),
+        warnings=(*_torn(side), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
         noise=_noise(plan.run, groups),
         waits=_waits(plan.run, groups),

@@ -536,30 +536,15 @@ class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     held_back_by: list[str] | None
     name: str | None = None
-    sm_mhz: float | None = None
-    sm_mhz_most: float | None = None
-    memory_mhz: float | None = None
-    memory_mhz_most: float | None = None
-    celsius: float | None = None
-    watts: float | None = None
 
 
 class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What else went on while a group was sampled; `gpus` is None where the cases were on no GPU."""
 
     wall_seconds: float
-    cpu_seconds: float
     steal_seconds: float | None
-    switches: int
     load: float | None
     gpus: list[Gpu] | None = None
-
-
-class LeftBehind(Struct, frozen=True, kw_only=True):
-    """What bodies left running when a group was done."""
-
-    threads: int
-    cores: float
 
 
 class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
@@ -570,7 +555,6 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
         failures: of its cases.
         seconds: that it took.
         checked: case -> by how much its values and gradients are off; None where another launch checks the group.
-        left_behind: what bodies left running; None for nothing.
         pool_seconds: case in a pipeline -> what starting its processes took, which is in no block.
     """
 
@@ -579,7 +563,6 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     seconds: float
     pool_seconds: dict[str, float] = {}
     checked: dict[str, dict[str, float]] | None = None
-    left_behind: LeftBehind | None = None
 
     def check(self, place: str) -> None:
         """Check ids, as `Line.check`."""

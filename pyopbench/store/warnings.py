@@ -1,18 +1,18 @@
 """What a reader should know about the files of a run, as values: a kind, its numbers and its words.
 
-That is what could not be read, what bodies left running in their workers, and what held GPUs back.
+That is what could not be read, and what held GPUs back.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pyopbench.model import formatting
-from pyopbench.store.types import Gpu, GroupLine, LeftBehind, PreparedLine
+from pyopbench.store.types import Gpu, GroupLine
 
 SLOWING = (
     "power cap",
@@ -77,28 +77,6 @@ class UnknownGradients:
 
 
 @dataclass(frozen=True)
-class LeftRunning:
-    """Bodies of an op left something running after `groups` groups; what was measured meanwhile ran beside it.
-
-    `threads` and `cores` (busy ones) are each the most that was seen after a group.
-    """
-
-    op: str
-    groups: int
-    threads: int
-    cores: float
-    kind: Literal["left_running"] = "left_running"
-
-    def text(self) -> str:
-        """Return a warning in a sentence, without a full stop."""
-        threads = formatting.count(self.threads, "thread")
-        return (
-            f"{self.op}: after {formatting.count(self.groups, 'group')} its code was still running (at most {threads}, "
-            f"{formatting.number(self.cores)} cores busy), which disturbs what was measured with it"
-        )
-
-
-@dataclass(frozen=True)
 class SlowedGpu:
     """A GPU was held back in `groups` of the `of` groups that have readings; for each reason, in how many."""
 
@@ -126,21 +104,7 @@ class UnknownClocks:
         return f"the clocks of the GPU are unknown in {self.groups:,} of {formatting.count(self.of, 'group')}"
 
 
-RunWarning: TypeAlias = UnfinishedLine | NoTimes | UnknownGradients | LeftRunning | SlowedGpu | UnknownClocks
-
-
-def left_running(groups: Iterable[PreparedLine]) -> tuple[LeftRunning, ...]:
-    """Return a warning for each op whose groups left something behind, with the most that was seen of each."""
-    left: dict[str, list[LeftBehind]] = {}
-    for line in groups:
-        if line.left_behind is not None:
-            left.setdefault(line.group.partition("/")[0], []).append(line.left_behind)
-    return tuple(_left_running(op, each) for op, each in left.items())
-
-
-def _left_running(op: str, left: Sequence[LeftBehind]) -> LeftRunning:
-    most = {name: max(getattr(one, name) for one in left) for name in ("threads", "cores")}
-    return LeftRunning(op, len(left), **most)
+RunWarning: TypeAlias = UnfinishedLine | NoTimes | UnknownGradients | SlowedGpu | UnknownClocks
 
 
 def gpu_warnings(groups: Iterable[GroupLine]) -> tuple[SlowedGpu | UnknownClocks, ...]:

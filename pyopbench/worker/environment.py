@@ -11,16 +11,6 @@ from typing import Any
 
 from pyopbench.model import cores
 
-GPU_NUMBERS = {
-    "sm_mhz": "clocks.sm",
-    "sm_mhz_most": "clocks.max.sm",
-    "memory_mhz": "clocks.mem",
-    "memory_mhz_most": "clocks.max.mem",
-    "celsius": "temperature.gpu",
-    "watts": "power.draw",
-}
-"""Key of a stored reading -> the property that `nvidia-smi` is asked for."""
-
 NVIDIA_SMI_SECONDS = 30.0
 
 REASONS = {
@@ -41,30 +31,27 @@ def read_gpus() -> dict[str, Any]:
     """Return the state of every GPU of the machine, as plain data; not to be called while something is timed.
 
     Returns:
-        `gpus`, a list with `name`, the keys of `GPU_NUMBERS` and `held_back_by` (words of `REASONS`) each, null for
-        what a GPU does not report; `reason`, why there are none.
+        `gpus`, a list with `name` and `held_back_by` (words of `REASONS`, null where a GPU does not report it) each;
+        `reason`, why there are none.
     """
-    properties = ",".join(("name", *GPU_NUMBERS.values(), "clocks_throttle_reasons.active"))
-    command = ["nvidia-smi", f"--query-gpu={properties}", "--format=csv,noheader,nounits"]
+    command = ["nvidia-smi", "--query-gpu=name,clocks_throttle_reasons.active", "--format=csv,noheader"]
     try:
         answer = subprocess.run(command, check=True, capture_output=True, text=True, timeout=NVIDIA_SMI_SECONDS)
     except FileNotFoundError:
         return {"gpus": [], "reason": "nvidia-smi was not found on this machine"}
     except (OSError, subprocess.SubprocessError) as error:
         return {"gpus": [], "reason": f"nvidia-smi cannot be used: {error}"}
-    gpus = [_gpu([value.strip() for value in line.split(",")]) for line in answer.stdout.splitlines() if line.strip()]
+    gpus = [_gpu(line) for line in answer.stdout.splitlines() if line.strip()]
     return {"gpus": gpus, "reason": "" if gpus else "no GPU"}
 
 
-def _gpu(values: list[str]) -> dict[str, Any]:
-    """Return a reading from the values of a line; what a GPU does not report is `[N/A]` there."""
-    name, *numbers, reasons = values
-    reading: dict[str, Any] = {"name": name}
-    for key, number in zip(GPU_NUMBERS, numbers, strict=True):
-        reading[key] = None if number.startswith("[") else float(number)
-    bits = int(reasons, 16) if reasons.startswith("0x") else None
-    reading["held_back_by"] = None if bits is None else [word for bit, word in REASONS.items() if bits & bit]
-    return reading
+def _gpu(line: str) -> dict[str, Any]:
+    """Return a reading from a line; what a GPU does not report is `[N/A]` there."""
+    name, reasons = (value.strip() for value in line.split(","))
+    if not reasons.startswith("0x"):
+        return {"name": name, "held_back_by": None}
+    bits = int(reasons, 16)
+    return {"name": name, "held_back_by": [word for bit, word in REASONS.items() if bits & bit]}
 
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS")

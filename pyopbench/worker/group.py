@@ -17,7 +17,7 @@ from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_variant
 from pyopbench.ops.port_file import PORTS, PortFile
 from pyopbench.worker import environment
-from pyopbench.worker.noise import Meter, count_threads, left_running
+from pyopbench.worker.noise import metered
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.node_graph import OUT_OF_MEMORY
@@ -178,7 +178,6 @@ class WarmGroups:
         cases = [Case.from_id(key) for key in request["cases"]]
         launch = int(request["launch"])
         PORTS.give(PortFile(**one) for one in request.get("ports", ()))
-        threads = count_threads()
         rng = np.random.default_rng([request["seed"], launch, *cases[0].group.encode()])
         # What is prepared later was up to 2% faster than identical code before it: in a random order that is noise.
         shuffled = [cases[place] for place in rng.permutation(len(cases))]
@@ -192,9 +191,6 @@ class WarmGroups:
             made, answer["pool_seconds"] = _prepare_pipelines(shuffled, request["pipeline"], at)
         else:
             made = prepare_group(shuffled, finite_differences=bool(request["finite_differences"]), at=at)
-            # Not of pipelines, which have threads that are at rest and stay.
-            if running := left_running(threads):
-                answer["left_behind"] = running
         runners = {runner: one for runner, one in made.items() if isinstance(one, Prepared)}
         self._groups[cases[0].group] = PreparedGroup(runners)
         self._is_frozen = False
@@ -224,13 +220,14 @@ class WarmGroups:
         group, launch = self._groups[cases[0].group], int(request["launch"])
         node_graph.use_grappler(enabled=cases[0].mode != "node")  # state of the process, and other groups are others
         rng = np.random.default_rng([request["seed"], launch, request["pass"], *cases[0].group.encode()])
-        timer, meter = measure_timer(time.perf_counter), Meter()
+        timer = measure_timer(time.perf_counter)
         wanted = [runner for runner in dict.fromkeys(case.runner for case in cases) if runner in group.runners]
         blocks: dict[str, list[Block]] = {}
+        noise: dict[str, Any] = {}
         failures = []
         while wanted:
             try:
-                with quiet_garbage_collector(), meter:
+                with quiet_garbage_collector(), metered() as noise:
                     blocks = group.sample(wanted, request, rng, timer, emit)
                 break
             except RunnerFailed as lost:
@@ -249,7 +246,7 @@ class WarmGroups:
             "failures": [dataclasses.asdict(failure) for failure in failures],
             "timer_seconds": timer.seconds,
             "timer_error_seconds": timer.error_seconds,
-            "noise": dict(meter.noise),
+            "noise": noise,
         }
         if known := {key: quantiles for key, quantiles in waits.items() if quantiles is not None}:
             answer["waits"] = known

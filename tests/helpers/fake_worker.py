@@ -6,7 +6,6 @@
     crashing  ends by a signal        exiting  ends with exit code 7
     killed  is ended from outside     noisy  answers what is no answer
     lasting  takes a while, as real cases do, and then as `well`
-    leaving, waiting  leave a thread that works, or waits
     eating  wants too much memory, but where no other group is prepared
     late_NAME  is prepared as `well`, and is as NAME when it is sampled
     forking  leaves a process, then ends as `exiting`
@@ -47,9 +46,7 @@ VERSIONS = {"tensorflow": "2.21.0", "numpy": "2.4.6", "cpu": "a processor"}
 SECONDS = float(open("seconds", encoding="utf-8").read()) if os.path.exists("seconds") else 0.5
 NOISE = {
     "wall_seconds": 1.0,
-    "cpu_seconds": 1.0,
     "steal_seconds": None,
-    "switches": 0,
     "load": 0.5,
 }
 FAILURES = {
@@ -245,8 +242,7 @@ def answer_prepare(request: Mapping[str, Any]) -> dict[str, Any]:
     failures, well = tried(request["cases"], request["launch"])
     checked = {"checked": {case: {"values": 0.0} for case in well}} if request["finite_differences"] else {}
     PREPARED.update(well)
-    in_pipeline = any(map(arrangement_of, well))
-    return {"failures": failures, **checked, **({} if in_pipeline else left_by(request["cases"]))}
+    return {"failures": failures, **checked}
 
 
 def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -259,13 +255,6 @@ def answer_sample(request: Mapping[str, Any]) -> dict[str, Any]:
     }
     timer = {"timer_seconds": 0.0, "timer_error_seconds": 0.0}
     return {"samples": samples, "failures": failures, **timer, "noise": NOISE}
-
-
-def left_by(cases: Sequence[str]) -> dict[str, Any]:
-    """Return what bodies leave: a thread that works, or one that waits."""
-    variants = {case.split("/")[1] for case in cases}
-    found = {"threads": 1, "cores": 1.0 if "leaving" in variants else 0.0}
-    return {"left_behind": found} if variants & {"leaving", "waiting"} else {}
 
 
 def main() -> None:

@@ -70,9 +70,7 @@ VARIANT: dict[str, Any] = {
 GRADIENT: dict[str, Any] = {"summary": "made up", "source": "made up", "works_in": ["call"]}
 NOISE: dict[str, Any] = {
     "wall_seconds": 2.0,
-    "cpu_seconds": 1.5,
     "steal_seconds": 0.25,
-    "switches": 3,
     "load": 1.25,
 }
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import structs
 
 import stored
-from pyopbench.store.read import read_one
-from pyopbench.store.types import GroupLine, LeftBehind, PreparedLine
+from pyopbench.store.types import GroupLine
 from pyopbench.store.warnings import (
     SLOWING,
     Counted,
-    LeftRunning,
     NoTimes,
     RunWarning,
     SlowedGpu,
@@ -23,35 +19,9 @@ from pyopbench.store.warnings import (
     UnknownClocks,
     UnknownGradients,
     gpu_warnings,
-    left_running,
     merge_warnings,
 )
 from pyopbench.worker import environment
-
-
-def left(op: str, threads: int = 0, cores: float = 0.0) -> PreparedLine:
-    behind = LeftBehind(threads=threads, cores=cores) if threads + cores else None
-    return PreparedLine(launch=0, group=stored.group(op), failures=[], seconds=1.0, left_behind=behind)
-
-
-def test_nothing_left_is_no_warning() -> None:
-    assert left_running([left("double")]) == ()
-
-
-def test_each_op_has_one_warning_with_the_most_that_was_seen() -> None:
-    found = left_running([left("double", 1, 0.5), left("sinh", 0, 1.0), left("double", 0, 2.0)])
-    assert found == (
-        LeftRunning("double", groups=2, threads=1, cores=2.0),
-        LeftRunning("sinh", groups=1, threads=0, cores=1.0),
-    )
-
-
-def test_the_warning_is_in_what_is_read_of_a_run(tmp_path: Path) -> None:
-    line = msgspec.to_builtins(left("double", 3, 1.0))
-    folder = stored.write(
-        tmp_path / "run", stored.run([stored.case("well")]), [stored.launch_line(0), msgspec.to_builtins(line)]
-    )
-    assert read_one([folder]).warnings == (LeftRunning("double", groups=1, threads=3, cores=1.0),)
 
 
 def group(*reasons: list[str] | None) -> GroupLine:
@@ -93,13 +63,6 @@ def test_every_reason_is_one_that_the_library_gives() -> None:
         (
             UnknownGradients("a.json", (Counted("magic", 4), Counted("tricks", 1))),
             "a.json: ignored, because these variants or gradients are unknown: magic (4) and tricks (1)",
-        ),
-        (
-            LeftRunning("double", groups=2, threads=1, cores=2.0),
-            (
-                "double: after 2 groups its code was still running (at most 1 thread, 2.00 cores busy), "
-                "which disturbs what was measured with it"
-            ),
         ),
         (
             SlowedGpu(groups=2, of=4, reasons=(Counted("power cap", 2), Counted("power brake", 1))),
