@@ -72,13 +72,6 @@ def bool_or_npbool(x: Any) -> Any:
     return x * (a + b)
 
 
-def minus_zero(x: Any) -> Any:
-    y = 0.0
-    if x[0] > 0:
-        y = -0.0
-    return np.copysign(x, y)
-
-
 def python_round(x: Any) -> Any:
     v = float(x[0]) + 1.115 - float(x[0])
     return x * round(v, 2)

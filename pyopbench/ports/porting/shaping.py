@@ -196,15 +196,3 @@ def size(given: Given) -> str | None:
     if given.code.is_tensor(given.node):
         return f"tf.size({text}, tf.int64)"
     return f"int(np.prod({given.code.use('np_known_sizes')}({text})))"
-
-
-@written("np.iscomplexobj", "x")
-def is_complex(given: Given) -> str:
-    """Return whether it has complex elements, which dtypes decide."""
-    return str(given.code.dtype(given["x"]).startswith("complex"))
-
-
-@written("np.isrealobj", "x")
-def is_real(given: Given) -> str:
-    """Return whether it has real elements, which dtypes decide."""
-    return str(not given.code.dtype(given["x"]).startswith("complex"))

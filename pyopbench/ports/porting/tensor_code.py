@@ -39,7 +39,7 @@ from pyopbench.ports.porting.shared_memory import refuse_shared_memory
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
-from pyopbench.ports.tensor_functions.sources import FUNCTIONS, needed_by
+from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
 FILLED = (choosing, elementwise, reducing, shaping)
 """What enters functions into the table."""
@@ -49,12 +49,6 @@ UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all
 
 REDUCED = {"sum": "tf.reduce_sum", "any": "tf.reduce_any", "all": "tf.reduce_all"}
 """Functions of Python that are one of TensorFlow over a tensor."""
-
-OLD_NAMES = {"correlation": "statistic"}
-"""Attributes of what SciPy returns that are another one under its name of before."""
-
-MAKING_FUNCTIONS = ("scipy.interpolate.interp1d",)
-"""What returns a function, which may be given a tensor later."""
 
 TAKES_TENSORS = ("einops", "keras", "opt_einsum", "tensorflow", "tensorflow_probability", "tf_keras")
 """Packages whose functions take tensors."""
@@ -153,8 +147,6 @@ class TensorCode(TypedCode):
             return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
-        if isinstance(node, ast.Attribute) and node.attr in OLD_NAMES and self.holds_tensors(node.value):
-            return f"{self.atom(node.value)}.{OLD_NAMES[node.attr]}"
         return None
 
     def as_it_stands(self, node: ast.AST) -> str:
@@ -251,14 +243,8 @@ class TensorCode(TypedCode):
         name = name_of(value)
         if name == "print" and not (self.is_mapped or self.is_compiled):
             return self._printed(node)
-        makes_function = name in MAKING_FUNCTIONS and bool(self.seen(node))  # and is not at the top level of the file
-        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments)) or makes_function):
+        if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
             return None
-        if name_of(type(value)) in MAKING_FUNCTIONS:
-            made = f"{FUNCTIONS[name_of(type(value))].spelling}_of"
-            for one in needed_by([made]):
-                self.use(one)
-            return f"{self.helper(made)}({self.write(function)})({joined(map(self.tensor, node.args))})"
         if name in TABLE or name in FUNCTIONS:
             return self._of_table(name, node, None)
         if name in UNPACKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_axes, np_gathered, np_is_inf, np_is_nan, np_known_sizes, np_moved
+from pyopbench.ports.tensor_functions.basics import np_is_inf, np_is_nan
 from pyopbench.ports.tensor_functions.table import of_numpy, spelled
 
 
@@ -79,23 +79,6 @@ def np_remainder(x: Any, y: Any) -> Any:
     return tf.where(tf.equal(found, zero), np_copysign(tf.zeros_like(found), y), found)
 
 
-def np_fmod(x: Any, y: Any) -> Any:
-    """Return the remainder with the sign of x; NaN where there is none."""
-    if not x.dtype.is_floating:
-        return np_of_divisor(np_truncate_mod, x, y)
-    none = tf.equal(y, tf.zeros((), y.dtype))
-    found = np_truncate_mod(x, tf.where(none, tf.ones((), y.dtype), y))
-    return tf.where(none | np_is_nan(x) | np_is_nan(y) | np_is_inf(x), tf.constant(np.nan, x.dtype), found)
-
-
-def np_modf(x: Any) -> Any:
-    """Return the fraction and the integer part, both with the sign of x."""
-    whole = np_trunc(x)
-    part = tf.where(np_is_inf(x), tf.zeros_like(x), x - whole)
-    return np_copysign(part, x), whole
-
-
-@of_numpy("np.fix", x="own")
 def np_trunc(x: Any) -> Any:
     """Return elements rounded towards 0."""
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x)) if x.dtype.is_floating else x
@@ -143,33 +126,6 @@ def np_logaddexp(x: Any, y: Any) -> Any:
     apart = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), -tf.abs(x - y))
     found = tf.maximum(x, y) + tf.math.log1p(tf.exp(apart))
     return tf.where(np_is_nan(x) | np_is_nan(y), x + y, found)
-
-
-def np_logaddexp2(x: Any, y: Any) -> Any:
-    """Return log2(2**x + 2**y) without overflow on the way."""
-    ln2 = tf.constant(np.log(2), x.dtype)
-    return np_logaddexp(x * ln2, y * ln2) / ln2
-
-
-def np_cbrt(x: Any) -> Any:
-    """Return the cube root."""
-    return np_copysign(tf.pow(tf.abs(x), tf.constant(1 / 3, x.dtype)), x)
-
-
-def np_heaviside(x: Any, y: Any) -> Any:
-    """Return 0 below 0, 1 above, and y at 0."""
-    found = tf.where(tf.equal(x, tf.zeros((), x.dtype)), y, tf.cast(x > 0, x.dtype))
-    return tf.where(np_is_nan(x), x, found)
-
-
-def np_exp2(x: Any) -> Any:
-    """Return 2 to the x."""
-    return tf.pow(tf.constant(2, x.dtype), x)
-
-
-def np_divmod(x: Any, y: Any) -> Any:
-    """Return floor(x / y) and the remainder."""
-    return np_floor_divide(x, y), np_remainder(x, y)
 
 
 def np_bitwise_xor(x: Any, y: Any) -> Any:
@@ -235,39 +191,6 @@ def np_nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = Non
     return found
 
 
-@of_numpy("np.isclose", a="common", b="common float")
-def np_isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """Return whether elements are equal to a tolerance."""
-    a = tf.cast(a, b.dtype)
-    size = tf.abs(b)
-    near = tf.abs(a - b) <= tf.constant(atol, size.dtype) + tf.constant(rtol, size.dtype) * size
-    found = (near & ~np_is_nan(b) & ~np_is_inf(b)) | tf.equal(a, b)
-    return found | (np_is_nan(a) & np_is_nan(b)) if equal_nan else found
-
-
-@of_numpy("np.allclose", a="common", b="common float")
-def np_allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """Return whether all elements are equal to a tolerance."""
-    return tf.reduce_all(np_isclose(a, b, rtol, atol, equal_nan))
-
-
-@of_numpy("np.array_equal", a1="common", a2="common")
-def np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Return whether two arrays have the same shape and elements."""
-    if np_known_sizes(a1) != np_known_sizes(a2):
-        return tf.constant(False)
-    found = tf.equal(a1, a2)
-    return tf.reduce_all(found | (np_is_nan(a1) & np_is_nan(a2)) if equal_nan else found)
-
-
-@of_numpy("np.sinc", x="float")
-def np_sinc(x: Any) -> Any:
-    """Return sin(pi x) / (pi x), 1 at 0."""
-    tiny = tf.constant(1e-20 if x.dtype != tf.float16 else np.finfo(np.float16).eps, x.dtype)
-    y = tf.constant(np.pi, x.dtype) * tf.where(tf.equal(x, 0), tiny, x)
-    return tf.sin(y) / y
-
-
 @of_numpy("np.real", val="own")
 def np_real(val: Any) -> Any:
     """Return the real part."""
@@ -288,60 +211,10 @@ def np_angle(z: Any, deg: bool = False) -> Any:
     return found * tf.constant(180 / np.pi, found.dtype) if deg else found
 
 
-@of_numpy("np.unwrap", p="float")
-def np_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
-    """Return angles without jumps of more than half a period."""
-    (place,) = np_axes(axis, p.shape.rank)
-    size = p.shape[place] if p.shape[place] is not None else tf.shape(p)[place]
-    later = tf.gather(p, tf.range(1, size), axis=place)
-    apart = later - tf.gather(p, tf.range(size - 1), axis=place)
-    half = tf.constant(period / 2, p.dtype)
-    whole = np_remainder(apart + half, tf.fill(tf.shape(apart), tf.constant(period, p.dtype))) - half
-    whole = tf.where(tf.equal(whole, -half) & (apart > 0), half, whole)
-    least = half if discont is None else tf.constant(max(discont, period / 2), p.dtype)
-    step = tf.where(tf.abs(apart) < least, tf.zeros_like(apart), whole - apart)
-    return tf.concat([tf.gather(p, tf.range(1), axis=place), later + tf.cumsum(step, place)], place)
-
-
 @of_numpy("scipy.special.xlogy", x="promoted float", y="promoted float")
 def scipy_xlogy(x: Any, y: Any) -> Any:
     """Return x log(y), 0 where x is 0 and y is not NaN."""
     return tf.where(tf.math.is_nan(y), y, tf.math.xlogy(x, y))
-
-
-@of_numpy("scipy.special.xlog1py", x="promoted float", y="promoted float")
-def scipy_xlog1py(x: Any, y: Any) -> Any:
-    """Return x log(1 + y), 0 where x is 0 and y is not NaN."""
-    return tf.where(tf.math.is_nan(y), y, tf.math.xlog1py(x, y))
-
-
-@of_numpy("scipy.special.logit", x="float")
-def scipy_logit(x: Any) -> Any:
-    """Return log(x / (1 - x))."""
-    return tf.math.log(x) - tf.math.log1p(-x)
-
-
-@of_numpy("scipy.special.entr", x="float")
-def scipy_entr(x: Any) -> Any:
-    """Return -x log(x), -inf below 0."""
-    return tf.where(x < 0, tf.constant(-np.inf, x.dtype), -tf.math.xlogy(x, x))
-
-
-@of_numpy("scipy.special.rel_entr", x="promoted float", y="promoted float")
-def scipy_rel_entr(x: Any, y: Any) -> Any:
-    """Return x log(x / y), 0 where x is 0, infinite where either is negative."""
-    zero, infinite = tf.zeros((), x.dtype), tf.constant(np.inf, x.dtype)
-    both = (x > 0) & (y > 0)
-    ratio = tf.where(both, x, tf.ones((), x.dtype)) / tf.where(both, y, tf.ones((), x.dtype))
-    outside = tf.where(tf.equal(x, zero) & (y >= zero), zero, infinite)
-    found = tf.where(both, x * tf.math.log(ratio), outside)
-    return tf.where(tf.math.is_nan(x) | tf.math.is_nan(y), x + y, found)
-
-
-@of_numpy("scipy.special.kl_div", x="promoted float", y="promoted float")
-def scipy_kl_div(x: Any, y: Any) -> Any:
-    """Return x log(x / y) - x + y."""
-    return scipy_rel_entr(x, y) - x + y
 
 
 @of_numpy("scipy.special.erf", x="float")
@@ -351,74 +224,5 @@ def scipy_erf(x: Any) -> Any:
     return tf.where(infinite, tf.sign(x), tf.math.erf(tf.where(infinite, tf.zeros_like(x), x)))
 
 
-@of_numpy("scipy.special.ndtr", x="float")
-def scipy_ndtr(x: Any) -> Any:
-    """Return the distribution function of the normal distribution."""
-    return tf.math.erfc(-x * tf.constant(np.sqrt(0.5), x.dtype)) / 2
-
-
 spelled("scipy.special.expit", "tf.sigmoid", x="float")
-spelled("scipy.special.log_expit", "tf.math.log_sigmoid", x="float")
-spelled("scipy.special.erfc", "tf.math.erfc", x="float")
-spelled("scipy.special.erfinv", "tf.math.erfinv", x="float")
 spelled("scipy.special.gammaln", "tf.math.lgamma", x="float")
-spelled("scipy.special.psi", "tf.math.digamma", x="float")
-spelled("scipy.special.i0", "tf.math.bessel_i0", x="float")
-spelled("scipy.special.i0e", "tf.math.bessel_i0e", x="float")
-spelled("scipy.special.i1", "tf.math.bessel_i1", x="float")
-spelled("scipy.special.i1e", "tf.math.bessel_i1e", x="float")
-spelled("scipy.special.gammainc", "tf.math.igamma", a="common float", x="common float")
-spelled("scipy.special.gammaincc", "tf.math.igammac", a="common float", x="common float")
-spelled("scipy.special.betainc", "tf.math.betainc", a="promoted float", b="promoted float", x="promoted float")
-
-
-@of_numpy("np.isposinf", x="own")
-def np_isposinf(x: Any, out: Any = None) -> Any:
-    """Return which elements are infinite and positive."""
-    return np_is_inf(x) & (x > 0) if x.dtype.is_floating else tf.zeros_like(x, tf.bool)
-
-
-@of_numpy("np.isneginf", x="own")
-def np_isneginf(x: Any, out: Any = None) -> Any:
-    """Return which elements are infinite and negative."""
-    return np_is_inf(x) & (x < 0) if x.dtype.is_floating else tf.zeros_like(x, tf.bool)
-
-
-@of_numpy("np.iscomplex", x="own")
-def np_iscomplex(x: Any) -> Any:
-    """Return which elements have an imaginary part."""
-    return tf.not_equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.zeros_like(x, tf.bool)
-
-
-@of_numpy("np.isreal", x="own")
-def np_isreal(x: Any) -> Any:
-    """Return which elements have no imaginary part."""
-    return tf.equal(tf.math.imag(x), 0) if x.dtype.is_complex else tf.ones_like(x, tf.bool)
-
-
-def np_bit_places(bitorder: str) -> Any:
-    """Return by how many bits each of eight is from the lowest bit of its byte."""
-    return tf.constant(np.arange(8)[:: 1 if bitorder == "little" else -1], tf.uint8)
-
-
-@of_numpy("np.unpackbits", a="own")
-def np_unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    """Return the bits of bytes as zeros and ones, along an axis or in one vector."""
-    a, axes = np_gathered(a, axis)
-    one, sizes = tf.constant(1, tf.uint8), tf.shape(a)
-    bits = tf.bitwise.bitwise_and(tf.bitwise.right_shift(a[..., None], np_bit_places(bitorder)), one)
-    found = tf.reshape(bits, tf.concat([sizes[:-1], sizes[-1:] * 8], 0))
-    if count is not None and count >= 0:
-        found = tf.pad(found, [*[[0, 0]] * (a.shape.rank - 1), [0, tf.maximum(count - sizes[-1] * 8, 0)]])
-    return np_moved(found[..., :count], -1, min(axes, default=0))
-
-
-@of_numpy("np.packbits", a="own")
-def np_packbits(a: Any, axis: Any = None, bitorder: str = "big") -> Any:
-    """Return bytes whose bits are eight elements each, along an axis or in one vector."""
-    a, axes = np_gathered(tf.cast(tf.cast(a, tf.bool), tf.uint8), axis)
-    sizes = tf.shape(a)
-    padded = tf.pad(a, [*[[0, 0]] * (a.shape.rank - 1), [0, -sizes[-1] % 8]])
-    bits = tf.reshape(padded, tf.concat([sizes[:-1], [(sizes[-1] + 7) // 8, 8]], 0))
-    found = tf.reduce_sum(tf.bitwise.left_shift(bits, np_bit_places(bitorder)), -1)
-    return np_moved(found, -1, min(axes, default=0))

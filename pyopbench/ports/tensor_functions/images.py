@@ -44,28 +44,6 @@ def scipy_along(tensor: Any, weights: Any, axis: int, mode: str, cval: float, or
     return np_moved(tf.cast(tf.reduce_sum(windows * weights, -1), tensor.dtype), -1, axis)
 
 
-@of_numpy("scipy.ndimage.correlate1d", input="own")
-def scipy_correlate1d(
-    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0,
-    origin: int = 0,
-) -> Any:  # fmt: skip
-    """Return a correlation along an axis."""
-    scipy_only_floats(input)
-    if output is not None:
-        raise NotImplementedError("is not supported with output=")
-    return scipy_along(input, weights, np_axes(axis, input.shape.rank)[0], mode, cval, origin)
-
-
-@of_numpy("scipy.ndimage.convolve1d", input="own")
-def scipy_convolve1d(
-    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0,
-    origin: int = 0,
-) -> Any:  # fmt: skip
-    """Return a convolution along an axis."""
-    turned = np.asarray(weights, float)[::-1]
-    return scipy_correlate1d(input, turned, axis, output, mode, cval, -origin - (1 - len(turned) % 2))
-
-
 def scipy_gaussian(sigma: Any, truncate: float, radius: Any) -> Any:
     """Return the weights of a Gaussian filter."""
     reach = int(truncate * float(sigma) + 0.5) if radius is None else int(radius)
@@ -105,35 +83,6 @@ def scipy_gaussian_filter(
     return found
 
 
-@of_numpy("scipy.ndimage.uniform_filter1d", input="own")
-def scipy_uniform_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0,
-    origin: int = 0,
-) -> Any:  # fmt: skip
-    """Return means over windows along an axis; as SciPy sums, NaN behind what is not finite."""
-    found = scipy_correlate1d(input, np.full(size, 1 / size), axis, output, mode, cval, origin)
-    # What leaves a running sum takes NaN with it: inf - inf.
-    first = np.zeros(size)
-    first[0] = 1
-    left = scipy_correlate1d(input, first, axis, output, mode, cval, origin)
-    left = tf.cumsum(tf.cast(~tf.math.is_finite(left), tf.int32), axis, exclusive=True)
-    return tf.where(left > 0, tf.constant(np.nan, found.dtype), found)
-
-
-@of_numpy("scipy.ndimage.uniform_filter", input="own")
-def scipy_uniform_filter(
-    input: Any, size: Any = 3, output: Any = None, mode: str = "reflect", cval: float = 0.0, origin: int = 0
-) -> Any:
-    """Return means over windows along all axes."""
-    sizes = [size] * input.shape.rank if np.ndim(size) == 0 else list(size)
-    found = input
-    for axis, one in enumerate(sizes):
-        if one > 1:
-            found = scipy_uniform_filter1d(found, one, axis, output, mode, cval, origin)
-    return found
-
-
-@of_numpy("scipy.ndimage.correlate", input="own", weights="float64")
 def scipy_correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: float = 0.0, origin: int = 0
 ) -> Any:
@@ -210,56 +159,6 @@ def scipy_mapped(index: Any, size: int, mode: str) -> Any:
     period = 2 * size if mode == "reflect" else 2 * size - 2
     inside = tf.math.floormod(index, period)
     return tf.minimum(inside, (period - 1 if mode == "reflect" else period) - inside)
-
-
-@of_numpy("scipy.ndimage.shift", input="own", shift="float64")
-def scipy_shift(
-    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: float = 0.0,
-    prefilter: bool = True,
-) -> Any:  # fmt: skip
-    """Return an array moved along its axes, of order 0 or 1."""
-    rank = input.shape.rank
-    apart = tf.broadcast_to(shift, [rank])
-    grid = tf.constant(np.indices(np_known_sizes(input)), tf.float64)
-    places = grid - tf.reshape(apart, [rank, *[1] * rank])
-    return scipy_map_coordinates(input, places, output, order, mode, cval)
-
-
-@of_numpy("scipy.ndimage.zoom", input="own")
-def scipy_zoom(
-    input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: float = 0.0,
-    prefilter: bool = True,
-) -> Any:  # fmt: skip
-    """Return an array of another size, of order 0 or 1, its corners where they were."""
-    sizes = np_known_sizes(input)
-    factors = [zoom] * len(sizes) if np.ndim(zoom) == 0 else list(zoom)
-    new = [round(size * factor) for size, factor in zip(sizes, factors, strict=True)]
-    along = [
-        np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0.0)
-        for size, count in zip(sizes, new, strict=True)
-    ]
-    places = tf.constant(np.stack(np.meshgrid(*along, indexing="ij")), tf.float64)
-    return scipy_map_coordinates(input, places, output, order, mode, cval)
-
-
-@of_numpy("scipy.ndimage.rotate", input="own", angle="float64")
-def scipy_rotate(
-    input: Any, angle: Any, axes: Any = (1, 0), reshape: bool = True, output: Any = None, order: int = 3,
-    mode: str = "constant", cval: float = 0.0, prefilter: bool = True,
-) -> Any:  # fmt: skip
-    """Return a plane turned about its middle by degrees, of order 0 or 1 and of its own size."""
-    if reshape or input.shape.rank != 2:
-        raise NotImplementedError("is supported only for planes, and for reshape=False")
-    first, second = sorted(np_axes(list(axes), 2))
-    sizes = np_known_sizes(input)
-    # As SciPy computes them (scipy/ndimage/_interpolation.py).
-    turn = angle * (np.pi / 180)
-    cosine, sine = tf.cos(turn), tf.sin(turn)
-    grid = np.indices(sizes).astype(float)
-    middle = [(sizes[first] - 1) / 2, (sizes[second] - 1) / 2]
-    row, column = grid[0] - middle[0], grid[1] - middle[1]
-    places = tf.stack([cosine * row + sine * column + middle[0], -sine * row + cosine * column + middle[1]])
-    return scipy_map_coordinates(input, places, output, order, mode, cval)
 
 
 @of_numpy("scipy.ndimage.affine_transform", input="own", matrix="float64", offset="float64")

@@ -51,13 +51,6 @@ def np_dot(a: Any, b: Any) -> Any:
     return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 2]])
 
 
-@of_numpy("np.vdot", a="common", b="common")
-def np_vdot(a: Any, b: Any) -> Any:
-    """Return the sum of products of all elements, of the first one's conjugates."""
-    return np_product(tf.math.conj(tf.reshape(a, [-1])) if a.dtype.is_complex else tf.reshape(a, [-1]),
-                      tf.reshape(b, [-1]))  # fmt: skip
-
-
 @of_numpy("np.inner", a="common", b="common")
 def np_inner(a: Any, b: Any) -> Any:
     """Return sums of products over the last axes."""
@@ -73,18 +66,6 @@ def np_outer(a: Any, b: Any) -> Any:
     """Return the products of each element with each."""
     a, b = tf.reshape(a, [-1, 1]), tf.reshape(b, [1, -1])
     return tf.logical_and(a, b) if a.dtype == tf.bool else a * b
-
-
-@of_numpy("np.kron", a="common", b="common")
-def np_kron(a: Any, b: Any) -> Any:
-    """Return blocks that are one array, each multiplied by an element of the other."""
-    rank = max(a.shape.rank, b.shape.rank)
-    outer = [1] * (rank - a.shape.rank) + np_sizes(a)
-    inner = [1] * (rank - b.shape.rank) + np_sizes(b)
-    between = tf.reshape(a, [size for one in outer for size in (one, 1)])
-    within = tf.reshape(b, [size for one in inner for size in (1, one)])
-    found = between & within if a.dtype == tf.bool else between * within
-    return tf.reshape(found, [one * other for one, other in zip(outer, inner, strict=True)])
 
 
 @of_numpy("np.tensordot", a="common", b="common")
@@ -104,15 +85,6 @@ def np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     if (kind.is_integer and kind not in (tf.int32, tf.int64)) or kind == tf.bool:
         raise NotImplementedError(f"is not supported for {kind.name}")
     return tf.einsum(subscripts.replace(" ", ""), *operands)
-
-
-@of_numpy("np.linalg.multi_dot", arrays="*common")
-def np_multi_dot(arrays: Any) -> Any:
-    """Return the product of several matrices."""
-    found = arrays[0]
-    for one in arrays[1:]:
-        found = np_dot(found, one)
-    return found
 
 
 @of_numpy("np.cross", a="common", b="common")
@@ -152,22 +124,10 @@ def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     return tf.reduce_sum(found, -1)
 
 
-@of_numpy("np.linalg.trace", x="own")
-def np_trace_of_matrices(x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
-    """Return sums of diagonals of the matrices of the last two axes."""
-    return np_trace(x, offset, -2, -1, dtype)
-
-
 @of_numpy("np.diag", v="own")
 def np_diag(v: Any, k: int = 0) -> Any:
     """Return the diagonal of a matrix, or the matrix of a diagonal."""
     return np_diagonal(v, k) if v.shape.rank == 2 else tf.linalg.diag(v, k=k)
-
-
-@of_numpy("np.diagflat", v="own")
-def np_diagflat(v: Any, k: int = 0) -> Any:
-    """Return the matrix of a diagonal."""
-    return tf.linalg.diag(tf.reshape(v, [-1]), k=k)
 
 
 @of_numpy("np.tril", m="own")
@@ -220,13 +180,6 @@ def np_eigh(a: Any, UPLO: str = "L") -> Any:
     return EighResult(tf.math.real(values) if a.dtype.is_complex else values, vectors)
 
 
-@of_numpy("np.linalg.eigvalsh", a="float")
-def np_eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """Return the eigenvalues of symmetric matrices, ascending."""
-    values = tf.linalg.eigvalsh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
-    return tf.math.real(values) if a.dtype.is_complex else values
-
-
 @of_numpy("np.linalg.svd", a="float")
 def np_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return singular values, descending, and vectors of matrices; signs of vectors may be others."""
@@ -234,12 +187,6 @@ def np_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitia
         return tf.linalg.svd(a, compute_uv=False)
     values, left, right = tf.linalg.svd(a, full_matrices=full_matrices)
     return SVDResult(left, values, tf.linalg.adjoint(right))
-
-
-@of_numpy("np.linalg.svdvals", x="float")
-def np_svdvals(x: Any) -> Any:
-    """Return singular values, descending."""
-    return tf.linalg.svd(x, compute_uv=False)
 
 
 @of_numpy("np.linalg.qr", a="float")
@@ -262,59 +209,6 @@ def np_pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     inverse = tf.where(large, 1 / tf.where(large, values, tf.ones((), values.dtype)), tf.zeros((), values.dtype))
     right = tf.math.conj(right) if a.dtype.is_complex else right
     return tf.matmul(right * tf.cast(inverse, a.dtype)[..., None, :], left, transpose_b=True)
-
-
-@of_numpy("np.linalg.lstsq", a="common float", b="common float")
-def np_lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """Return least-squares solutions, the sums of squares that are left, the rank, and the singular values."""
-    if a.dtype.is_complex or None in a.shape.as_list():
-        raise NotImplementedError("is supported only for real matrices whose shape is known before the graph runs")
-    rows, columns = a.shape.as_list()
-    precision = np.finfo(a.dtype.as_numpy_dtype).eps
-    cut = precision * max(rows, columns) if rcond is None else rcond
-    if not tf.is_tensor(cut) and not 0 < cut < 1:  # as LAPACK's dlalsd does
-        cut = precision / 2
-    values, left, right = tf.linalg.svd(a)
-    large = values > np_number(cut, a.dtype) * tf.reduce_max(values)
-    inverse = tf.where(large, 1 / tf.where(large, values, tf.ones((), a.dtype)), tf.zeros((), a.dtype))
-    target = b[:, None] if b.shape.rank == 1 else b
-    found = tf.matmul(right, inverse[:, None] * tf.matmul(left, target, transpose_a=True))
-    rank = tf.reduce_sum(tf.cast(large, tf.int32))
-    away = tf.reduce_sum(tf.square(target - tf.matmul(a, found)), 0)
-    rest = away if rows > columns else away[:0]
-    if rows > columns:
-        rest = tf.boolean_mask(rest, tf.fill(tf.shape(rest), tf.equal(rank, columns)))
-    return found[:, 0] if b.shape.rank == 1 else found, rest, rank, values
-
-
-@of_numpy("np.linalg.matrix_power", a="own")
-def np_matrix_power(a: Any, n: int) -> Any:
-    """Return a matrix multiplied with itself."""
-    base = tf.linalg.inv(a if a.dtype.is_floating or a.dtype.is_complex else tf.cast(a, tf.float64)) if n < 0 else a
-    if n == 0:
-        return tf.ensure_shape(tf.broadcast_to(tf.eye(tf.shape(a)[-1], dtype=base.dtype), tf.shape(a)), a.shape)
-    # In NumPy's order, because a product with the identity, and any other order, spreads NaN to other places.
-    if abs(n) == 3:
-        return tf.matmul(tf.matmul(base, base), base)
-    found, square, left = None, base, abs(n)
-    while left:
-        if left % 2:
-            found = square if found is None else tf.matmul(found, square)
-        left = left // 2
-        if left:
-            square = tf.matmul(square, square)
-    return found
-
-
-@of_numpy("np.linalg.matrix_rank", A="float")
-def np_matrix_rank(A: Any, tol: Any = None, hermitian: bool = False) -> Any:
-    """Return how many singular values count."""
-    if A.shape.rank < 2 or None in A.shape.as_list()[-2:]:
-        raise NotImplementedError("is supported only for matrices whose shape is known before the graph runs")
-    values = tf.linalg.svd(A, compute_uv=False)
-    share = max(A.shape.as_list()[-2:]) * np.finfo(A.dtype.as_numpy_dtype).eps
-    limit = tf.reduce_max(values, -1, keepdims=True) * tf.constant(share, values.dtype)
-    return tf.math.count_nonzero(values > (limit if tol is None else np_number(tol, values.dtype)), -1)
 
 
 @of_numpy("np.linalg.norm", x="float")
@@ -370,44 +264,3 @@ def np_polyval(p: Any, x: Any) -> Any:
     for place in range(np_known_size(p, 0)):
         found = found * x + p[place]
     return found
-
-
-@of_numpy("np.vander", x="own")
-def np_vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """Return powers of the elements of a vector, as rows."""
-    count = np_known_size(x, 0) if N is None else N
-    x = tf.cast(x, np.result_type(x.dtype.as_numpy_dtype, np.int64))
-    powers = [tf.ones_like(x)]
-    for _ in range(count - 1):
-        powers.append(powers[-1] * x)
-    found = tf.stack(powers[:count], 1)
-    return found if increasing else tf.reverse(found, [1])
-
-
-@of_numpy("np.roots", p="float")
-def np_roots(p: Any) -> Any:
-    """Return the complex roots of a polynomial whose first and last coefficients are not 0, as eigenvalues."""
-    if p.shape.rank != 1:
-        raise ValueError("Input must be a rank-1 array.")
-    degree = np_known_size(p, 0) - 1
-    message = "roots of a polynomial whose first or last coefficient is 0"
-    is_full = tf.debugging.Assert(tf.not_equal(p[0], 0) & tf.not_equal(p[-1], 0), [message])
-    with tf.control_dependencies([is_full]):
-        companion = tf.concat([-p[None, 1:] / p[0], tf.eye(degree - 1, degree, dtype=p.dtype)], 0)
-    return tf.linalg.eigvals(companion)
-
-
-@of_numpy("np.polyfit", x="common float", y="common float", w="float64")
-def np_polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
-    """Return the coefficients of the polynomial of least squares, that of the highest power first."""
-    if full or x.shape[0] is None:
-        raise NotImplementedError("is supported only for a number of points that is known before the graph runs")
-    x, y = tf.cast(x, tf.float64), tf.cast(y, tf.float64)
-    powers = np_vander(x, deg + 1)
-    target = y[:, None] if y.shape.rank == 1 else y
-    if w is not None:
-        powers, target = powers * w[:, None], target * w[:, None]
-    scale = tf.sqrt(tf.reduce_sum(tf.square(powers), 0))
-    cut = x.shape[0] * np.finfo(np.float64).eps if rcond is None else rcond
-    found = np_lstsq(powers / scale, target, cut)[0] / scale[:, None]
-    return found[:, 0] if y.shape.rank == 1 else found

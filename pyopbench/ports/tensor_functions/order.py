@@ -149,7 +149,7 @@ def np_unique(
     return tuple(found) if len(found) > 1 else found[0]
 
 
-@of_numpy("np.isin np.in1d", element="common", test_elements="common")
+@of_numpy("np.isin", element="common", test_elements="common")
 def np_isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
@@ -176,12 +176,6 @@ def np_setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 def np_union1d(ar1: Any, ar2: Any) -> Any:
     """Return what is in either array, ascending."""
     return np_unique(tf.concat([tf.reshape(ar1, [-1]), tf.reshape(ar2, [-1])], 0))
-
-
-@of_numpy("np.setxor1d", ar1="common", ar2="common")
-def np_setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """Return what is in one array alone, ascending."""
-    return np_sort(tf.concat([np_setdiff1d(ar1, ar2), np_setdiff1d(ar2, ar1)], 0))
 
 
 def np_nan_where(has_nan: Any, found: Any) -> Any:
@@ -300,7 +294,6 @@ def np_nanmedian(
     return np_with_axes(np_nan_where(tf.equal(count, 0), middle), axes, keepdims)
 
 
-@of_numpy("np.nanquantile", a="own", q="whole or like a")
 def np_nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: bool = False,
@@ -386,3 +379,55 @@ def np_place(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
     if not keepdims:
         return found
     return tf.reshape(found, [1] * a.shape.rank) if axis is None else tf.expand_dims(found, place)
+
+
+@of_numpy("np.ix_", args="own")
+def np_ix(*args: Any) -> Any:
+    """Return vectors as indices of all their combinations; for booleans, the indices at which they are true."""
+    count = len(args)
+    flat = [tf.where(one)[:, 0] if one.dtype == tf.bool else one for one in args]
+    return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
+
+
+@of_numpy("np.take", a="own", indices="number")
+def np_take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """Return the elements at positions along an axis, or among all elements."""
+    a = tf.reshape(a, [-1]) if axis is None else a
+    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
+    size = tf.shape(a, tf.int64)[place]
+    wanted = tf.cast(indices, tf.int64)
+    if mode == "clip":
+        wanted = tf.clip_by_value(wanted, tf.constant(0, tf.int64), size - 1)
+    elif mode == "wrap":
+        wanted = tf.math.floormod(wanted, size)
+    else:
+        wanted = tf.where(wanted < 0, wanted + size, wanted)
+    return tf.gather(a, wanted, axis=place)
+
+
+@of_numpy("np.take_along_axis", arr="own", indices="int64")
+def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    """Return the elements at positions along an axis, which may differ from row to row."""
+    if axis is None:
+        return np_take(arr, indices)
+    if indices.shape.rank != arr.shape.rank:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    moved, wanted = np_moved(arr, axis, -1), np_moved(indices, axis, -1)
+    rows = tf.broadcast_dynamic_shape(tf.shape(moved)[:-1], tf.shape(wanted)[:-1])
+    moved = tf.broadcast_to(moved, tf.concat([rows, tf.shape(moved)[-1:]], 0))
+    wanted = tf.broadcast_to(wanted, tf.concat([rows, tf.shape(wanted)[-1:]], 0))
+    wanted = tf.where(wanted < 0, wanted + tf.shape(moved, tf.int64)[-1], wanted)
+    last = arr.shape.rank - 1
+    return np_moved(tf.gather(moved, wanted, axis=last, batch_dims=last), -1, axis)
+
+
+@of_numpy("np.unravel_index", indices="int64")
+def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """Return positions among all elements as indices into an array, one for each axis."""
+    if order != "C":
+        raise NotImplementedError("is supported only for order='C'")
+    left, found = indices, []
+    for size in reversed(shape if isinstance(shape, (list, tuple)) else (shape,)):
+        found.append(left % size)
+        left = left // size
+    return tuple(reversed(found))

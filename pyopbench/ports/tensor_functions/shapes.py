@@ -35,20 +35,6 @@ def np_moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return np_moved(a, source, destination)
 
 
-@of_numpy("np.rollaxis", a="own")
-def np_rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Return an array with an axis rolled back to a place."""
-    (axis,) = np_axes(axis, a.shape.rank)
-    start = start + a.shape.rank if start < 0 else start
-    return np_moved(a, axis, start - 1 if axis < start else start)
-
-
-@of_numpy("np.matrix_transpose np.linalg.matrix_transpose", x="own")
-def np_matrix_transpose(x: Any) -> Any:
-    """Return an array with its last two axes exchanged."""
-    return np_swapaxes(x, -1, -2)
-
-
 @of_numpy("np.expand_dims", a="own")
 def np_expand_dims(a: Any, axis: Any) -> Any:
     """Return an array with new axes of one element."""
@@ -94,7 +80,6 @@ def np_atleast_2d(*arys: Any) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@of_numpy("np.atleast_3d", arys="own")
 def np_atleast_3d(*arys: Any) -> Any:
     """Return arrays with three axes at least."""
     found = [
@@ -110,7 +95,7 @@ def np_dstack(tup: Any) -> Any:
     return tf.concat([np_atleast_3d(one) for one in tup], 2)
 
 
-@of_numpy("np.vstack np.row_stack", tup="*common")
+@of_numpy("np.vstack", tup="*common")
 def np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Return arrays below each other."""
     found = tf.concat([np_atleast_2d(one) for one in tup], 0)
@@ -129,29 +114,6 @@ def np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any
 def np_column_stack(tup: Any) -> Any:
     """Return vectors as the columns of a matrix."""
     return tf.concat([tf.reshape(one, [-1, 1]) if one.shape.rank < 2 else one for one in tup], 1)
-
-
-@of_numpy("np.block", arrays="*common")
-def np_block(arrays: Any) -> Any:
-    """Return blocks joined along their last axes: the innermost lists along the last one."""
-    depth, inner = 0, arrays
-    while isinstance(inner, list):
-        depth, inner = depth + 1, inner[0]
-    return np_block_of(arrays, depth, np_block_rank(arrays, depth))
-
-
-def np_block_rank(arrays: Any, depth: int) -> Any:
-    """Return the number of axes of a nest of blocks."""
-    if isinstance(arrays, list):
-        return max(np_block_rank(one, depth) for one in arrays)
-    return max(depth, arrays.shape.rank)
-
-
-def np_block_of(arrays: Any, depth: int, rank: int) -> Any:
-    """Return a nest of blocks as one array."""
-    if not isinstance(arrays, list):
-        return tf.reshape(arrays, [1] * (rank - arrays.shape.rank) + np_sizes(arrays))
-    return tf.concat([np_block_of(one, depth - 1, rank) for one in arrays], rank - depth)
 
 
 @of_numpy("np.append", arr="common", values="common")
@@ -192,30 +154,6 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
             wanted, done = [*wanted, size + order[done]], done + 1
         wanted = [*wanted, at] if at < size else wanted
     return tf.gather(whole, wanted, axis=place)
-
-
-@of_numpy("np.resize", a="own")
-def np_resize(a: Any, new_shape: Any) -> Any:
-    """Return the elements of an array, repeated as often as needed, in another shape."""
-    sizes = list(new_shape) if isinstance(new_shape, (list, tuple)) else [new_shape]
-    flat = tf.reshape(a, [-1])
-    if 0 in a.shape:
-        return tf.zeros(sizes, a.dtype)
-    count = tf.reduce_prod(tf.cast(tf.stack(sizes), tf.int64))
-    return tf.reshape(tf.gather(flat, tf.range(count) % tf.size(flat, tf.int64)), sizes)
-
-
-@of_numpy("np.trim_zeros", filt="own")
-def np_trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    """Return a vector without the zeros at its ends."""
-    if filt.shape.rank != 1:
-        raise NotImplementedError("is supported only for vectors")
-    places = tf.range(tf.size(filt, tf.int64))
-    there = tf.boolean_mask(places, tf.not_equal(filt, tf.zeros((), filt.dtype)))
-    is_there = tf.size(there) > 0
-    first = tf.reduce_min(there) if "f" in trim.lower() else tf.zeros((), tf.int64)
-    last = tf.reduce_max(there) if "b" in trim.lower() else tf.size(filt, tf.int64) - 1
-    return tf.boolean_mask(filt, is_there & (places >= first) & (places <= last))
 
 
 @of_numpy("np.delete", arr="own", obj="number")
@@ -332,7 +270,6 @@ def np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return np_array_split(ary, indices_or_sections, place)
 
 
-@of_numpy("np.array_split", ary="own", indices_or_sections="number")
 def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """Return parts of an array along an axis, of as equal a length as there are, or between places."""
     (place,) = np_axes(axis, ary.shape.rank)
@@ -345,34 +282,6 @@ def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
             places = tf.unstack(places, np_known_size(places, 0))
         ends = [0, *places, None]
     return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise(ends)]
-
-
-@of_numpy("np.vsplit", ary="own", indices_or_sections="number")
-def np_vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """Return parts of an array along its first axis."""
-    if ary.shape.rank < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return np_split(ary, indices_or_sections, 0)
-
-
-@of_numpy("np.hsplit", ary="own", indices_or_sections="number")
-def np_hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """Return parts of an array along its second axis, of a vector along its first."""
-    return np_split(ary, indices_or_sections, 0 if ary.shape.rank == 1 else 1)
-
-
-@of_numpy("np.dsplit", ary="own", indices_or_sections="number")
-def np_dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    """Return parts of an array along its third axis."""
-    if ary.shape.rank < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return np_split(ary, indices_or_sections, 2)
-
-
-@of_numpy("np.unstack", x="own")
-def np_unstack(x: Any, *, axis: int = 0) -> Any:
-    """Return the parts of an array along an axis, without it."""
-    return tuple(tf.unstack(x, axis=axis))
 
 
 @of_numpy("np.lib.stride_tricks.sliding_window_view", x="own")
@@ -393,7 +302,6 @@ def np_sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, write
     return x
 
 
-@of_numpy("np.broadcast_arrays", args="own")
 def np_broadcast_arrays(*args: Any) -> Any:
     """Return arrays repeated to one shape."""
     shape = tf.shape(args[0])
@@ -435,51 +343,7 @@ def np_linspace(
     return (found, step) if retstep else found
 
 
-@of_numpy("np.logspace", start="promoted float", stop="promoted float")
-def np_logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None, axis: int = 0
-) -> Any:
-    """Return powers of a base whose exponents are in even steps."""
-    found = tf.pow(tf.constant(base, start.dtype), np_linspace(start, stop, num, endpoint, axis=axis))
-    return found if dtype is None else tf.cast(found, np.dtype(dtype))
-
-
-@of_numpy("np.geomspace", start="common float", stop="common float")
-def np_geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """Return numbers between two of one sign, each of which is the same multiple of the one before."""
-    wide = tf.complex128 if start.dtype.is_complex else tf.float64  # NumPy's dtype of it at least
-    start, stop = tf.cast(start, wide), tf.cast(stop, wide)
-    sign = tf.sign(start)
-    start, stop = start * sign, stop * sign
-    found = tf.exp(np_linspace(tf.math.log(start), tf.math.log(stop), num, endpoint))
-    found = tf.concat([(start + tf.zeros_like(stop))[None][:num], found[1:]], 0)
-    if endpoint and num > 1:
-        found = tf.concat([found[:-1], (stop + tf.zeros_like(start))[None]], 0)
-    found = np_moved(found * sign, 0, axis)
-    return found if dtype is None else tf.cast(found, np.dtype(dtype))
-
-
 @of_numpy("np.full_like", a="own", fill_value="number")
 def np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Return one value in the shape of an array."""
     return tf.broadcast_to(np_number(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))
-
-
-@of_numpy("np.apply_along_axis", arr="own", args="number")
-def np_apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
-    """Return what a function of vectors gives for those along an axis."""
-    (place,) = np_axes(axis, arr.shape.rank)
-    moved = np_moved(arr, place, -1)
-    rows = tf.reshape(moved, [-1, np_sizes(moved)[-1]])
-
-    def of_row(row: Any) -> Any:
-        found = func1d(row, *args)
-        is_number = isinstance(found, (bool, int, float, complex))  # of which NumPy makes 64 bits
-        return tf.convert_to_tensor(np.asarray(found) if is_number else found)
-
-    first = of_row(rows[0])
-    each = tf.TensorSpec(first.shape, first.dtype)
-    found = tf.map_fn(of_row, rows, fn_output_signature=each)
-    found = tf.reshape(found, [*np_sizes(moved)[:-1], *np_sizes(first)])
-    added = list(range(arr.shape.rank - 1, arr.shape.rank - 1 + first.shape.rank))
-    return np_moved(found, added, list(range(place, place + first.shape.rank)))

@@ -87,7 +87,6 @@ def np_places(tensor: Any, s: Any, axes: Any) -> Any:
     return np_axes(None if axes is None else list(axes), tensor.shape.rank)
 
 
-@of_numpy("np.fft.fftn", a="own")
 def np_fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Return the Fourier transform along several axes."""
     for axis in np_places(a, s, axes):
@@ -95,28 +94,11 @@ def np_fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     return a
 
 
-@of_numpy("np.fft.ifftn", a="own")
 def np_ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Return the inverse Fourier transform along several axes."""
     for axis in np_places(a, s, axes):
         a = np_ifft(a, axis=axis, norm=norm)
     return a
-
-
-@of_numpy("np.fft.rfftn", a="own")
-def np_rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """Return the Fourier transform of real numbers along several axes."""
-    places = np_places(a, s, axes)
-    found = np_rfft(a, axis=places[-1], norm=norm)
-    return np_fftn(found, axes=places[:-1], norm=norm) if places[:-1] else found
-
-
-@of_numpy("np.fft.irfftn", a="own")
-def np_irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """Return the inverse of the Fourier transform of real numbers along several axes."""
-    places = np_places(a, s, axes)
-    found = np_ifftn(a, axes=places[:-1], norm=norm) if places[:-1] else a
-    return np_irfft(found, axis=places[-1], norm=norm)
 
 
 @of_numpy("np.fft.fft2", a="own")
@@ -129,18 +111,6 @@ def np_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> An
 def np_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """Return the inverse Fourier transform along two axes."""
     return np_ifftn(a, s, axes, norm)
-
-
-@of_numpy("np.fft.rfft2", a="own")
-def np_rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """Return the Fourier transform of real numbers along two axes."""
-    return np_rfftn(a, s, axes, norm)
-
-
-@of_numpy("np.fft.irfft2", a="own")
-def np_irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """Return the inverse of the Fourier transform of real numbers along two axes."""
-    return np_irfftn(a, s, axes, norm)
 
 
 @of_numpy("np.fft.fftshift", x="own")
@@ -213,18 +183,6 @@ def np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     return a
 
 
-@of_numpy("np.ediff1d", ary="own", to_end="own", to_begin="own")
-def np_ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Return the differences of neighbours among all elements, between others."""
-    flat = tf.reshape(ary, [-1])
-    parts = [flat[1:] - flat[:-1]]
-    if to_begin is not None:
-        parts = [tf.reshape(tf.cast(to_begin, ary.dtype), [-1]), *parts]
-    if to_end is not None:
-        parts = [*parts, tf.reshape(tf.cast(to_end, ary.dtype), [-1])]
-    return tf.concat(parts, 0)
-
-
 @of_numpy("np.interp", x="float64", xp="float64", fp="float64", left="float64", right="float64")
 def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Return values between points by straight lines, float64; outside of them that of the nearest."""
@@ -281,20 +239,6 @@ def np_gradient_along(f: Any, step: Any, axis: int) -> Any:
     return tf.concat([slopes[np_along(axis, 0, 1)], middle, slopes[np_along(axis, -1, None)]], axis)
 
 
-@of_numpy("np.trapezoid np.trapz", y="common float", x="common float", dx="number")
-def np_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Return the integral along an axis, by straight lines between neighbours."""
-    (place,) = np_axes(axis, y.shape.rank)
-    if x is None:
-        width = np_number(dx, y.dtype)
-    elif x.shape.rank == 1:
-        width = tf.reshape(x[1:] - x[:-1], [-1 if at == place else 1 for at in range(y.shape.rank)])
-    else:
-        (own,) = np_axes(axis, x.shape.rank)
-        width = x[np_along(own, 1, None)] - x[np_along(own, None, -1)]
-    return tf.reduce_sum(width * (y[np_along(place, 1, None)] + y[np_along(place, None, -1)]) / 2, place)
-
-
 @of_numpy("np.cumsum", a="own")
 def np_cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Return running sums, along an axis or over all elements."""
@@ -341,38 +285,3 @@ def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
         found = tf.where(np_is_nan(later), later, tf.where(np_is_nan(earlier), earlier, found))
         moved, step = tf.concat([moved[:step], found], 0), 2 * step
     return np_moved(moved, 0, axis)
-
-
-@of_numpy("scipy.signal.hilbert", x="float")
-def scipy_hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
-    """Return the analytic signal along an axis."""
-    if x.dtype.is_complex:
-        raise ValueError("x must be real.")
-    moved = np_moved(x, axis, -1)
-    size = np_known_size(moved, -1) if N is None else N
-    weights = np.zeros(size)
-    weights[0] = 1
-    weights[1 : (size + 1) // 2] = 2
-    if size % 2 == 0:
-        weights[size // 2] = 1
-    kind = tf.complex64 if x.dtype == tf.float32 else tf.complex128
-    found = tf.signal.fft(tf.cast(np_sized(moved, N), kind)) * tf.constant(weights, kind)
-    return np_moved(tf.signal.ifft(found), -1, axis)
-
-
-@of_numpy("scipy.signal.resample", x="float")
-def scipy_resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
-    """Return a signal of real numbers with another number of samples, by its Fourier transform."""
-    if t is not None or window is not None or domain != "time" or x.dtype.is_complex:
-        raise NotImplementedError("is supported only for real signals, without t=, window= and domain=")
-    moved = np_moved(x, axis, -1)
-    size = np_known_size(moved, -1)
-    least = min(num, size)
-    found = tf.signal.rfft(moved)[..., : least // 2 + 1]
-    if least % 2 == 0 and num != size:  # the component of both neighbours of the middle
-        weights = np.ones(least // 2 + 1)
-        weights[-1] = 2 if num < size else 0.5
-        found = found * tf.constant(weights, found.dtype)
-    lacking = num // 2 + 1 - (least // 2 + 1)
-    found = tf.pad(found, [[0, 0]] * (x.shape.rank - 1) + [[0, lacking]])
-    return np_moved(tf.signal.irfft(found, [num]) * tf.constant(num / size, x.dtype), -1, axis)

@@ -13,24 +13,17 @@ from pyopbench.model.syntax import Replacement, Source, defaults_of, read_source
 from pyopbench.ports.tensor_functions import (
     basics,
     elementwise,
-    filters,
     images,
-    indices,
     keras_layer,
     linear,
     order,
-    ranks,
-    resampling,
     shapes,
     signals,
     statistics,
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
-MODULES: tuple[ModuleType, ...] = (
-    basics, elementwise, order, statistics, linear, signals, shapes, indices, images, ranks, resampling,
-    filters, keras_layer,
-)  # fmt: skip
+MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, signals, shapes, images, keras_layer)
 """In the order of their definitions in the file of a port."""
 
 FUNCTIONS: dict[str, TensorFunction] = TABLE

@@ -13,11 +13,10 @@ from pyopbench.ports.tensor_functions.basics import (
     np_count,
     np_is_denormal,
     np_is_nan,
-    np_known_size,
     np_number,
     np_truth,
 )
-from pyopbench.ports.tensor_functions.order import np_argmax, np_argmin, np_max, np_min, np_nan_where, np_searchsorted
+from pyopbench.ports.tensor_functions.order import np_max, np_min, np_nan_where, np_searchsorted
 from pyopbench.ports.tensor_functions.table import of_numpy
 
 
@@ -92,19 +91,6 @@ def np_variables(x: Any, turned: bool) -> Any:
     return tf.transpose(x) if turned else x
 
 
-@of_numpy("np.corrcoef", x="common float", y="common float")
-def np_corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """Return the correlations of variables, which are rows."""
-    found = np_cov(x, y, rowvar, dtype=dtype)
-    if found.dtype.is_complex:
-        raise NotImplementedError("is not supported for complex numbers")
-    if found.shape.rank == 0:
-        return found / found
-    spread = tf.sqrt(tf.linalg.diag_part(found))
-    found = found / spread[:, None] / spread[None, :]
-    return tf.where(np_is_nan(found), found, tf.clip_by_value(found, -1.0, 1.0))
-
-
 def np_without_nan(a: Any, value: float) -> Any:
     """Return an array with a value in place of NaN."""
     return a if a.dtype.is_integer or a.dtype.is_bool else tf.where(np_is_nan(a), tf.constant(value, a.dtype), a)
@@ -120,33 +106,9 @@ def np_nansum(
     return found if initial is None else found + np_number(initial, found.dtype)
 
 
-@of_numpy("np.nanprod", a="own", where="bool")
-def np_nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
-) -> Any:  # fmt: skip
-    """Return products of what is not NaN."""
-    found = np_multiply_reduce(np_kept(np_without_nan(a, 1), where, 1), axis, dtype, keepdims=keepdims)
-    return found if initial is None else found * np_number(initial, found.dtype)
-
-
 def np_kept(a: Any, where: Any, value: float) -> Any:
     """Return an array with a value in place of the elements that are left out."""
     return a if where is True else tf.where(where, a, tf.constant(value, a.dtype))
-
-
-@of_numpy("np.nancumsum", a="own")
-def np_nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return running sums of what is not NaN."""
-    tensor = np_as_summed(np_without_nan(a, 0), dtype)
-    return tf.cumsum(tf.reshape(tensor, [-1])) if axis is None else tf.cumsum(tensor, axis)
-
-
-@of_numpy("np.nancumprod", a="own")
-def np_nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return running products of the elements that are not NaN."""
-    tensor = np_as_summed(np_without_nan(a, 1), dtype)
-    return tf.math.cumprod(tf.reshape(tensor, [-1])) if axis is None else tf.math.cumprod(tensor, axis)
 
 
 def np_as_summed(a: Any, dtype: Any) -> Any:
@@ -206,18 +168,6 @@ def np_nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False)
     """Return the smallest elements that are not NaN; NaN where there is nothing else."""
     found = np_min(np_without_nan(a, np.inf), axis, keepdims=keepdims)
     return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
-
-
-@of_numpy("np.nanargmax", a="own")
-def np_nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Return where the largest element is that is not NaN."""
-    return np_argmax(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
-
-
-@of_numpy("np.nanargmin", a="own")
-def np_nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Return where the smallest element is that is not NaN."""
-    return np_argmin(np_without_nan(a, np.inf), axis, keepdims=keepdims)
 
 
 @of_numpy("np.nanmean", a="float", where="bool")
@@ -339,41 +289,6 @@ def np_edges_of(x: Any, bins: Any, limits: Any) -> Any:
     return np_bin_edges(x, bins, limits)
 
 
-@of_numpy("np.histogramdd", sample="*own", weights="float64")
-def np_histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Return how many points are in each box, float64, and the edges along each axis."""
-    columns = list(sample) if isinstance(sample, (list, tuple)) else tf.unstack(sample, axis=1)
-    several = bins if isinstance(bins, (list, tuple)) else [bins] * len(columns)
-    limits = [None] * len(columns) if range is None else range
-    edges = [np_edges_of(x, count, each) for x, count, each in zip(columns, several, limits, strict=True)]
-    flat, inside = tf.zeros((), tf.int64), tf.constant(True)
-    sizes: Any = []
-    for x, each in zip(columns, edges, strict=True):
-        place, is_in = np_bins_of(x, each)
-        size = tf.size(each, tf.int64) - 1
-        flat, inside, sizes = flat * size + place, inside & is_in, [*sizes, size]
-    amounts = tf.cast(inside, tf.float64)
-    amounts = amounts if weights is None else tf.where(inside, weights, tf.zeros((), tf.float64))
-    counts = tf.math.unsorted_segment_sum(amounts, flat, tf.reduce_prod(sizes))
-    known = [None if each.shape[0] is None else each.shape[0] - 1 for each in edges]
-    counts = tf.ensure_shape(tf.reshape(counts, sizes), known)
-    if density:
-        total = tf.reduce_sum(counts)
-        for axis, each in enumerate(edges):
-            widths = tf.cast(each[1:] - each[:-1], tf.float64)
-            counts = counts / tf.reshape(widths, [-1 if axis == at else 1 for at, _ in enumerate(edges)])
-        counts = counts / total
-    return counts, tuple(edges)
-
-
-@of_numpy("np.histogram2d", x="own", y="own", weights="float64")
-def np_histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Return how many points are in each rectangle, float64, and the edges along both axes."""
-    both = bins if isinstance(bins, (list, tuple)) and len(bins) == 2 else [bins, bins]
-    counts, (first, second) = np_histogramdd([x, y], both, range, density, weights)
-    return counts, first, second
-
-
 @of_numpy("np.mean", a="own")
 def np_mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Return means; of integers and truth values in float64."""
@@ -383,33 +298,6 @@ def np_mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     wide = tf.cast(a, inner) if dtype is None else tf.cast(a, np.dtype(dtype))
     found = tf.reduce_sum(wide, axes, keepdims) / tf.cast(np_count(a, axes), wide.dtype)
     return tf.cast(found, kind) if dtype is None else found
-
-
-@of_numpy("scipy.stats.zscore", a="float")
-def scipy_zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
-    """Return how many standard deviations each element is from the mean; NaN where all are equal."""
-    if nan_policy != "propagate":
-        raise NotImplementedError(f"is not supported for nan_policy={nan_policy!r}")
-    mean, deviation = np_mean(a, axis, keepdims=True), np_std(a, axis, ddof=ddof, keepdims=True)
-    # As SciPy decides it (scipy/stats/_stats_py.py).
-    is_constant = deviation <= tf.abs(tf.constant(np.finfo(a.dtype.as_numpy_dtype).eps, a.dtype) * mean)
-    return np_nan_where(tf.broadcast_to(is_constant, tf.shape(a)), (a - mean) / deviation)
-
-
-@of_numpy("scipy.stats.entropy", pk="common float", qk="common float")
-def scipy_entropy(pk: Any, qk: Any = None, base: Any = None, axis: int = 0) -> Any:
-    """Return the entropy of a distribution, or its divergence from another one; both need not sum to 1."""
-    p = pk / tf.reduce_sum(pk, axis, keepdims=True)
-    if qk is None:
-        terms = tf.where(p < 0, tf.constant(-np.inf, p.dtype), -tf.math.xlogy(p, p))
-    else:
-        p, q = p + tf.zeros_like(qk), qk / tf.reduce_sum(qk, axis, keepdims=True) + tf.zeros_like(pk)
-        both = (p > 0) & (q > 0)
-        ratio = tf.where(both, p, tf.ones_like(p)) / tf.where(both, q, tf.ones_like(q))
-        outside = tf.where(tf.equal(p, 0) & (q >= 0), tf.zeros((), p.dtype), tf.constant(np.inf, p.dtype))
-        terms = tf.where(np_is_nan(p) | np_is_nan(q), p + q, tf.where(both, p * tf.math.log(ratio), outside))
-    found = tf.reduce_sum(terms, axis)
-    return found if base is None else found / tf.constant(np.log(base), found.dtype)
 
 
 @of_numpy("scipy.special.logsumexp", a="common float", b="common float")
@@ -439,29 +327,3 @@ def scipy_log_softmax(x: Any, axis: Any = None) -> Any:
     high = np_max(x, axis, keepdims=True)
     away = x - tf.where(tf.math.is_finite(high), high, tf.zeros((), x.dtype))
     return away - tf.math.log(tf.reduce_sum(tf.exp(away), np_axes(axis, x.shape.rank), keepdims=True))
-
-
-@of_numpy("scipy.spatial.distance.cdist", XA="float64", XB="float64")
-def scipy_cdist(XA: Any, XB: Any, metric: str = "euclidean") -> Any:
-    """Return the distance of each row of one array from each row of another, float64."""
-    if XA.shape.rank != 2 or XB.shape.rank != 2:
-        raise ValueError("XA and XB must be 2-dimensional arrays.")
-    apart = XA[:, None, :] - XB[None, :, :]
-    if metric == "euclidean":
-        return tf.sqrt(tf.reduce_sum(tf.square(apart), -1))
-    if metric == "sqeuclidean":
-        return tf.reduce_sum(tf.square(apart), -1)
-    if metric == "cityblock":
-        return tf.reduce_sum(tf.abs(apart), -1)
-    if metric == "chebyshev":
-        return np_max(tf.abs(apart), -1)
-    if metric == "cosine":
-        lengths = tf.sqrt(tf.reduce_sum(tf.square(XA), -1))[:, None] * tf.sqrt(tf.reduce_sum(tf.square(XB), -1))
-        return 1 - tf.matmul(XA, XB, transpose_b=True) / lengths
-    raise NotImplementedError(f"is not supported for metric={metric!r}")
-
-
-@of_numpy("scipy.spatial.distance.pdist", X="float64")
-def scipy_pdist(X: Any, metric: str = "euclidean") -> Any:
-    """Return the distance of each row from each later one, float64."""
-    return tf.gather_nd(scipy_cdist(X, X, metric), np.stack(np.triu_indices(np_known_size(X, 0), 1), 1))
