@@ -14,11 +14,12 @@ import json
 import sys
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine import certify, plan
+from msgspec.structs import replace
+
+from pyopbench.engine import certify, plan, sides
 from pyopbench.engine.run import measure
 from pyopbench.judge import judge
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
@@ -45,9 +46,11 @@ def measure_pairs(folder: Path, seconds: float, device: str) -> None:
         placements=(device,),
         parts=False,
     )
-    settings = replace(certify.CONTROL_SETTINGS, budget_seconds=seconds, group_seconds=GROUP_SECONDS, seed=1)
+    settings = replace(
+        certify.CONTROL_SETTINGS, budget_seconds=seconds, group_seconds=GROUP_SECONDS, seed=1, pairs=made_from
+    )
     with certify.controls_found():
-        run = plan.begin(folder, plan.Request(axes, settings, BASELINE, tuple(sys.argv), made_from))
+        run = sides.begin(folder, plan.Request(axes, settings, tuple(sys.argv)))
         deque(measure(run, _how()), maxlen=0)
 
 

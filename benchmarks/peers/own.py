@@ -7,22 +7,23 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from peers.figures import LEVEL, Pair, Row, Stated, missing, ratio_of_stated
 from peers.processes import PeerFailed, Task
 from peers.table import OWN_TOOL
-from pyopbench.engine import plan
-from pyopbench.engine import settings as usual
+from pyopbench.engine import plan, sides
 from pyopbench.engine.run import measure
-from pyopbench.engine.settings import Settings
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
+from pyopbench.store.types import Settings
 
-SETTINGS: Settings = replace(usual.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
+SETTINGS: Settings = replace(plan.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
 """How a session measures, in one place. Fewer launches or rounds take less time and resolve fewer pairs: four launches
 of at most 150 rounds resolved 88% in a quarter of the time of one asv run, and six of 120 rounds 88% in a third."""
 
@@ -109,7 +110,7 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
 def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
-    run, how = plan.begin(folder, _request(cases, settings)), _how(cases)
+    run, how = sides.begin(folder, _request(cases, settings)), _how(cases)
     deque(measure(run, how), maxlen=0)
     verdicts, latencies = judged(folder, cases)
     return Session(time.monotonic() - began, verdicts, latencies)
@@ -125,7 +126,8 @@ def _request(cases: Sequence[Case], settings: Settings) -> plan.Request:
         sizes=tuple(dict.fromkeys(case.size for case in cases)),
         parts=False,
     )
-    return plan.Request(axes, settings, bases[0], ("against_peers",), {base + TWIN: base for base in bases})
+    pairs = {base + TWIN: base for base in bases}
+    return plan.Request(axes, replace(settings, baseline=bases[0], pairs=pairs), ("against_peers",))
 
 
 def _how(cases: Sequence[Case]) -> judge.Judging:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,8 +14,6 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.api.console import err, say, say_error
 from pyopbench.engine import environments, host_lock, plan, run, sides, stored_run
-from pyopbench.engine import messages as wording
-from pyopbench.engine.messages import stage_text
 from pyopbench.engine.run import Progress as Step
 from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting
@@ -23,6 +21,7 @@ from pyopbench.model.case import UNLIMITED
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.printable import printable
 from pyopbench.store.run import OpenRun
+from pyopbench.store.types import EndedLine
 
 LONGEST_CASE = 26
 """Characters of what is being measured; with it the bar and the time left fit a terminal of 80 columns."""
@@ -137,6 +136,12 @@ def describe(step: Step) -> str:
     return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"
 
 
+def stage_text(step: Step) -> str:
+    """Return what workers are doing."""
+    workers = formatting.count(step.workers, "worker")
+    return f"{workers} preparing" if step.doing == "preparing" else f"sweep {step.sweep + 1} ({workers})"
+
+
 def _left(step: Step) -> str:
     return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
 
@@ -152,9 +157,8 @@ def begin_run(
     """Plan a run on the sides that are asked for, and say what was planned."""
     missing = environments.missing(asked.environments)
     if missing:
-        listener.say(wording.installing_text([one.text for one in missing], environments.INSTALLED_GB))
-    are_environments = not asked.are_just_here and not asked.revisions
-    with listener.busy(wording.PLANNING_VERSIONS if are_environments else wording.PLANNING):
+        listener.say(f"installing {environments.installing_text(missing)}")
+    with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):
         begun = sides.begin(folder, request, asked)
     say_planned(begun, listener)
     if begun.has_several_sides:
@@ -171,48 +175,64 @@ def begin_run(
 def say_planned(begun: OpenRun, listener: Listener) -> None:
     """Say what was planned, and where it goes; of a control, which is the last side, in the same line."""
     planned = [measured.side for measured in begun.measured]
-    if any(side.is_control for side in planned):
-        *others, control = planned
-        cases, skips = [len(one.cases) for one in others], max(len(one.skips) for one in others)
-        text = wording.planned_together_text(cases, skips, len(control.cases), str(begun.folder))
-        listener.say(text, whole=True)
+    if not any(side.is_control for side in planned):
+        for side in planned:
+            skipped = f", {len(side.skips):,} not supported" if side.skips else ""
+            listener.say(f"{len(side.cases):,} cases to try{skipped}; results in {begun.folder}", whole=True)
         return
-    for side in planned:
-        listener.say(wording.planned_text(len(side.cases), len(side.skips), str(begun.folder)), whole=True)
+    *others, control = planned
+    counts, skips = [len(side.cases) for side in others], max(len(side.skips) for side in others)
+    least, most = min(counts), max(counts)
+    each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
+    listener.say(
+        f"{formatting.count(len(others), 'side')} of {each}, {skips:,} not supported, and a control of "
+        f"{len(control.cases):,}; results in {begun.folder}",
+        whole=True,
+    )
 
 
-def follow(begun: OpenRun, judging: Judging, listener: Listener) -> run.Ended | None:
+Other = TypeVar("Other")
+
+
+def show(events: Generator[run.Event | Other, None, None], listener: Listener) -> run.Event | Other:
+    """Show events of measuring while they happen, and return the last."""
+    last: run.Event | Other | None = None
+    with closing(events), ExitStack() as shown:
+        tell: Tell | None = None
+        for last in events:
+            if isinstance(last, Step):
+                if tell is None:
+                    shown.close()
+                    tell = shown.enter_context(listener.sampling())
+                tell(last)
+            elif isinstance(last, run.Busy):
+                shown.close()
+                tell = None
+                shown.enter_context(listener.busy(last.doing))
+            elif isinstance(last, run.Analysed):
+                listener.say(last.text)
+    assert last is not None
+    return last
+
+
+def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | None:
     """Measure what is left of a run, and show how it goes; return how it ended, None if a worker did not start.
 
     Raises:
         BadInput: as `run.measure`.
         KeyboardInterrupt: it was interrupted; what was finished is stored.
     """
-    ended = None
     try:
-        with closing(run.measure(begun, judging)) as events, ExitStack() as shown:
-            tell: Tell | None = None
-            for event in events:
-                if isinstance(event, Step):
-                    if tell is None:
-                        shown.close()
-                        tell = shown.enter_context(listener.sampling())
-                    tell(event)
-                elif isinstance(event, run.Busy):
-                    shown.close()
-                    shown.enter_context(listener.busy(event.doing))
-                elif isinstance(event, run.Analysed):
-                    listener.say(event.text)
-                else:
-                    ended = event
+        ended = show(run.measure(begun, judging), listener)
     except WorkerLost as lost:  # what was measured before is worth its report
         listener.problem(lost)
         listener.say(f"  resume: {stored_run.resume_command(begun)}", whole=True)
         return None
-    if ended is not None and ended.by == "budget":
+    assert isinstance(ended, EndedLine)
+    if ended.by == "budget":
         settings = begun.plan.settings
-        most = ended.most if settings.launches < UNLIMITED else None
-        listener.say(wording.budget_text(settings.budget_seconds or 0.0, ended.launches, most))
+        limit = f" of at most {settings.launches}" if settings.launches < UNLIMITED else ""
+        listener.say(f"the budget of {settings.budget_seconds or 0:g} s is spent after {ended.launch}{limit} launches")
     return ended
 
 

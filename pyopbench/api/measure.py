@@ -15,7 +15,6 @@ from pyopbench.api.results import PipelineResult
 from pyopbench.api.several_results import AnyResult, result_of
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine import plan, sides, stored_run
-from pyopbench.engine.settings import settings_for
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.judge.pipeline import TrainingStep
 from pyopbench.model.arrangement import STEP_ELEMENTS
@@ -121,7 +120,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         minimum_effect=effect,
         each_has_budget=budget_seconds is None,
     )
-    sides.check_sides(asked)
+    asked.check()
     require_revisable(op, rev)
     require_launches(launches)
     folder = plan.new_folder() if out is None else Path(out)
@@ -141,10 +140,16 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             quick=quick,
             parts=not rev if parts is None else parts,
         )
-        compares = not asked.are_just_here
-        planned = settings_for(axes, launches=launches, until=until, budget_seconds=budget_seconds, compares=compares)
         judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
-        request = plan.Request(axes, planned, judging.baseline, ("pyopbench.run", name), own=own)
+        settings = plan.settings_for(
+            axes,
+            judging.baseline,
+            launches=launches,
+            until=until,
+            budget_seconds=budget_seconds,
+            compares=asked.are_several,
+        )
+        request = plan.Request(axes, settings, ("pyopbench.run", name), own=own)
         begun = begin_run(folder, request, listener, asked)
         return _measured(begun, judging, listener, fail_on=fail_on)
 

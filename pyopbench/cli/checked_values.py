@@ -8,7 +8,7 @@ from typing import Any
 
 from pyopbench.cli.options import read, read_names
 from pyopbench.engine import plan
-from pyopbench.engine.shards import ShardChoice
+from pyopbench.engine.plan import ShardChoice
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput

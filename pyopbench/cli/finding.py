@@ -181,21 +181,18 @@ def placement(
     from pyopbench.cli.output import err, out
     from pyopbench.cli.placement import print_copies
     from pyopbench.engine import placement as engine
-    from pyopbench.engine.plan import require_gpu
     from pyopbench.model.discover import require_known
     from pyopbench.model.side import Environment
     from pyopbench.model.write_file import write_atomically
 
     require_known("device", [device], engine.DEVICES)
     axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, None, variants)
-    if times:
-        if device != GPU or tf is not None:
-            raise BadInput(
-                "copies are timed on a GPU, with the TensorFlow that is installed",
-                received=f"--time with --device {device}" + (f" and --tf {tf}" if tf else ""),
-                hint="use --device gpu --time",
-            )
-        require_gpu()  # before it waits for another measurement to end
+    if times and (device != GPU or tf is not None):
+        raise BadInput(
+            "copies are timed on a GPU, with the TensorFlow that is installed",
+            received=f"--time with --device {device}" + (f" and --tf {tf}" if tf else ""),
+            hint="use --device gpu --time",
+        )
     announce([Environment(tf)])
     with err.status("counting") as status:
         document = engine.count(
@@ -223,7 +220,7 @@ def certify(
     """Measure how reliable pyopbench's verdicts are on this machine."""
     from rich.markup import escape
 
-    from pyopbench.api.listeners import alone_on_this_machine
+    from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine, show
     from pyopbench.cli.output import err, out, print_table, say
     from pyopbench.engine import certify as engine
     from pyopbench.engine.plan import RESULTS_FOLDER
@@ -232,14 +229,10 @@ def certify(
     folder = out_path or RESULTS_FOLDER / f"certify-{_now()}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        # Two redraws a second: the parent shares the cores with what is measured.
-        with alone_on_this_machine(), err.status("starting", refresh_per_second=2) as status:
-            certificate = engine.certify(
-                folder,
-                engine.QUICK if quick else engine.FULL,
-                command=("pyopbench", *sys.argv[1:]),
-                tell=lambda what: status.update(escape(what)),
-            )
+        with alone_on_this_machine():
+            extent = engine.QUICK if quick else engine.FULL
+            certificate = show(engine.certify(folder, extent, ("pyopbench", *sys.argv[1:])), ConsoleListener(err))
+            assert isinstance(certificate, engine.Certificate)
     except KeyboardInterrupt:
         err.print(f"interrupted; what was measured is in {folder}; start again", soft_wrap=True, markup=False)
         return EXIT_INTERRUPTED

@@ -95,7 +95,6 @@ def run(
     from pyopbench.cli.output import err
     from pyopbench.cli.run import measure_and_report, print_plan
     from pyopbench.engine import plan, sides
-    from pyopbench.engine.settings import settings_for
     from pyopbench.model.own_target import usual_baseline
     from pyopbench.model.side import combine_environments
 
@@ -108,17 +107,17 @@ def run(
         minimum_effect=effect,
         each_has_budget=budget_seconds is None,
     )
-    sides.check_sides(asked)
+    asked.check()
     usual = Axes(quick=quick, parts=not rev)
     axes, own = read_axes(usual, ops, inputs, seed_with, axis, variants)
     if listing:
         print_plan(axes, own, as_json=as_json)
         return 0
     judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
-    planned = settings_for(axes, launches=launches, budget_seconds=budget_seconds, compares=not asked.are_just_here)
-    request = plan.Request(
-        axes, planned, judging.baseline, ("pyopbench", *sys.argv[1:]), shard=read_shard(shard, rev or ()), own=own
+    settings = plan.settings_for(
+        axes, judging.baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
     )
+    request = plan.Request(axes, settings, ("pyopbench", *sys.argv[1:]), read_shard(shard, rev or ()), own)
     begun = begin_run(out_path, request, ConsoleListener(err), asked)
     return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
 

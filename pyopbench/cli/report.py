@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, print_warnings, say
-from pyopbench.engine.messages import sampling_text
-from pyopbench.engine.run import Ended
 from pyopbench.judge import judge
 from pyopbench.judge.findings import (
     BaselineFailed,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
     from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.store.measured_run import Run
+    from pyopbench.store.types import EndedLine
 
 NODE = "node"
 MOST_LAUNCHES_ASKED = 40
@@ -68,7 +67,7 @@ def write_report(
     options: judge.Judging,
     *,
     as_json: bool = False,
-    ended: Ended | None = None,
+    ended: EndedLine | None = None,
 ) -> int:
     """Judge results, write their report, print it, and return the exit code.
 
@@ -228,7 +227,7 @@ def _together(judgement: Judgement, ops: Sequence[str]) -> list[list[str]]:
     return [*([together] if together else []), *(one for one in words.values() if len(one) > 1)]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: Ended | None, sources: Sequence[Source]) -> None:
+def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, sources: Sequence[Source]) -> None:
     """Print the answers, what is to be known about them, what failed, and where the report is.
 
     Args:
@@ -260,6 +259,8 @@ def print_report(judgement: Judgement, folder: Path, ended: Ended | None, source
             out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None:
-        say(interim.interim_analysis_of(judgement, ended.launches, ended.most).progress_text())
-        say(sampling_text(ended.sampling_seconds, ended.seconds), err)
+        most = max(judgement.run.settings.launches, ended.launch)
+        say(interim.interim_analysis_of(judgement, ended.launch, most).progress_text())
+        share = formatting.percent(round(ended.sampling_seconds / ended.seconds if ended.seconds else 0.0, 2))
+        say(f"{share} of {formatting.duration(ended.seconds)} of measuring was sampling", err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

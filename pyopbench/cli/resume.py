@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from pyopbench.cli.installing import announce, disk_size
+from pyopbench.cli.installing import announce
 from pyopbench.cli.output import err, say
 from pyopbench.engine import environments, sides, stored_run
 from pyopbench.engine.pipeline import with_program
@@ -71,8 +71,7 @@ def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
         _confirm(f"the run starts {formatting.listing(programs)}", yes=yes)
     missing = environments.missing(wanted)
     if missing:
-        names, size = formatting.listing([one.text for one in missing]), disk_size(missing)
-        _confirm(f"the run needs {names} and installs it, about {size}", yes=yes)
+        _confirm(f"the run installs {environments.installing_text(missing)}", yes=yes)
     announce(missing)
 
 

@@ -10,44 +10,46 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from scipy import stats
 
-from pyopbench.engine import plan, stored_run
-from pyopbench.engine import settings as usual
-from pyopbench.engine.messages import stage_text
-from pyopbench.engine.run import Progress, measure
-from pyopbench.engine.settings import Settings
+from pyopbench.engine import plan, sides, stored_run
+from pyopbench.engine.run import Busy, Event, measure
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.judge import Judgement
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.json_file import encode_in_lines
+from pyopbench.store.types import Settings
 
 FILE = "certificate.json"
 BASES = ("native", "numpy_function", BASELINE)
-"""Variants that have a twin: code that runs without a bridge, and over either of two."""
+"""Variants that have an A/A control: code that runs without a bridge, and over either of two."""
 INJECTED = (5, 10)
 """Percent: above the minimum effect. At 3%, on it, nothing could be promised."""
 MODE = "node"
 """What the main job measures."""
 DIRECTIONS = ("forward", "forward_backward")
+HOW = judge.Judging(BASELINE, MINIMUM_EFFECT)
 
 MOST_FALSE = 0.001
 LEAST_EQUIVALENT = 0.95
 """Of A/A controls: the share that may be told apart, and the share that is to be shown equivalent."""
 LEAST_FOUND = {5: 0.95, 10: 0.99}
 """Percent of slowdown -> the share of such pairs that are to be called slower."""
+LEVEL = 0.95
+LEAST_LAUNCHES = 2
+"""A pair that was measured in fewer has no interval, and so could not be judged at all."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class Extent:
 # blocks leaves 2 to 6 points (2 cores) and launches of the same code differ by little else. With 300 rounds at the most
 # 67 of 72 pairs were shown equal and 10 of 12 slowdowns by 5% found, with 450 all of both (docs/certification.md).
 # All get the same, and none is looked at before the end: what is resolved early would have been resolved cheaply, and
-# every look would ask more of all others.
-CONTROL_SETTINGS = replace(usual.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5)
+# every interim analysis would ask more of all others.
+CONTROL_SETTINGS = replace(plan.FULL, first_rounds=450, rounds=450, until="end", group_seconds=3.5)
 SIZES = (1, 1_000, 100_000)
 FULL = Extent(
     CONTROL_SETTINGS,
@@ -91,14 +93,11 @@ QUICK = Extent(
 
 @dataclass(frozen=True)
 class Pairs:
-    """The verdicts about pairs that truly differ by `percent`; those of 0 are A/A controls.
+    """The verdicts about pairs of which the second is slower by `percent`; those of 0 are A/A controls.
 
-    Attributes:
-        percent: by how much the second is slower.
-        pairs: how many there were; each case counts once in each run.
-        faster, slower, equivalent, unresolved: how many were called so.
-        ratio: median over pairs of the measured ratio; None if there were none.
-        bound: 95% bound of the share told apart, from above for A/A controls and from below for others.
+    Of `pairs`, each case of each run once, so many were called `faster`, `slower`, `equivalent` and `unresolved`.
+    `ratio` is the median of the measured ratios; None if there were none. `bound` is the 95% bound of the share told
+    apart, from above for A/A controls and from below for others.
     """
 
     percent: int
@@ -133,13 +132,16 @@ class Certificate:
     pairs: tuple[Pairs, ...]
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> list[Figure]:
         """Its rows as they are printed."""
-        return tuple(figure for pairs in self.pairs for figure in _figures_of(pairs))
+        return [figure for pairs in self.pairs for figure in _figures_of(pairs)]
 
 
-def certify(folder: Path, extent: Extent, *, command: tuple[str, ...], tell: Callable[[str], None]) -> Certificate:
-    """Measure what pyopbench is worth here, store the certificate in the folder of its runs, and return it.
+def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator[Event | Certificate, None, None]:
+    """Measure what pyopbench is worth here, and store the certificate in the folder of its runs.
+
+    Yields:
+        What happens; the certificate is the last.
 
     Raises:
         BadInput: the folder holds runs already.
@@ -147,54 +149,48 @@ def certify(folder: Path, extent: Extent, *, command: tuple[str, ...], tell: Cal
         NothingMeasured: no A/A control was measured, so that nothing is certified.
     """
     began = time.monotonic()
-    judged = [
-        _run_controls(
-            folder / f"controls-{number}",
-            trial,
-            replace(extent.settings, seed=number, budget_seconds=trial.seconds),
-            command,
-            tell,
+    runs = []
+    for number, trial in enumerate(extent.trials, start=1):
+        names = controls(trial.percents)
+        axes = Axes(
+            ops=trial.ops,
+            sizes=trial.sizes,
+            variants=tuple(dict.fromkeys((BASELINE, *names.values(), *names))),
+            modes=(MODE,),
+            directions=DIRECTIONS,
+            parts=False,
         )
-        for number, trial in enumerate(extent.trials, start=1)
-    ]
-    pairs = tuple(count(_verdicts(judged, percent), percent) for percent in (0, *INJECTED))
+        settings = replace(extent.settings, seed=number, budget_seconds=trial.seconds, pairs=names)
+        with controls_found():
+            yield Busy(f"planning run {number} of {len(extent.trials)}")
+            run = sides.begin(folder / f"controls-{number}", plan.Request(axes, settings, command))
+            yield from measure(run, HOW)
+        stored_run.require_measured(run.measured[0])
+        runs.append(run)
+    verdicts = [verdict for run in runs for verdict in judge.judge([run], HOW).verdicts]
+    pairs = tuple(count(_verdicts_on(verdicts, percent), percent) for percent in (0, *INJECTED))
     if not pairs[0].pairs:
         raise NothingMeasured(
             "cannot certify: no A/A control was measured in two launches",
             received=folder,
-            legal="at least one variant and its A/A control, each with two launches",
             hint=f"pyopbench report {folder}/controls-1 shows what failed; then certify again",
         )
-    created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    environment = judged[0].run.environment
-    made = Certificate(created, command, time.monotonic() - began, MINIMUM_EFFECT, environment, pairs)
-    write_atomically(folder / FILE, encode_in_lines(made))
-    return made
+    certificate = Certificate(
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=command,
+        seconds=time.monotonic() - began,
+        minimum_effect=MINIMUM_EFFECT,
+        environment=runs[0].measured[0].side.environment,
+        pairs=pairs,
+    )
+    write_atomically(folder / FILE, encode_in_lines(certificate))
+    yield certificate
 
 
-def _run_controls(
-    folder: Path, trial: Trial, settings: Settings, command: tuple[str, ...], tell: Callable[[str], None]
-) -> Judgement:
-    names = controls(trial.percents)
-    variants = tuple(dict.fromkeys((BASELINE, *names.values(), *names)))
-    axes = Axes(ops=trial.ops, sizes=trial.sizes, variants=variants, modes=(MODE,), directions=DIRECTIONS, parts=False)
-    how = judge.Judging(BASELINE, MINIMUM_EFFECT)
-    with controls_found():
-        tell(f"{folder.name}: planning")
-        run = plan.begin(folder, plan.Request(axes, settings, BASELINE, command, names))
-        for event in measure(run, how):
-            if isinstance(event, Progress):
-                tell(f"{folder.name}: {stage_text(event)}")
-    stored_run.require_measured(run.measured[0])
-    return judge.judge([run], how)
-
-
-def _verdicts(judged: Sequence[Judgement], percent: int) -> Iterator[Verdict]:
+def _verdicts_on(verdicts: Sequence[Verdict], percent: int) -> list[Verdict]:
     """Return the verdicts on the controls that are slowed down by `percent`."""
     names = controls((percent,))
-    return (
-        verdict for judgement in judged for verdict in judgement.verdicts if Case.from_id(verdict.case).variant in names
-    )
+    return [verdict for verdict in verdicts if Case.from_id(verdict.case).variant in names]
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
@@ -209,18 +205,14 @@ def controls(percents: tuple[int, ...]) -> dict[str, str]:
 @contextmanager
 def controls_found() -> Iterator[None]:
     """Let workers find controls, and nothing that is somebody's own: what is shipped is what is certified."""
-    before: Mapping[str, Any] = {PATH_VARIABLE: os.environ[PATH_VARIABLE]} if PATH_VARIABLE in os.environ else {}
+    before = os.environ.get(PATH_VARIABLE)
     os.environ[PATH_VARIABLE] = str(CONTROLS)
     try:
         yield
     finally:
         del os.environ[PATH_VARIABLE]
-        os.environ.update(before)
-
-
-LEVEL = 0.95
-LEAST_LAUNCHES = 2
-"""A pair that was measured in fewer has no interval, and so could not be judged at all."""
+        if before is not None:
+            os.environ[PATH_VARIABLE] = before
 
 
 def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
@@ -253,29 +245,16 @@ def _figures_of(pairs: Pairs) -> Iterator[Figure]:
     def share(hits: int) -> str:
         return f"{hits:,} of {pairs.pairs:,} ({formatting.percent(hits / pairs.pairs)})" if pairs.pairs else "0 of 0"
 
-    def reaches(hits: int, least: float) -> bool:
-        return hits >= least * pairs.pairs
+    def figure(what: str, hits: int, *, least: float = 0.0, most: float = 1.0, bound: str = "") -> Figure:
+        promised = f"at least {formatting.percent(least)}" if least else f"at most {formatting.percent(most)}"
+        return Figure(what, share(hits) + bound, promised, least * pairs.pairs <= hits <= most * pairs.pairs)
 
+    bound = formatting.percent(pairs.bound)
     if pairs.percent:
-        least = LEAST_FOUND[pairs.percent]
-        yield Figure(
-            f"slowed by {pairs.percent}%, found",
-            f"{share(pairs.slower)}, at least {formatting.percent(pairs.bound)}",
-            f"at least {formatting.percent(least)}",
-            reaches(pairs.slower, least),
-        )
-        yield Figure(f"slowed by {pairs.percent}%, measured", formatting.ratio(pairs.ratio), "")
-        return
-    apart = pairs.faster + pairs.slower
-    yield Figure(
-        "A/A controls, found equivalent",
-        share(pairs.equivalent),
-        f"at least {formatting.percent(LEAST_EQUIVALENT)}",
-        reaches(pairs.equivalent, LEAST_EQUIVALENT),
-    )
-    yield Figure(
-        "A/A controls, found different",
-        f"{share(apart)}, at most {formatting.percent(pairs.bound)}",
-        f"at most {formatting.percent(MOST_FALSE)}",
-        apart <= MOST_FALSE * pairs.pairs,
-    )
+        what, least = f"slowed by {pairs.percent}%", LEAST_FOUND[pairs.percent]
+        yield figure(f"{what}, found", pairs.slower, least=least, bound=f", at least {bound}")
+        yield Figure(f"{what}, measured", formatting.ratio(pairs.ratio), "")
+    else:
+        apart = pairs.faster + pairs.slower
+        yield figure("A/A controls, found equivalent", pairs.equivalent, least=LEAST_EQUIVALENT)
+        yield figure("A/A controls, found different", apart, most=MOST_FALSE, bound=f", at most {bound}")

@@ -21,7 +21,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from pyopbench.model import cache_folder
+from pyopbench.model import cache_folder, formatting
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.option_text import option_text
@@ -82,6 +82,12 @@ def missing(environments: Iterable[Environment]) -> list[Environment]:
     """
     folders = {environment: _folder_of(environment) for environment in environments if not environment.is_here}
     return [environment for environment, folder in folders.items() if folder is not None and not _is_complete(folder)]
+
+
+def installing_text(environments: Sequence[Environment]) -> str:
+    """Return which environments are going to be installed, and about how much of the disk they take."""
+    names = formatting.listing([environment.text for environment in environments])
+    return f"{names} into the cache: about {INSTALLED_GB * len(environments):.1f} GB"
 
 
 def python_of(environment: Environment) -> Path | None:

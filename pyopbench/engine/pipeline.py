@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import structs
 
 from pyopbench.engine import plan
-from pyopbench.engine.settings import Settings
 from pyopbench.engine.worker_process import CaseLost, ask_once
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
@@ -20,7 +19,7 @@ from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import OpenRun, create, require_new
-from pyopbench.store.types import FAILING, GroupLine, PipelinePlan
+from pyopbench.store.types import FAILING, GroupLine, PipelinePlan, Settings
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
@@ -79,6 +78,7 @@ class PipelineRequest:
         """How it is measured: with more time there are more rounds in a launch, too."""
         rounds = int(FEWEST_ROUNDS * self.budget_seconds / BUDGET_SECONDS)
         return Settings(
+            baseline=self.baseline,
             seed=self.seed,
             launches=self.launches or MOST_LAUNCHES,
             first_rounds=1,  # what is far from the best is seen by then
@@ -156,8 +156,8 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     folder = folder or plan.new_folder()
     require_new(folder)
     answer = _ask_for_plan(request)
-    asked = plan.Request(Axes(ops=(request.op,)), request.settings, request.baseline, command, own=request.own)
-    planned = plan.plan_of(asked, [plan.side_of(asked, answer)])
+    asked = plan.Request(Axes(ops=(request.op,)), request.settings, command)
+    planned = plan.plan_of(asked, [plan.side_of(answer, request.own)])
     program = answer["plan"].get("program")
     elements = program["step_elements"] if program else request.step_elements
     step = {"step_seconds": request.step_seconds * request.step_elements / elements, "step_elements": elements}

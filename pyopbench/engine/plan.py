@@ -1,20 +1,25 @@
-"""Plans a run: axes are checked, a worker says what can be measured, and the folder is made."""
+"""Plans a run: how much is measured, which axes are legal, what a worker can measure, and which shard of it."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import structs
+
 import pyopbench
 from pyopbench.engine import environments, git, revisions
-from pyopbench.engine.settings import Settings
-from pyopbench.engine.shards import ShardChoice, narrowed
-from pyopbench.engine.worker_process import Worker, ask_once
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model.case import (
+    BASELINE,
     DEVICES,
     DIRECTIONS,
     DTYPES,
@@ -23,18 +28,106 @@ from pyopbench.model.case import (
     MODES,
     PLACEMENTS,
     SIMULATED,
+    UNLIMITED,
+    UNTIL,
     Axes,
+    Case,
     Failure,
 )
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
+from pyopbench.model.host import host_name
 from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store.json_file import convert
-from pyopbench.store.run import OpenRun, create, require_new
-from pyopbench.store.types import Catalogue, OwnOp, Plan, RunSettings, Side
+from pyopbench.store.types import Catalogue, OwnOp, Plan, Settings, Shard, Side, unit_of
+
+RESULTS_FOLDER = Path("results")
+
+FULL = Settings(baseline=BASELINE)
+QUICK = Settings(
+    baseline=BASELINE,
+    launches=8,
+    first_rounds=6,
+    rounds=120,
+    until="decided",
+    group_seconds=0.3,
+    budget_seconds=170.0,
+    case_timeout_seconds=60.0,
+    quick=True,
+)
+QUICK_OP_SECONDS = 45.0
+"""Budget of a quick run for each op that it names, up to that of all: with planning and the report, one takes a minute
+on two cores."""
+THREADS_TIMES = 2
+"""By how much longer a quick run is that also calls from several threads, whose blocks last a hundred times as long."""
+
+
+def settings_for(  # noqa: PLR0913 - each is an option
+    axes: Axes,
+    baseline: str = BASELINE,
+    *,
+    launches: int | None = None,
+    until: str | None = None,
+    budget_seconds: float | None = None,
+    compares: bool = False,
+) -> Settings:
+    """Return the settings of a quick run or of a full one, with what is not None in place of the usual.
+
+    Where sides are compared within a budget, there are as many launches and rounds as it allows.
+
+    Raises:
+        BadInput: `until` is not one of `UNTIL`.
+    """
+    if until is not None:
+        require_known("until", [until], UNTIL)
+    usual = QUICK if axes.quick else FULL
+    if budget_seconds is None and usual.budget_seconds is not None:
+        named = QUICK_OP_SECONDS * len(axes.ops) or usual.budget_seconds
+        times = (THREADS_TIMES if axes.threads else 1) * len(axes.placements)
+        budget_seconds = min(named, usual.budget_seconds) * times
+    if budget_seconds is not None and compares and launches is None:
+        usual = structs.replace(usual, launches=UNLIMITED, rounds=UNLIMITED)
+    return structs.replace(
+        usual,
+        baseline=baseline,
+        launches=launches or usual.launches,
+        until=until or usual.until,
+        budget_seconds=budget_seconds,
+    )
+
+
+@dataclass(frozen=True)
+class ShardChoice:
+    """Shard `index` (from 1) of `of` shards."""
+
+    index: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that is asked for: what to cover, how to measure, and the command for the record.
+
+    `shard` is the part of the plan to measure; None is all of it. `own` are the own ops among the ops, as in the
+    working tree.
+    """
+
+    axes: Axes
+    settings: Settings
+    command: tuple[str, ...]
+    shard: ShardChoice | None = None
+    own: OwnOps = NO_OWN_OPS
+
+
+def new_folder() -> Path:
+    """Return a folder under `results/` that is named by the time."""
+    return RESULTS_FOLDER / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
+
+
+# What can be checked without TensorFlow.
 
 
 def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
@@ -74,45 +167,52 @@ def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
             )
 
 
+def check_request(request: Request) -> None:
+    """Check axes, and that the baseline is not left out.
+
+    Raises:
+        BadInput: a bad name or size, or a baseline that is left out.
+    """
+    check_axes(request.axes, request.own)
+    baseline, variants = request.settings.baseline, request.axes.variants
+    require_known("baseline", [baseline], find("variants"))
+    if variants and baseline not in variants:
+        raise BadInput(
+            "the baseline is not among the variants to measure",
+            received=f"{option_text('baseline', baseline)}, with {', '.join(variants)} to measure",
+            legal=f"one of {', '.join(variants)}",
+            hint=f"measure {baseline} too, or choose another baseline",
+        )
+
+
+# What a worker says.
+
+
 def ask_for_plan(
-    axes: Axes,
-    own: OwnOps = NO_OWN_OPS,
-    *,
-    compiles: bool = True,
-    environment: Environment = HERE,
-    worker: Worker | None = None,
+    axes: Axes, own: OwnOps = NO_OWN_OPS, *, compiles: bool = True, environment: Environment = HERE
 ) -> dict[str, Any]:
-    """Return cases, skips, catalogue and environment for `axes`, from a worker.
+    """Return the plan of `axes`, whose names are checked, from a worker of its own: see `plan_in`."""
+    with Worker(START_TIMEOUT_SECONDS, environments.python_of(environment), own=own) as worker:
+        return plan_in(worker, axes, environment, compiles=compiles)
+
+
+def plan_in(worker: Worker, axes: Axes, environment: Environment = HERE, *, compiles: bool = True) -> dict[str, Any]:
+    """Return cases, skips, catalogue and environment for `axes`, whose names are checked.
 
     Args:
+        worker: that is asked.
         axes: what to cover.
-        own: the own ops among the ops.
+        environment: that the worker is of.
         compiles: compile the kernels that cases need and are not there yet; otherwise assume that they compile.
-        environment: to plan for.
-        worker: that is asked, started with the same own ops; one of its own if None.
 
     Raises:
-        BadInput: a bad name or size, or a file of an op or a variant that cannot be loaded.
+        BadInput: a file of an op or a variant cannot be loaded, there is no GPU, or the worker imports other versions.
     """
-    check_axes(axes, own)
     if GPU in axes.placements:
-        require_gpu(environments.python_of(environment))
-    request = {"do": "plan", "axes": asdict(axes), "compile": compiles}
-    if worker is not None:
-        plan = worker.ask(request)
-    else:
-        plan = ask_once(request, python=environments.python_of(environment), own=own)
-    require_loaded(plan)
-    _require_versions(plan.get("environment", {}), environment)
-    return plan
-
-
-def _require_versions(imported: Mapping[str, Any], environment: Environment) -> None:
-    """Check that a worker imports the versions that were asked for, as far as it says which ones it imports.
-
-    Raises:
-        BadInput: it imports another one.
-    """
+        require_gpu(worker)
+    answer = worker.ask({"do": "plan", "axes": asdict(axes), "compile": compiles})
+    require_loaded(answer)
+    imported = answer.get("environment", {})
     wanted = dict(pin.split("==") for pin in environment.packages)
     if environment.tf is not None:
         wanted["tensorflow"] = environment.tf
@@ -123,65 +223,40 @@ def _require_versions(imported: Mapping[str, Any], environment: Environment) -> 
                 received=f"{imported[name]}, for {environment.text}",
                 hint=f"remove folders with {name} from PYTHONPATH",
             )
+    return answer
 
 
 def require_loaded(answer: Mapping[str, Any]) -> None:
-    """Check that a worker could load every op and variant.
-
-    Raises:
-        BadInput: it could not; with the file's error.
-    """
+    """Check that a worker could load every op and variant; raises `BadInput` with the file's error otherwise."""
     if "error" in answer:
         in_worker = RuntimeError(answer["error"]["traceback"])  # for --debug, because it happened there
         raise BadInput.from_plain(answer["error"]) from in_worker
 
 
-def python_for(tf: str | None) -> Path | None:
-    """Return the interpreter that has a version of TensorFlow; None, for this one, if no version is asked for."""
-    return environments.python_of(Environment(tf))
-
-
-def require_gpu(python: Path | None = None) -> None:
-    """Check that the TensorFlow of an interpreter, this one if None, sees a GPU, by a worker of its own.
-
-    Raises:
-        BadInput: it does not; with the devices that it sees.
-    """
-    answer = ask_once({"do": "device", "placement": GPU}, python=python)
+def require_gpu(worker: Worker) -> None:
+    """Check that the TensorFlow of a worker sees a GPU; raises `BadInput` with the devices that it sees otherwise."""
+    answer = worker.ask({"do": "device", "placement": GPU})
     if answer["reason"]:
-        raise no_gpu(answer["devices"])
-
-
-def no_gpu(devices: Sequence[str]) -> BadInput:
-    """Return the error for a missing GPU."""
-    return BadInput(
-        "TensorFlow sees no GPU",
-        received=f"device={GPU}, with {', '.join(devices) or 'no device at all'}",
-        legal="a machine with a GPU, and TensorFlow with GPU support",
-        hint="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
-    )
+        raise BadInput(
+            "TensorFlow sees no GPU",
+            received=f"device={GPU}, with {', '.join(answer['devices']) or 'no device at all'}",
+            legal="a machine with a GPU, and TensorFlow with GPU support",
+            hint="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
+        )
 
 
 def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
-    """Check that a plan has a case.
-
-    Raises:
-        BadInput: it has none; with the first reason.
-    """
+    """Check that a plan has a case; raises `BadInput` with the first reason if it has none."""
     if plan["cases"]:
         return
     reasons = [skip["reason"] for skip in plan["skips"]] or ["no chosen variant has a gradient"]
+    chosen = {name: value for name, value in asdict(axes).items() if value and not isinstance(value, bool)}
     raise BadInput(
         "there is no case to measure with these options",
-        received=_shown(axes),
+        received=", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items()),
         legal="a combination that `pyopbench run --list` shows as a case",
         hint=f"the first of {len(reasons)} reasons: {reasons[0]}",
     )
-
-
-def _shown(axes: Axes) -> str:
-    chosen = {name: value for name, value in asdict(axes).items() if value and not isinstance(value, bool)}
-    return ", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items())
 
 
 def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
@@ -189,102 +264,129 @@ def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return Counter(str(skip["reason"]) for skip in skips).most_common()
 
 
-RESULTS_FOLDER = Path("results")
+# What is stored.
 
 
-@dataclass(frozen=True)
-class Request:
-    """A run that is asked for: what to cover, how to measure, the baseline of ratios, the command for the record.
-
-    `pairs` compares variants in pairs of their own, as in `latencies.baseline_of`. `environment` is what workers import
-    and are run by. `checkout` has the files of the revision to measure; None is the working tree. `shard` is the part
-    of the plan to measure; None is all of it. `own` are the own ops among the ops, as in the working tree.
-    """
-
-    axes: Axes
-    settings: Settings
-    baseline: str
-    command: tuple[str, ...]
-    pairs: Mapping[str, str] = field(default_factory=dict)
-    environment: Environment = HERE
-    checkout: Checkout | None = None
-    shard: ShardChoice | None = None
-    own: OwnOps = NO_OWN_OPS
-
-
-def begin(folder: Path | None, request: Request) -> OpenRun:
-    """Plan a run on one side and make its folder.
-
-    Args:
-        folder: where; None for a new folder under `results/`.
-        request: what is asked for.
-
-    Raises:
-        BadInput: a bad name, a baseline that is left out, a folder that holds a run, or axes that leave no case.
-    """
-    folder = folder or new_folder()
-    check_request(request)
-    require_new(folder)
-    answer = ask_for_plan(request.axes, request.own, environment=request.environment)
-    require_cases(answer, request.axes)
-    return create(folder, plan_of(request, [side_of(request, answer)]), request.own)
-
-
-def new_folder() -> Path:
-    """Return a folder under `results/` that is named by the time."""
-    return RESULTS_FOLDER / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
-
-
-def check_request(request: Request) -> None:
-    """Check what can be checked before a worker is started.
-
-    Raises:
-        BadInput: a bad name or size, or a baseline that is left out.
-    """
-    check_axes(request.axes, request.own)
-    require_known("baseline", [request.baseline], find("variants"))
-    variants = request.axes.variants
-    if variants and request.baseline not in variants:
-        raise BadInput(
-            "the baseline is not among the variants to measure",
-            received=f"{option_text('baseline', request.baseline)}, with {', '.join(variants)} to measure",
-            legal=f"one of {', '.join(variants)}",
-            hint=f"measure {request.baseline} too, or choose another baseline",
-        )
-
-
-def side_of(request: Request, answer: Mapping[str, Any]) -> Side:
-    """Return a side as its worker has planned it."""
-    measured = request.own if request.checkout is None else request.checkout.moved_ops(request.own)
-    revision_of = revisions.find_checked_out_commits(request.own) if request.checkout is None else {}
+def side_of(
+    answer: Mapping[str, Any], own: OwnOps, environment: Environment = HERE, checkout: Checkout | None = None
+) -> Side:
+    """Return a side as its worker has planned it; the own ops are those of the working tree."""
+    measured = own if checkout is None else checkout.moved_ops(own)
+    revision_of = revisions.find_checked_out_commits(own) if checkout is None else {}
     return Side(
-        tf=request.environment.tf,
-        packages=request.environment.packages,
-        python=request.environment.python,
+        tf=environment.tf,
+        packages=environment.packages,
+        python=environment.python,
         environment={**answer["environment"], **git.commit_of_package(), "pyopbench": pyopbench.__version__},
         catalogue=convert(answer["catalogue"], Catalogue, "the worker's plan"),
         cases=answer["cases"],
         skips=convert(answer["skips"], list[Failure], "the worker's plan"),
         own={
             name: OwnOp(
-                words=one.words,
+                words=target.words,
                 fingerprint=measured[name].fingerprint,
-                program=one.program,
+                program=target.program,
                 revision=revision_of.get(name),
             )
-            for name, one in request.own.items()
+            for name, target in own.items()
         },
     )
 
 
 def plan_of(request: Request, sides: Sequence[Side]) -> Plan:
     """Return the content of `run.json` of what is asked for, on sides that are planned."""
-    settings = RunSettings(
-        **asdict(request.settings),
-        quick=request.axes.quick,
-        baseline=request.baseline,
-        pairs=dict(request.pairs or {}),
-    )
-    mine, shard = narrowed(sides, settings, request.shard)
+    mine, shard = narrow_to_shard(sides, request.settings, request.shard)
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return Plan(run="", created=created, command=list(request.command), settings=settings, sides=mine, shard=shard)
+    return Plan(
+        run="", created=created, command=list(request.command), settings=request.settings, sides=mine, shard=shard
+    )
+
+
+# Shards: the same on every machine from the same command, whole units, of about equal cost.
+
+
+def narrow_to_shard(
+    sides: Sequence[Side], settings: Settings, choice: ShardChoice | None
+) -> tuple[list[Side], Shard | None]:
+    """Return the sides of a plan with the cases and skips of one shard alone, and what that shard is.
+
+    A unit goes to one shard with all sides, because they are compared launch by launch on one machine.
+
+    Raises:
+        BadInput: there are more shards than units.
+    """
+    if choice is None:
+        return list(sides), None
+    costs = costs_of(sides)
+    measured = sum(cost > 0 for cost in costs.values())
+    if choice.of > measured:
+        raise BadInput(
+            "more shards than the plan can be divided into: an op in one mode and dtype stays together, because its "
+            "sizes, variants and devices are compared on one machine",
+            received=f"{choice.of} shards, {measured} such units",
+            legal=f"at most {measured} shards",
+            hint=f"--shard {min(choice.index, measured)}/{measured}",
+        )
+    parts = balance(costs, choice.of, settings.seed)
+    shard = Shard(index=choice.index, of=choice.of, plan=plan_hash(sides, settings, parts), host=host_name())
+    mine = set(parts[choice.index - 1])
+
+    def is_mine(key: str) -> bool:
+        return unit_of(Case.from_id(key)) in mine
+
+    narrowed = [
+        structs.replace(
+            side, cases=list(filter(is_mine, side.cases)), skips=[skip for skip in side.skips if is_mine(skip.case)]
+        )
+        for side in sides
+    ]
+    return narrowed, shard
+
+
+def costs_of(sides: Sequence[Side]) -> dict[str, int]:
+    """Return about what each unit costs to measure, in timed passes; 0 for one of which nothing can be measured.
+
+    Blocks are made equally long whatever they time, and preparing is the same work for each pass, so that what a unit
+    takes is in proportion to its passes. Backward comes with forward+backward.
+    """
+    passes: dict[str, set[tuple[int, str, str]]] = {}
+    for number, side in enumerate(sides):
+        for key in side.cases:
+            case = Case.from_id(key)
+            passes.setdefault(unit_of(case), set()).add((number, case.group, case.runner))
+        for skip in side.skips:
+            passes.setdefault(unit_of(Case.from_id(skip.case)), set())
+    return {unit: len(timed) for unit, timed in passes.items()}
+
+
+def balance(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
+    """Divide units into parts of about equal cost: the most expensive first, each to the cheapest shard so far.
+
+    No part then costs more than 4/3 of what the best division comes to. Units of equal cost are drawn in random
+    order. Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969) 416-429.
+    """
+    units = sorted(costs)
+    random.Random(f"shards/{seed}").shuffle(units)
+    loads, parts = [0] * many, [list[str]() for _ in range(many)]
+    for unit in sorted(units, key=lambda unit: -costs[unit]):
+        place = min(range(many), key=lambda part: (loads[part], len(parts[part]), part))
+        loads[place] += costs[unit]
+        parts[place].append(unit)
+    return [sorted(part) for part in parts]
+
+
+def plan_hash(sides: Sequence[Side], settings: Settings, parts: Sequence[Sequence[str]]) -> str:
+    """Return a hash of all that has to be alike in every shard: cases, settings, own ops, and how they are divided."""
+    plan = {
+        "settings": msgspec.to_builtins(settings),
+        "sides": [
+            {
+                "label": side.label,
+                "cases": side.cases,
+                "own": {name: own.fingerprint for name, own in side.own.items()},
+            }
+            for side in sides
+        ],
+        "parts": parts,
+    }
+    return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

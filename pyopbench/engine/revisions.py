@@ -6,6 +6,7 @@ import importlib.machinery
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,79 +20,57 @@ from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store.run import short_hash
 from pyopbench.store.types import WORKTREE, Revision
 
-WORKER_BYTES = 600 << 20
-"""Of a worker that has prepared few cases, about: TensorFlow 2.21 takes 450 MiB when it is imported."""
 FIELDS = "%H%x00%cI%x00%s"
 LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
 
 
 def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
-    """Return the top folder of the repository that ops are in.
-
-    Args:
-        ops: their names; none are all.
-        own: the own ops among them.
+    """Return the top folder of the repository that ops are in, all if none are named.
 
     Raises:
         BadInput: they are in none, or in several; pyopbench's own ops, and it is not run from a checkout.
     """
     places = {name: _place_of(name, own) for name in ops or {*find("ops"), *own}}
-    outside = {name: place for name, place in places.items() if not place.is_relative_to(PACKAGE)}
-    tops = {name: _top_of(place.parent) for name, place in outside.items()}
-    found = {*tops.values()}
-    if len(found) == 1 and None not in found:
-        return next(top for top in found if top is not None)
-    if outside:
-        without_repository = [name for name, top in tops.items() if top is None]
-        several = formatting.listing(sorted(map(str, found)))
-        raise BadInput(
-            "the ops are not in one git repository, so there are no revisions",
-            received=f"{formatting.listing(without_repository)} in no repository" if without_repository else several,
-            legal="ops whose files are in one git repository",
-            hint="git init, and commit what you want to compare"
-            if without_repository
-            else "make one run per repository",
-        )
-    top = _top_of(PACKAGE)
-    if top is None or git.ask(top, "ls-files", "--error-unmatch", str(PACKAGE / "__init__.py")) is None:
+    tops = {name: _top_of(place.parent) for name, place in places.items() if not place.is_relative_to(PACKAGE)}
+    if not tops:
+        top = _top_of(PACKAGE)
+        if top is not None and _is_tracked(top, PACKAGE / "__init__.py"):
+            return top
         raise BadInput(
             "these are built-in ops, and this pyopbench is not installed from a clone",
             received=f"pyopbench from {PACKAGE}",
             legal="your own op in a git repository, or pyopbench installed from a clone with pip install -e",
             hint="name the file of your op: pyopbench run my_op.py --rev main --rev HEAD",
         )
+    top, *others = {*tops.values()}
+    if top is None or others:
+        raise BadInput(
+            "the ops are not in one git repository, so there are no revisions",
+            received=formatting.listing([f"{name} in {top or 'no repository'}" for name, top in sorted(tops.items())]),
+            hint="git init, and commit what you want to compare; make one run per repository",
+        )
     return top
 
 
 def find_checked_out_commits(own: OwnOps) -> dict[str, Revision]:
     """Return the commit that is checked out where the file of each own op is, without files that git does not track."""
-    found: dict[str, Revision] = {}
-    of_top: dict[Path, Revision | None] = {}
+    commits: dict[str, Revision] = {}
     for name in own:
-        try:
+        with suppress(BadInput):  # no module, no commit yet, or an object is missing, as in a damaged clone
             place = _place_of(name, own)
-        except BadInput:
-            continue
-        top = _top_of(place.parent)
-        if top is None or git.ask(top, "ls-files", "--error-unmatch", str(place)) is None:  # as in a .venv
-            continue
-        if top not in of_top:
-            of_top[top] = _checked_out(top)
-        revision = of_top[top]
-        if revision is not None:
-            found[name] = revision
-    return found
+            top = _top_of(place.parent)
+            if top is not None and _is_tracked(top, place):  # a .venv is not
+                head = _describe(top, _commit(top, "HEAD"))
+                commits[name] = replace(head, dirty=_has_changes(top))
+    return commits
 
 
-def _checked_out(repository: Path) -> Revision | None:
-    commit = git.ask(repository, "rev-parse", "--verify", "--quiet", "HEAD")
-    if not commit:
-        return None
-    changes = git.ask(repository, "status", "--porcelain", "--untracked-files=no")
-    try:
-        return replace(_described(repository, commit), dirty=bool(changes))
-    except BadInput:  # an object is missing, as in a damaged clone
-        return None
+def _is_tracked(top: Path, file: Path) -> bool:
+    return git.ask(top, "ls-files", "--error-unmatch", str(file)) is not None
+
+
+def _has_changes(top: Path) -> bool:
+    return bool(git.ask(top, "status", "--porcelain", "--untracked-files=no"))
 
 
 def _place_of(name: str, own: OwnOps) -> Path:
@@ -102,24 +81,18 @@ def _place_of(name: str, own: OwnOps) -> Path:
 
 
 def _module_file(target: Target) -> Path:
-    """Return the file of the package that a module is in, without importing it.
-
-    Raises:
-        BadInput: it is not found.
-    """
-    top = target.place.split(".")[0]
+    """Return the file of the package that a module is in, without importing it."""
     # A worker looks first in the current folder, which the path of this process need not have.
-    spec = importlib.machinery.PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    spec = importlib.machinery.PathFinder.find_spec(target.place.split(".")[0], [str(Path.cwd()), *sys.path])
     places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec is not None else []
-    found = next((Path(place) for place in places if place and Path(place).exists()), None)
-    if found is None:
-        raise BadInput(
-            "cannot find the module of the op, so its repository is unknown",
-            received=target.text,
-            legal="a module that Python finds from the current folder",
-            hint="change to the folder it is imported from, or name its file",
-        )
-    return found.resolve()
+    for place in places:
+        if place and Path(place).exists():
+            return Path(place).resolve()
+    raise BadInput(
+        "cannot find the module of the op, so its repository is unknown",
+        received=target.text,
+        hint="change to the folder it is imported from, or name its file",
+    )
 
 
 def _top_of(folder: Path) -> Path | None:
@@ -127,98 +100,71 @@ def _top_of(folder: Path) -> Path | None:
     return Path(top).resolve() if top else None
 
 
-def named(repository: Path, asked: Sequence[str]) -> list[Revision]:
-    """Return the revisions that a command line names, in order.
-
-    Args:
-        repository: its top folder.
-        asked: as typed: commits, ranges, `WORKTREE`.
+def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
+    """Return the revisions that a command line names, in order: commits, ranges, `WORKTREE`.
 
     Raises:
         BadInput: there is no such commit, fewer than two are named, or more than can be measured.
     """
-    found = [revision for text in asked for revision in _resolved(repository, text)]
-    if len(found) < 2:
+    revisions = [revision for text in asked for revision in _resolve_one(repository, text)]
+    if len(revisions) < 2:
         raise BadInput(
             "one revision cannot be compared with anything",
             received=option_text("rev", list(asked)),
             legal=LEGAL,
             hint=f"for example {option_text('rev', ['main', 'HEAD'])}; the same revision twice shows the noise",
         )
-    most = most_at_once()
-    if most is not None and len(found) > most:
+    most = memory.most_small_workers()
+    if most is not None and len(revisions) > max(most - 1, 2):  # one more is the control's
         raise BadInput(
             "not enough memory for so many revisions, because each needs a worker at the same time",
-            received=f"{len(found):,} revisions",
-            legal=f"at most {most} with the memory that is free now",
+            received=f"{len(revisions):,} revisions",
+            legal=f"at most {max(most - 1, 2)} with the memory that is free now",
             hint="name fewer commits, or make several runs",
         )
-    return found
+    return revisions
 
 
-def _list_first_parents(repository: Path, first: str, last: str) -> list[str] | None:
-    """Return the commits after one up to another along first parents, oldest first.
-
-    None if the first is not on that line, for example on a merged branch: the commits would then not contain it.
-    """
-    asked = ("rev-list", "--first-parent", "--reverse", f"{first}..{last}")
-    listed = git.require(repository, *asked, what="the commits of a range cannot be listed").split()
-    if not listed:
-        return [] if first == last else None
-    return listed if git.ask(repository, "rev-parse", "--verify", "--quiet", f"{listed[0]}^1") == first else None
-
-
-def most_at_once() -> int | None:
-    """Return for how many revisions there is memory, beside the control; None where the system does not tell."""
-    available = memory.available_bytes()
-    return None if available is None else max(int(available * (1 - memory.SPARE_SHARE)) // WORKER_BYTES - 1, 2)
-
-
-def _resolved(repository: Path, text: str) -> Iterator[Revision]:
+def _resolve_one(repository: Path, text: str) -> Iterator[Revision]:
     if text == WORKTREE:
-        yield _working_tree(repository)
+        head = _describe(repository, _commit(repository, "HEAD"))
+        yield replace(head, asked=WORKTREE, dirty=_has_changes(repository))
         return
     first, dots, last = text.partition("..")
     if not dots:
-        yield replace(_described(repository, _commit(repository, text)), asked=text)
+        yield replace(_describe(repository, _commit(repository, text)), asked=text)
         return
     start, end = _commit(repository, first), _commit(repository, last or "HEAD")
-    listed = _list_first_parents(repository, start, end)
-    if listed is None:
+    arguments = ("rev-list", "--first-parent", "--reverse", f"{start}..{end}")
+    commits = git.require(repository, *arguments, what="the commits of a range cannot be listed").split()
+    before = git.ask(repository, "rev-parse", "--verify", "--quiet", f"{commits[0]}^1") if commits else end
+    if before != start:  # on a merged branch, for example: the commits would not contain it
         raise BadInput(
             "a range must go from a commit to one that follows it along first parents",
             received=option_text("rev", [text]),
             legal="A..B where git log --first-parent B shows A",
             hint=f"name both separately: {option_text('rev', ['A', 'B'])}",
         )
-    for commit in (start, *listed):
-        yield _described(repository, commit)
+    for commit in (start, *commits):
+        yield _describe(repository, commit)
 
 
 def _commit(repository: Path, text: str) -> str:
-    """Return the hash of what names a commit.
-
-    Raises:
-        BadInput: nothing is named so.
-    """
+    """Return the hash of what names a commit; raises `BadInput` if nothing is named so."""
     is_option = text.startswith("-") or not text.strip()
-    found = None if is_option else git.ask(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
-    if found is None or not re.fullmatch("[0-9a-f]{40,64}", found):
-        is_shallow = git.ask(repository, "rev-parse", "--is-shallow-repository") == "true"
-        remedy = "fetch its history: git fetch --unshallow" if is_shallow else "git log --oneline shows what there is"
-        received = option_text("rev", [text])
-        raise BadInput(f"no such revision in {repository}", received=received, legal=LEGAL, hint=remedy)
-    return found
+    commit = None if is_option else git.ask(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
+    if commit is None or not re.fullmatch("[0-9a-f]{40,64}", commit):
+        raise BadInput(
+            f"no such revision in {repository}",
+            received=option_text("rev", [text]),
+            legal=LEGAL,
+            hint="git log --oneline shows what there is; in a shallow clone, git fetch --unshallow fetches the rest",
+        )
+    return commit
 
 
-def _described(repository: Path, commit: str) -> Revision:
-    said = git.require(
+def _describe(repository: Path, commit: str) -> Revision:
+    fields = git.require(
         repository, "show", "--no-patch", f"--format={FIELDS}", commit, what="a commit cannot be read"
     ).split("\0")
-    return Revision(asked=short_hash(commit), commit=commit, date=said[1], subject=said[2])
-
-
-def _working_tree(repository: Path) -> Revision:
-    changes = git.ask(repository, "status", "--porcelain", "--untracked-files=no")
-    head = _described(repository, _commit(repository, "HEAD"))
-    return replace(head, asked=WORKTREE, dirty=bool(changes))
+    return Revision(asked=short_hash(commit), commit=commit, date=fields[1], subject=fields[2])

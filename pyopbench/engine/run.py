@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from pyopbench.engine import environments, memory, require, sides
+from pyopbench.engine import environments, memory, sides, verify
 from pyopbench.engine.launch import Launch
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.engine.worker_process import Worker
@@ -94,29 +94,8 @@ class Analysed:
     text: str
 
 
-@dataclass(frozen=True)
-class Ended:
-    """The measuring has ended.
-
-    Attributes:
-        launches: that have samples, on the side that has fewest, earlier ones included.
-        most: that there may have been.
-        by: `launches` if as many as allowed were made, `budget` if it was spent, `look` if an interim analysis left
-            nothing to measure.
-        looks: interim analyses.
-        seconds: what the measuring took.
-        sampling_seconds: what of it was sampling, and not preparing, analysing or waiting.
-    """
-
-    launches: int
-    most: int
-    by: Literal["launches", "budget", "look"]
-    looks: int = 0
-    seconds: float = 0.0
-    sampling_seconds: float = 0.0
-
-
-Event: TypeAlias = Busy | Progress | Analysed | Ended
+Event: TypeAlias = Busy | Progress | Analysed | EndedLine
+"""The last is the end of the side that has fewest launches."""
 
 Analyse: TypeAlias = Callable[[int, int], tuple[Mapping[str, frozenset[str]], str]]
 """Called with the launches so far and the maximum; returns the open cases by the label of each side, and a sentence
@@ -157,8 +136,8 @@ def measure(
         if judging.requires:
             yield Busy("trying what is required")
             for side, how in zip(run.measured, workers, strict=True):
-                start = partial(Worker, require.TIMEOUT_SECONDS, hides_gpu=True, **how)
-                require.try_missing(side, judging.requires, start)
+                start = partial(Worker, verify.REQUIREMENT_SECONDS, hides_gpu=True, **how)
+                verify.try_missing(side, judging.requires, start)
         works = [RemainingWork(side, **how) for side, how in zip(run.measured, workers, strict=True)]
         budget = _Clock(works[0].settings.budget_seconds, clock)
         ended = yield from _Loop(works, analyse or partial(judge_open, run, judging), budget).run()
@@ -199,7 +178,7 @@ class _Loop:
         self._round_seconds: dict[tuple[int, str], float] = {}
         self._is_spent = False
 
-    def run(self) -> Generator[Event, None, Ended]:
+    def run(self) -> Generator[Event, None, EndedLine]:
         """Measure batch after batch until nothing is open, or no launch or no time is left."""
         began_open = [work for work in self._works if work.most_needed]
         while self._open_works() and self._may_begin():
@@ -209,7 +188,7 @@ class _Loop:
                     yield from self._sample_batch(batch)
         ends = [(work, self._end(work, is_new=work in began_open)) for work in self._works]
         measured = [ended for work, ended in ends if work.launches or work.most_needed]
-        return min(measured or [ended for _, ended in ends], key=lambda ended: ended.launches)
+        return min(measured or [ended for _, ended in ends], key=lambda ended: ended.launch)
 
     def _open_works(self) -> list[RemainingWork]:
         return [work for work in self._works if work.most_needed]
@@ -223,7 +202,7 @@ class _Loop:
         has_few = min(work.launches for work in self._open_works()) < LEAST_LAUNCHES
         return has_few or self._clock.left > self._preparing_seconds + self._first_sweep_seconds
 
-    def _end(self, work: RemainingWork, *, is_new: bool) -> Ended:
+    def _end(self, work: RemainingWork, *, is_new: bool) -> EndedLine:
         is_open = any(map(work.cases, work.open))
         by: Literal["launches", "budget", "look"] = "launches"
         if work.looks and not is_open:
@@ -231,11 +210,10 @@ class _Loop:
         elif is_open and (work.most_needed or self._is_spent or (not is_new and work.ended == "budget")):
             by = "budget"
         seconds, sampling = self._clock.spent, self._clock.sampling_seconds
+        line = EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
         if is_new or work.ended is None:
-            work.append(
-                EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
-            )
-        return Ended(work.launches, work.most_launches, by, work.looks, seconds, sampling)
+            work.append(line)
+        return line
 
     # Preparing: side by side, at most one worker a core.
 

@@ -5,17 +5,17 @@ A side is an environment (a TensorFlow, versions of packages, a Python), a revis
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from dataclasses import replace as changed
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from pyopbench.engine import environments, git, plan, revisions, stored_run
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
@@ -34,20 +34,17 @@ GROUPS_PER_CONTROL = 6
 length has a few identical pairs, and they cost less than a tenth of it."""
 USUAL_FAILURE = "slower"
 EFFECT_PER_SLOWDOWN = 3
-"""If only a slowdown that fails is given, the minimum effect is that slowdown divided by this."""
+"""If only a slowdown that fails is given, the minimum effect is that slowdown divided by this: a verdict says that a
+slowdown is above the smallest difference that counts, so it has to be well above it to be found."""
 
 
 @dataclass(frozen=True)
 class AskedSides:
     """Which sides to measure: each environment, with each revision where there are some.
 
-    Attributes:
-        environments: at least one.
-        revisions: those that are named; none for the working tree.
-        fail_on: what the comparison fails on, as the option; None if it is not given. With it, as with revisions, the
-            first side is measured a second time.
-        minimum_effect: the smallest difference that counts, as a share.
-        each_has_budget: does the budget apply to each side, rather than to all together?
+    `fail_on` is what the comparison fails on, as the option; with it, as with revisions, the first side is measured a
+    second time as a control. `minimum_effect` is the smallest difference that counts, as a share. `each_has_budget`:
+    does the budget apply to each side, rather than to all together?
     """
 
     environments: tuple[Environment, ...] = (HERE,)
@@ -57,47 +54,37 @@ class AskedSides:
     each_has_budget: bool = False
 
     @property
-    def are_just_here(self) -> bool:
-        """Whether only the current environment is asked for."""
-        return self.environments == (HERE,) and not self.revisions
+    def are_several(self) -> bool:
+        """Whether there is something to compare; one revision may be a range."""
+        return bool(self.revisions) or len(self.environments) > 1
 
     @property
     def wants_control(self) -> bool:
         """Whether a control is measured."""
-        return bool(self.revisions) or (self.fail_on is not None and len(self.environments) > 1)
+        return bool(self.revisions) or (self.fail_on is not None and self.are_several)
+
+    def check(self) -> None:
+        """Check that there is something to fail on, and that every environment can be had.
+
+        Raises:
+            BadInput: otherwise.
+        """
+        if not self.are_several:
+            refuse_to_fail(self.fail_on)
+        environments.missing(self.environments)
 
 
 JUST_HERE = AskedSides()
 
 
-def check_sides(asked: AskedSides) -> None:
-    """Check what is asked for of sides before anything is done.
-
-    Raises:
-        BadInput: `fail_on` is given for one side alone, or an environment is not available.
-    """
-    if not asked.revisions and len(asked.environments) < 2:
-        refuse_to_fail(asked.fail_on)
-    environments.missing(asked.environments)  # refuses what cannot be had
-
-
 def refuse_to_fail(fail_on: str | None) -> None:
-    """Refuse a condition to fail on for a run of one side.
-
-    Raises:
-        BadInput: there is one.
-    """
+    """Raise `BadInput` if there is a condition to fail on, for a run of one side."""
     if fail_on is not None:
         raise BadInput(
             "a run with one side has nothing to compare it with",
             received=option_text("fail_on", fail_on),
             hint=f"for example {option_text('rev', ['main', 'HEAD'])}; pyopbench compare does it for stored results",
         )
-
-
-def slowdown_of(fail_on: str | None, minimum_effect: float) -> float | None:
-    """Return the slowdown that fails, as a share; None if none does."""
-    return parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
 
 
 def failing_slowdown(run: OpenRun, fail_on: str | None, minimum_effect: float) -> float | None:
@@ -108,7 +95,7 @@ def failing_slowdown(run: OpenRun, fail_on: str | None, minimum_effect: float) -
     """
     if fail_on is None and not run.has_revisions:
         return None
-    return slowdown_of(fail_on, minimum_effect)
+    return parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
 
 
 def resolve_thresholds(
@@ -116,45 +103,32 @@ def resolve_thresholds(
 ) -> tuple[float, str | None]:
     """Return the smallest difference that counts, and the condition to fail on.
 
-    Options that are given count. Without `fail_on`, the run's own values fill in what is missing. With `fail_on` alone,
-    the smallest difference is the usual one for it, because the stored one may be too large.
-
-    Args:
-        run: a run over several sides; None if there is none.
-        minimum_effect: as a share; None if not given.
-        fail_on: as the option; None if not given.
+    Options that are not None count. Without `fail_on`, the values of a run over several sides fill in what is missing.
+    With `fail_on` alone, the smallest difference is the usual one for it, because the stored one may be too large.
 
     Raises:
         BadInput: `fail_on` is no condition, or is below the smallest difference that counts.
     """
-    given = fail_on
+    is_stored = run is not None and fail_on is None
     if run is not None and fail_on is None:
         fail_on = run.plan.fail_on
         minimum_effect = run.plan.minimum_effect if minimum_effect is None else minimum_effect
-    effect = usual_effect(fail_on) if minimum_effect is None else minimum_effect
-    if given is None and run is not None and fail_on is not None and effect > (slowdown_of(fail_on, 0.0) or math.inf):
+    slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
+    if minimum_effect is None:
+        minimum_effect = min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
+    if run is not None and is_stored and minimum_effect > (slowdown or math.inf):
         raise BadInput(
             "the minimum effect is larger than the slowdown that this run should fail on",
-            received=f"{option_text('minimum_effect', effect)}, and {fail_on!r} in {run.folder / RUN_FILE}",
-            legal=f"a share of at most {slowdown_of(fail_on, 0.0):g}",
+            received=f"{option_text('minimum_effect', minimum_effect)}, and {fail_on!r} in {run.folder / RUN_FILE}",
+            legal=f"a share of at most {slowdown:g}",
             hint=f"give {option_text('fail_on')} as well",
         )
-    slowdown_of(fail_on, effect)
-    return effect, fail_on
+    parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
+    return minimum_effect, fail_on
 
 
-def usual_effect(fail_on: str | None) -> float:
-    """Return the smallest difference that counts where none is given: the usual one, or less for a strict gate.
-
-    A verdict says that a slowdown is above the smallest difference that counts, so a slowdown that should fail has
-    to be well above it to be found.
-    """
-    slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
-    return min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
-
-
-def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> OpenRun:
-    """Plan every side and make the folders; a revision that cannot be planned is left out, with why.
+def begin(folder: Path | None, request: plan.Request, asked: AskedSides = JUST_HERE) -> OpenRun:
+    """Plan every side and make the folder; a revision that cannot be planned is left out, with why.
 
     Args:
         folder: where; None for a new folder under `results/`.
@@ -165,44 +139,39 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides) -> Open
         The run; of its sides the control is the last.
 
     Raises:
-        BadInput: there is no repository or no such revision, an environment cannot be had, or as `plan.begin`.
+        BadInput: a bad name, a folder that holds a run, no such revision, an environment that cannot be had, or axes
+            that leave no case.
         NothingMeasured: fewer than two revisions can be planned.
     """
-    if asked.are_just_here:
-        return plan.begin(folder, request)
     plan.check_request(request)
     environments.missing(asked.environments)  # refuses what cannot be had
     folder = folder or plan.new_folder()
     require_new(folder)
-    # What is asked for becomes a list of sides, whatever they differ in.
     repository = revisions.repository_of(request.axes.ops, request.own) if asked.revisions else None
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
     if asked.wants_control and not request.axes.variants:
-        request = changed(request, axes=changed(request.axes, in_use=request.baseline))
-    named = revisions.named(repository, asked.revisions) if repository is not None else [None]
-    wanted = [_Wanted(environment, revision) for revision in named for environment in asked.environments]
+        in_use = dataclasses.replace(request.axes, in_use=request.settings.baseline)
+        request = dataclasses.replace(request, axes=in_use)
+    named = revisions.resolve(repository, asked.revisions) if repository is not None else [None]
+    wanted = [(environment, revision) for revision in named for environment in asked.environments]
     seconds = request.settings.budget_seconds
     if asked.each_has_budget and seconds is not None:
-        request = changed(request, settings=changed(request.settings, budget_seconds=seconds * len(wanted)))
+        settings = structs.replace(request.settings, budget_seconds=seconds * len(wanted))
+        request = dataclasses.replace(request, settings=settings)
     sides = _plan_sides(request, repository, wanted)
-    if repository is not None:
-        _require_two(sides)
+    measured = [side for side in sides if side.problem is None]
+    if repository is not None and len(measured) < 2:
+        problems = [f"{side.revision.asked}: {side.problem}" for side in sides if side.revision and side.problem]
+        raise NothingMeasured(
+            "fewer than two revisions can be measured, so there is nothing to compare",
+            received="; ".join(problems),
+            hint="pyopbench verify, with one of them checked out, shows what is wrong",
+        )
     if asked.wants_control:
-        sides.append(_draw_control(next(side for side in sides if side.problem is None)))
+        sides.append(_draw_control(measured[0]))
     planned = plan.plan_of(request, name_sides(sides))
-    planned = replace(planned, fail_on=asked.fail_on, minimum_effect=asked.minimum_effect)
+    planned = structs.replace(planned, fail_on=asked.fail_on, minimum_effect=asked.minimum_effect)
     return create(folder, planned, request.own)
-
-
-def _require_two(sides: Sequence[Side]) -> None:
-    if sum(side.problem is None for side in sides) > 1:
-        return
-    said = [f"{side.revision.asked}: {side.problem}" for side in sides if side.revision and side.problem]
-    raise NothingMeasured(
-        "fewer than two revisions can be measured, so there is nothing to compare",
-        received="; ".join(said),
-        hint="pyopbench verify, with one of them checked out, shows what is wrong",
-    )
 
 
 def _draw_control(first: Side) -> Side:
@@ -210,103 +179,81 @@ def _draw_control(first: Side) -> Side:
     groups = list(dict.fromkeys(Case.from_id(key).group for key in first.cases))
     drawn = set(groups[::GROUPS_PER_CONTROL])
     cases = [key for key in first.cases if Case.from_id(key).group in drawn]
-    return replace(first, is_control=True, values=Values(), cases=cases)
+    return structs.replace(first, is_control=True, values=Values(), cases=cases)
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """A side that is asked for."""
-
-    environment: Environment
-    revision: Revision | None
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """What two sides that compute alike have in common."""
-        revision = self.revision
-        return self.environment, revision and (revision.commit, revision.is_worktree)
-
-
-def _plan_sides(request: plan.Request, repository: Path | None, wanted: Sequence[_Wanted]) -> list[Side]:
+def _plan_sides(
+    request: plan.Request, repository: Path | None, wanted: Sequence[tuple[Environment, Revision | None]]
+) -> list[Side]:
     """Plan each side by a worker of its own, which also compares what it computes with the first one.
 
     Raises:
         BadInput, NothingMeasured: an environment cannot be planned for; a revision is left out instead.
     """
+    identities = [
+        (environment, revision and (revision.commit, revision.is_worktree)) for environment, revision in wanted
+    ]
     planned: dict[object, Side] = {}
-    several = len({one.identity for one in wanted}) > 1
     with TemporaryDirectory() as scratch:
-        for one in wanted:
-            if one.identity not in planned:
-                is_first = all(side.problem is not None for side in planned.values())
-                values = _FirstValues(Path(scratch), is_first=is_first) if several else None
-                planned[one.identity] = _plan_side(request, repository, one, values)
-    return [replace(planned[one.identity], revision=one.revision) for one in wanted]
+        values = Path(scratch) if len({*identities}) > 1 else None
+        for identity, (environment, revision) in zip(identities, wanted, strict=True):
+            if identity in planned:
+                continue
+            is_first = all(side.problem is not None for side in planned.values())
+            if revision is None or repository is None:
+                planned[identity] = _plan_side(request, environment, None, values, is_first=is_first)
+                continue
+            with git.checkout_of(repository, revision) as checkout:
+                try:
+                    _require_files(checkout, request.own)
+                    planned[identity] = _plan_side(request, environment, checkout, values, is_first=is_first)
+                except PyopbenchError as error:
+                    # Files are named as in the repository, wherever the worktree is.
+                    problem = error.in_a_line.replace(f"{checkout.folder}{os.sep}", "")
+                    planned[identity] = Side(
+                        tf=environment.tf, packages=environment.packages, python=environment.python, problem=problem
+                    )
+    return [
+        structs.replace(planned[identity], revision=revision)
+        for identity, (_, revision) in zip(identities, wanted, strict=True)
+    ]
 
 
-def _plan_side(request: plan.Request, repository: Path | None, wanted: _Wanted, first: _FirstValues | None) -> Side:
-    request = changed(request, environment=wanted.environment)
-    if wanted.revision is None or repository is None:
-        return _plan_on(request, first)
-    with git.checkout_of(repository, wanted.revision) as checkout:
-        try:
-            _require_files(checkout, request.own)
-            return _plan_on(changed(request, checkout=checkout), first)
-        except PyopbenchError as error:
-            inside = f"{checkout.folder}{os.sep}"  # files are named as in the repository, wherever the worktree is
-            asked = wanted.environment
-            problem = error.in_a_line.replace(inside, "")
-            return Side(tf=asked.tf, packages=asked.packages, python=asked.python, problem=problem)
-
-
-def _plan_on(request: plan.Request, first: _FirstValues | None) -> Side:
-    python = environments.python_of(request.environment)
-    with Worker(START_TIMEOUT_SECONDS, python, checkout=request.checkout, own=request.own) as worker:
-        answer = plan.ask_for_plan(request.axes, request.own, environment=request.environment, worker=worker)
+def _plan_side(
+    request: plan.Request, environment: Environment, checkout: Checkout | None, values: Path | None, *, is_first: bool
+) -> Side:
+    python = environments.python_of(environment)
+    with Worker(START_TIMEOUT_SECONDS, python, checkout=checkout, own=request.own) as worker:
+        answer = plan.plan_in(worker, request.axes, environment)
         plan.require_cases(answer, request.axes)
-        values = first.compare(worker, answer) if first is not None else Values()
-    return replace(plan.side_of(request, answer), values=values)
+        compared = Values() if values is None else _compare_values(worker, answer, values, is_first=is_first)
+    return structs.replace(plan.side_of(answer, request.own, environment, checkout), values=compared)
 
 
-class _FirstValues:
-    """What the first side computes, in files of a folder that goes with this process."""
+def _compare_values(worker: Worker, answer: Mapping[str, Any], folder: Path, *, is_first: bool) -> Values:
+    """Return what a side computes differently from the first one, for each op, size and dtype that both have.
 
-    def __init__(self, folder: Path, *, is_first: bool) -> None:
-        self._folder, self._is_first = folder, is_first
-
-    def compare(self, worker: Worker, answer: Mapping[str, Any]) -> Values:
-        """Return what a worker computes differently from the first side, for each op, size and dtype that both have."""
-        cases = [Case.from_id(key) for key in answer["cases"]]
-        wanted = dict.fromkeys(
-            (case.op, case.size, case.dtype) for case in cases if case.op in answer["catalogue"]["ops"]
-        )
-        compared, differences = 0, []
-        for op, size, dtype in wanted:
-            path = self._folder / f"{op}-{size}-{dtype}.npz"
-            if not self._is_first and not path.exists():
-                continue  # the first side does not have it, or its body raised, which is said of that side
-            inputs = {"do": "values", "op": op, "size": size, "dtype": dtype}
-            outcome = _ask(worker, {**inputs, "save" if self._is_first else "against": str(path)})
-            compared += not self._is_first and outcome["kind"] != "unknown"
-            if outcome["kind"]:
-                differences.append(ValueDifference(op, size, dtype, outcome["kind"], outcome["reason"]))
-        return Values(compared, tuple(differences))
-
-
-def _ask(worker: Worker, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Ask for values; a worker of another revision of pyopbench may not know how."""
-    try:
-        return worker.ask(request)
-    except CaseLost as lost:
-        return {"kind": "unknown", "reason": lost.reason}
+    What the first side computes is kept in a folder.
+    """
+    cases = [Case.from_id(key) for key in answer["cases"]]
+    wanted = dict.fromkeys((case.op, case.size, case.dtype) for case in cases if case.op in answer["catalogue"]["ops"])
+    compared, differences = 0, []
+    for op, size, dtype in wanted:
+        path = folder / f"{op}-{size}-{dtype}.npz"
+        if not is_first and not path.exists():
+            continue  # the first side does not have it, or its body raised, which is said of that side
+        asked = {"do": "values", "op": op, "size": size, "dtype": dtype, "save" if is_first else "against": str(path)}
+        try:
+            outcome = worker.ask(asked)
+        except CaseLost as lost:  # a worker of another revision of pyopbench may not know how
+            outcome = {"kind": "unknown", "reason": lost.reason}
+        compared += not is_first and outcome["kind"] != "unknown"
+        if outcome["kind"]:
+            differences.append(ValueDifference(op, size, dtype, outcome["kind"], outcome["reason"]))
+    return Values(compared, tuple(differences))
 
 
 def _require_files(checkout: Checkout, own: OwnOps) -> None:
-    """Check that a revision has the files of the ops.
-
-    Raises:
-        BadInput: one is not there.
-    """
     for target in checkout.moved_ops(own).targets:
         if target.is_file and not Path(target.place).is_file():
             raise BadInput(
@@ -332,7 +279,7 @@ def repository_of(run: OpenRun) -> Path:
     """Return the repository of a run over revisions: that of its ops, of which own ones are named again.
 
     Raises:
-        BadInput: as `revisions.repository_of`; or one of the run's own ops is not named again.
+        BadInput: one is not named again.
     """
     first = run.measured[0].side
     missing = {name: own for name, own in first.own.items() if name not in run.own}

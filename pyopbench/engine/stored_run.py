@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pyopbench.engine import git, plan
@@ -36,17 +36,9 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
         )
     require_same_own(side.folder, side.side.own, own)
     cases = [Case.from_id(key) for key in side.side.cases]
-    known = find("variants")
+    variants = [*find("variants"), *find("parts")]
     require_known("op", sorted({case.op for case in cases}), {*find("ops"), *find("floor"), *own})
-    require_known(
-        "variant",
-        sorted({case.variant for case in cases}),
-        {
-            *known,
-            *find("parts"),
-            *(name + CONTROL_SUFFIX for name in known),
-        },
-    )
+    require_known("variant", sorted({case.variant.removesuffix(CONTROL_SUFFIX) for case in cases}), variants)
     then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead
         raise BadInput(
@@ -58,34 +50,28 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
 
 
 def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, Target]) -> None:
-    """Check that the own ops of a run are there and unchanged; the arguments are those of then and of now."""
-    then_words = _words_of(then.values())
-    for name, one in then.items():
-        is_named = name in now and bool(now[name].program) == bool(one.program)
-        if not is_named or now[name].fingerprint != one.fingerprint:
-            changed, had = ("op", "an op") if not one.program else ("op or your program", "an op and a program")
+    """Check that the own ops of a run are there and unchanged; pyopbench runs no code that only a folder names."""
+    for name, stored in then.items():
+        is_named = name in now and bool(now[name].program) == bool(stored.program)
+        if not is_named or now[name].fingerprint != stored.fingerprint:
             raise BadInput(
-                f"your {changed} has changed since the run was started" if is_named else f"the run has {had} of yours",
-                received=f"{name}, from {one.words[0]}" + (f", in {one.program}" if one.program else ""),
-                legal="the same ones, named again and unchanged; pyopbench runs no code that only a folder names",
-                hint="start a new run" if is_named else _resume_command(folder, then_words),
+                "your op or its program has changed since the run was started"
+                if is_named
+                else "the run has an op of yours, which you name again to resume it",
+                received=f"{name}, from {stored.words[0]}" + (f", in {stored.program}" if stored.program else ""),
+                hint="start a new run" if is_named else _resume_command(folder, list(then.values())),
             )
 
 
 def resume_command(run: OpenRun) -> str:
     """Return the command that resumes a run, with its own ops as they are named here, or else as it was planned."""
-    planned = [one for side in run.measured[:1] for one in side.side.own.values()]
-    return _resume_command(run.folder, _words_of([*run.own.values()] or planned))
+    return _resume_command(run.folder, [*run.own.values()] or [*run.measured[0].side.own.values()])
 
 
-def _words_of(own: Iterable[OwnOp | Target]) -> list[str]:
-    """Return the words of a command line that name own ops, and the program in which they are measured."""
-    named = [word for one in own for word in one.words]
-    return named + [word for one in own if one.program for word in ("--program", one.program)]
-
-
-def _resume_command(folder: Path, own_words: Sequence[str]) -> str:
-    return shlex.join(["pyopbench", "resume", str(folder), *own_words])
+def _resume_command(folder: Path, own: Sequence[OwnOp | Target]) -> str:
+    words = [word for op in own for word in op.words]
+    programs = [word for op in own if op.program for word in ("--program", op.program)]
+    return shlex.join(["pyopbench", "resume", str(folder), *words, *programs])
 
 
 def planned_effect(sources: Sequence[Source]) -> float:
@@ -95,11 +81,7 @@ def planned_effect(sources: Sequence[Source]) -> float:
 
 
 def require_measured(side: OpenSide) -> None:
-    """Check that a side has at least one sample.
-
-    Raises:
-        NothingMeasured: it does not; with the first reasons.
-    """
+    """Check that a side has at least one sample; raises `NothingMeasured` with the first reasons if not."""
     why = why_nothing(side)
     if why is not None:
         raise NothingMeasured(

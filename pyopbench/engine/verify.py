@@ -1,22 +1,27 @@
-"""Checks values and gradients of every case; nothing is timed."""
+"""Checks values and gradients of every case, and tries what is required of ports; nothing is timed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pyopbench.engine import require
-from pyopbench.engine.plan import ask_for_plan, check_axes, python_for, require_cases
+from pyopbench.engine import environments
+from pyopbench.engine.plan import ask_for_plan, plan_in, require_cases
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
-from pyopbench.model.case import DTYPES, GPU, PLACEMENTS, Axes, Case, Failure
+from pyopbench.judge.requirements import OF_THE_GRADIENT
+from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure
+from pyopbench.model.label import Label
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
+from pyopbench.store.run import OpenSide
 from pyopbench.store.types import RequirementLine
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
+REQUIREMENT_SECONDS = 180.0
+"""Longest silence at one requirement. They take seconds, but for the first with a kernel, which compiles it."""
 
 EVERYTHING = Axes(
     directions=("forward", "backward"),
@@ -30,7 +35,7 @@ EVERYTHING = Axes(
 is built as in mode call."""
 
 Tell = Callable[[int, int], None]
-"""Is called with how many cases are done, of how many."""
+"""Is called with how many are done, of how many."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +53,19 @@ def verify_cases(
     """Verify every case of `axes` and return a finding for each, in the order of the plan.
 
     Args:
-        axes: what to cover; `EVERYTHING`, or a part of it.
+        axes: what to cover, `EVERYTHING` or a part of it, whose names are checked.
         timeout_seconds: how long a case may be silent.
         tell: is called with the progress.
         tf: version of TensorFlow to verify on; None is the installed one.
         own: the own ops among the ops.
 
     Raises:
-        BadInput: a bad name or size, or axes that leave no case.
+        BadInput: axes that leave no case, or a file that cannot be loaded.
     """
-    check_axes(axes, own)
-    python = python_for(tf)
+    python = environments.python_of(Environment(tf))
     hides_gpu = GPU not in axes.placements
     with Worker(START_TIMEOUT_SECONDS, python, own=own, hides_gpu=hides_gpu) as planner:
-        plan = ask_for_plan(axes, own, environment=Environment(tf), worker=planner)
+        plan = plan_in(planner, axes, Environment(tf))
         require_cases(plan, axes)
         cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
         planner.timeout_seconds = timeout_seconds
@@ -71,39 +75,18 @@ def verify_cases(
             first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
             here = [case for case in cases if case.placement == placement]
             tell(len(findings), len(cases))
-            for case, answer in ask_each(here, _request_of, start, first):
-                findings.append(_finding(case.id, answer))
+            for case, answer in ask_each(here, _verify_request, start, first):
+                if isinstance(answer, CaseLost):
+                    findings.append(Finding(case.id, None, Failure(case.id, answer.status, answer.reason)))
+                else:
+                    failure = Failure(**answer["failure"]) if "failure" in answer else None
+                    findings.append(Finding(case.id, answer.get("checked"), failure))
                 tell(len(findings), len(cases))
     return findings
 
 
-def _request_of(case: Case) -> dict[str, Any]:
+def _verify_request(case: Case) -> dict[str, Any]:
     return {"do": "verify", "case": case.id, "finite_differences": True}
-
-
-def _finding(case: str, answer: dict[str, Any] | CaseLost) -> Finding:
-    if isinstance(answer, CaseLost):
-        return Finding(case, None, Failure(case, answer.status, answer.reason))
-    failure = Failure(**answer["failure"]) if "failure" in answer else None
-    return Finding(case, answer.get("checked"), failure)
-
-
-def verify_requirements(
-    axes: Axes,
-    requires: Sequence[str],
-    tell: Tell,
-    tf: str | None = None,
-    own: OwnOps = NO_OWN_OPS,
-) -> list[RequirementLine]:
-    """Try requirements with each op, variant and gradient of `axes`, and return what came of each."""
-    plan = ask_for_plan(axes, own, environment=Environment(tf))
-    cases = [Case.from_id(key) for key in plan["cases"]]
-    gradients = {name: variant["gradients"] for name, variant in plan["catalogue"]["variants"].items()}
-    lines: list[RequirementLine] = []
-    attempts = require.attempts_of(cases, gradients, requires)
-    start = partial(Worker, require.TIMEOUT_SECONDS, python_for(tf), own=own, hides_gpu=True)
-    require.try_all(attempts, start, lines.append, tell)
-    return lines
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
@@ -115,3 +98,100 @@ def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> lis
         if case.size in (axes.sizes or catalogue["ops"][case.op]["quick_sizes"][:VERIFIED_SIZES])
         and (case.direction == "backward" or case not in checked)
     ]
+
+
+# Requirements (`--require`), each tried with an op in a variant; a worker that hangs or dies costs one.
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A requirement to try with an op, in a variant with a gradient; `label` is `variant` or `variant+gradient`."""
+
+    requirement: str
+    op: str
+    label: str
+    gradient: str
+
+
+def verify_requirements(
+    axes: Axes, requires: Sequence[str], tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
+) -> list[RequirementLine]:
+    """Try requirements with each op, variant and gradient of `axes`, and return what came of each."""
+    plan = ask_for_plan(axes, own, environment=Environment(tf))
+    cases = [Case.from_id(key) for key in plan["cases"]]
+    gradients = {name: variant["gradients"] for name, variant in plan["catalogue"]["variants"].items()}
+    attempts = attempts_of(cases, gradients, requires)
+    python = environments.python_of(Environment(tf))
+    lines: list[RequirementLine] = []
+    tell(0, len(attempts))
+    for line in try_each(attempts, partial(Worker, REQUIREMENT_SECONDS, python, own=own, hides_gpu=True)):
+        lines.append(line)
+        tell(len(lines), len(attempts))
+    return lines
+
+
+def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Worker]) -> None:
+    """Try what is required and was not tried yet with what a side measures, and append it to its samples.
+
+    Raises:
+        WorkerLost: a worker did not start.
+    """
+    catalogue = side.side.catalogue
+    gradients = {name: variant.gradients for name, variant in catalogue.variants.items()}
+    cases = [case for case in map(Case.from_id, side.side.cases) if case.op in catalogue.ops and not case.arrangement]
+    known = {(line.requirement, line.op, line.label) for line in side.lines if isinstance(line, RequirementLine)}
+    attempts = [
+        attempt
+        for attempt in attempts_of(cases, gradients, requires)
+        if (attempt.requirement, attempt.op, attempt.label) not in known
+    ]
+    for line in try_each(attempts, start):
+        side.append(line)
+
+
+def attempts_of(
+    cases: Iterable[Case], gradients: Mapping[str, Sequence[str]], requires: Sequence[str]
+) -> list[Attempt]:
+    """Return what there is to try.
+
+    Args:
+        cases: whose ops and variants are tried; those of other variants than `gradients` names are left out.
+        gradients: the gradients of each variant, the usual one first.
+        requires: names of requirements; `gpu` is judged by what was measured there.
+    """
+    attempts: dict[Attempt, None] = {}
+    for case in cases:
+        mechanisms = gradients.get(case.variant)
+        for name in requires if mechanisms else ():
+            assert mechanisms is not None
+            if name != GPU:
+                depends = name in OF_THE_GRADIENT and case.gradient != NO_GRADIENT
+                used = case.gradient if depends else mechanisms[0]
+                attempts[Attempt(name, case.op, str(Label.of(case.variant, used, mechanisms)), used)] = None
+    return list(attempts)
+
+
+def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterator[RequirementLine]:
+    """Try each and yield what comes of it; raises `WorkerLost` if a worker does not start."""
+    for attempt, answer in ask_each(attempts, _require_request, start):
+        outcome: dict[str, Any] = (
+            {"status": "fails", "reason": answer.reason} if isinstance(answer, CaseLost) else answer
+        )
+        yield RequirementLine(
+            launch=0,
+            requirement=attempt.requirement,
+            op=attempt.op,
+            label=attempt.label,
+            status=outcome["status"],
+            reason=outcome["reason"],
+        )
+
+
+def _require_request(attempt: Attempt) -> dict[str, str]:
+    return {
+        "do": "require",
+        "requirement": attempt.requirement,
+        "op": attempt.op,
+        "variant": Label.parse(attempt.label).variant,
+        "gradient": attempt.gradient,
+    }

@@ -115,7 +115,7 @@ def _unsupported(run: Run) -> set[str]:
 def _growth(run: Run) -> Mapping[str, float]:
     """Return by how much the rounds of each case in a launch can still grow: 1 where it has had all of them."""
     most = run.settings.rounds
-    if most is None or run.frame.empty:
+    if run.frame.empty:
         return {}
     made = run.frame.groupby(["case", "launch", "copies"], observed=True).size().groupby("case", observed=True).max()
     return {str(case): max(most / rounds, 1.0) for case, rounds in made.items()}

@@ -31,42 +31,38 @@ PlanHash: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 CommitHash: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64})$")]
 
 
-class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How results were measured, as far as a judgement asks; other tools say no more than this.
+class Settings(Struct, frozen=True, kw_only=True):
+    """How a run is measured; the defaults are those of a full run. Of other tools' results only the baseline is known.
 
     Attributes:
         baseline: the callback that is in use today.
-        launches: worker processes at the most for each case.
-        rounds: timed blocks of each case in a launch at the most; None for other tools.
-        first_rounds: such blocks before the first interim analysis; None for other tools, which hold none.
-        until: what ends a run early; None for other tools.
-        budget_seconds: for all of the measuring; None for no limit.
-        quick: were the quick settings asked for?
+        seed: makes the order of groups, workers and rounds repeatable.
+        launches: worker processes at the most for each case, each of which gives one number for it.
+        first_rounds: timed blocks of each case in a launch before the first interim analysis.
+        rounds: timed blocks of each case in a launch, at the most, in all its sweeps.
+        until: `decided` ends a case once no answer depends on it, `resolved` once its comparison with the baseline is
+            resolved or out of reach as well; `end` measures all cases alike to the end, whatever the data look like.
+        block_seconds: about how long a block lasts.
+        group_seconds: about how long the rounds of one group may take in one sweep of one launch; slow cases get fewer.
+        budget_seconds: nothing is begun that would probably end later than this, but what it takes to have two numbers
+            for each case; None for no limit.
+        case_timeout_seconds: how long one case may be silent.
+        quick: is it a quick run?
         pairs: variant -> what it is paired with in place of the baseline.
     """
 
     baseline: str
-    launches: AtLeastOne
-    rounds: AtLeastOne | None = None
-    first_rounds: AtLeastOne | None = None
-    until: Until | None = None
+    seed: NotNegative = 0
+    launches: AtLeastOne = 24
+    first_rounds: AtLeastOne = 12
+    rounds: AtLeastOne = 240
+    until: Until = "resolved"
+    block_seconds: Positive = 0.0005
+    group_seconds: Positive = 1.0
     budget_seconds: Annotated[float, Meta(ge=0)] | None = None
+    case_timeout_seconds: Positive = 120.0
     quick: bool = False
     pairs: dict[str, str] = {}
-
-
-class RunSettings(Settings, frozen=True, kw_only=True, omit_defaults=True):
-    """How a run of pyopbench is measured; `engine.settings.Settings` says what each means."""
-
-    rounds: AtLeastOne
-    first_rounds: AtLeastOne
-    until: Until
-    budget_seconds: Annotated[float, Meta(ge=0)] | None
-    quick: bool
-    seed: NotNegative
-    block_seconds: Positive
-    group_seconds: Positive
-    case_timeout_seconds: Positive
 
 
 class Environment(Struct, frozen=True, kw_only=True):
@@ -460,7 +456,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: str
     created: str
     command: list[str]
-    settings: RunSettings
+    settings: Settings
     sides: Annotated[list[Side], Meta(min_length=1)]
     fail_on: str | None = None
     minimum_effect: Annotated[float, Meta(gt=0, lt=1)] | None = None

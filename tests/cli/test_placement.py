@@ -74,7 +74,6 @@ def test_the_time_of_copies_is_a_table_by_size(counted: dict[str, Any], monkeypa
         {"way": "tensor.numpy()", "direction": "to the host", "bytes": size, "seconds": seconds}
         for size, seconds in ((4, 1e-5), (2_000_000_000, 0.1))
     ]
-    monkeypatch.setattr("pyopbench.engine.plan.require_gpu", lambda: None)
     monkeypatch.setattr(engine, "measure_copies", lambda: {"devices": ["GPU:0"], "rows": rows})
     done = invoke("--device", "gpu", "--time")
     assert done.exit_code == 0, done.exception

@@ -280,10 +280,10 @@ main()
 """
 TIMEOUT_SECONDS = 10
 IMPATIENCE = f"""
-from dataclasses import replace
-from pyopbench.engine import settings
+from msgspec.structs import replace
+from pyopbench.engine import plan
 short = {{"first_rounds": 6, "rounds": 20, "until": "end", "case_timeout_seconds": {TIMEOUT_SECONDS}.0}}
-settings.QUICK = replace(settings.QUICK, **short, budget_seconds=None)
+plan.QUICK = replace(plan.QUICK, **short, budget_seconds=None)
 """
 """With this, there are few rounds in a launch, and a case that hangs given up soon."""
 LAUNCHES = 2

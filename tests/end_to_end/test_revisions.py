@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import plan, settings, sides
+from pyopbench.engine import plan, sides
 from pyopbench.engine.sides import AskedSides
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
@@ -40,7 +40,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path, tmp_path: Path) -> None:
     names, own = read_ops(["my_op.py"], [])
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
-    request = plan.Request(axes, settings.QUICK, "py_function_numpy", ("pyopbench", "run"), own=own)
+    request = plan.Request(axes, plan.QUICK, ("pyopbench", "run"), own=own)
     begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
     first, second, broken, twin = begun.plan.sides
     assert begun.plan == read_plan(begun.folder), "it is held as it is read back"

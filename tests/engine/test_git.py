@@ -76,7 +76,7 @@ def test_programs_in_the_settings_of_the_repository_are_not_run(
     git(folder, "config", name, str(program(tmp_path / "marking", f"touch {tmp_path}/ran", "exit 1")))
     git(folder, "config", "log.showSignature", "true")
     (folder / "op.py").write_text("# changed\n", encoding="utf-8")
-    found = revisions.named(folder, [by_hand, revisions.WORKTREE])
+    found = revisions.resolve(folder, [by_hand, revisions.WORKTREE])
     for revision in found:
         checked_out(folder, revision.commit)
     assert not (tmp_path / "ran").exists()
@@ -114,7 +114,7 @@ def test_a_commit_that_is_gone_is_an_error(made: tuple[Path, list[str]]) -> None
 
 def test_the_working_tree_is_itself_and_never_taken_away(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    (tree,) = [one for one in revisions.named(folder, [WORKTREE, "HEAD"]) if one.is_worktree]
+    (tree,) = [one for one in revisions.resolve(folder, [WORKTREE, "HEAD"]) if one.is_worktree]
     assert (tree.commit, tree.dirty) == (commits[-1], False)
     with git_module.checkout_of(folder, tree) as checkout:
         assert checkout.folder == checkout.repository == folder

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs, to_builtins
 
 import pyopbench
 import stored
 from commands import noisy_results
 from foreign_files import document, write
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import environments, git, plan, settings, sides, stored_run, worker_process
+from pyopbench.engine import environments, git, plan, sides, stored_run, worker_process
 from pyopbench.engine import plan as planning
-from pyopbench.engine import settings as usual
 from pyopbench.engine.run import LEAST_LAUNCHES
-from pyopbench.engine.settings import Settings
 from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
@@ -34,19 +33,6 @@ from repositories import commit, repository
 def test_reasons_are_counted_the_most_frequent_first() -> None:
     skips = [{"reason": reason} for reason in ("a", "b", "b")]
     assert plan.count_reasons(skips) == [("b", 2), ("a", 1)]
-
-
-def test_what_a_worker_says_of_an_own_op_is_told_with_its_place_and_the_traceback_is_kept(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    said = {"message": "mine.py:3: ValueError: no", "received": "it", "legal": "another", "hint": "mend it"}
-    answer = {"error": {**said, "traceback": "Traceback: line 3"}}
-    monkeypatch.setattr(plan, "ask_once", lambda *_, **__: answer)
-    with pytest.raises(BadInput) as refused:
-        plan.ask_for_plan(Axes(ops=("sinh",)))
-    assert refused.value.received == "it"
-    assert "Traceback" not in str(refused.value)
-    assert "line 3" in str(refused.value.__cause__)
 
 
 @pytest.mark.parametrize("size", [0, -1])
@@ -85,7 +71,7 @@ def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def request(axes: Axes = AXES, baseline: str = "numpy_function") -> plan.Request:
-    return plan.Request(axes, usual.QUICK, baseline, ("pyopbench", "run", "double"))
+    return plan.Request(axes, structs.replace(plan.QUICK, baseline=baseline), ("pyopbench", "run", "double"))
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -105,7 +91,7 @@ def request(axes: Axes = AXES, baseline: str = "numpy_function") -> plan.Request
 )
 def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: Axes, what: str) -> None:
     with pytest.raises(BadInput) as caught:
-        plan.begin(tmp_path / "run", request(axes))
+        sides.begin(tmp_path / "run", request(axes))
     assert caught.value.message == what
     assert caught.value.legal
     assert not (tmp_path / "run").exists()
@@ -114,14 +100,14 @@ def test_a_bad_name_is_refused_before_a_worker_is_started(tmp_path: Path, axes: 
 @pytest.mark.usefixtures("_no_worker")
 def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
-        plan.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
+        sides.begin(tmp_path / "run", request(Axes(variants=("native", "xla"))))
     assert refused.value.received == "--baseline numpy_function, with native, xla to measure"
 
 
 @pytest.mark.usefixtures("_no_worker")
 def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
-        plan.begin(tmp_path / "run", request(baseline="nosuch"))
+        sides.begin(tmp_path / "run", request(baseline="nosuch"))
     assert refused.value.received == "'nosuch'"
 
 
@@ -129,7 +115,7 @@ def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
 def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
     stored.write(tmp_path / "run", stored.run(CASES), [])
     with pytest.raises(BadInput) as refused:
-        plan.begin(tmp_path / "run", request())
+        sides.begin(tmp_path / "run", request())
     assert refused.value.received == tmp_path / "run"
 
 
@@ -140,13 +126,13 @@ def test_the_mechanisms_that_may_be_named_are_the_ones_there_are() -> None:
 
 
 def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
-    begun = plan.begin(tmp_path / "run", request())
+    begun = sides.begin(tmp_path / "run", request())
     assert (begun.folder, len(begun.plan.sides[0].cases), len(begun.plan.sides[0].skips)) == (tmp_path / "run", 2, 1)
     assert begun.plan == read_plan(begun.folder), "it is held as it is read back"
     content = stored.read_run(begun.folder)
     assert content["run"] == "run"
     assert content["command"] == ["pyopbench", "run", "double"]
-    assert content["settings"] == {**asdict(usual.QUICK), "quick": False, "baseline": "numpy_function"}
+    assert content["settings"] == {**to_builtins(planning.QUICK), "baseline": "numpy_function"}
     assert content["cases"] == CASES
     assert content["skips"] == SKIPS
     assert content["environment"]["tensorflow"] == "2.21.0"
@@ -156,33 +142,23 @@ def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
 
 
 def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
-    begun = plan.begin(tmp_path / "run", replace(request(), pairs={"native": "numpy_function"}))
+    settings = structs.replace(plan.QUICK, pairs={"native": "numpy_function"})
+    begun = sides.begin(tmp_path / "run", replace(request(), settings=settings))
     assert stored.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
 
 
 def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    begun = plan.begin(None, request())
+    begun = sides.begin(None, request())
     assert begun.folder.parent == Path("results")
     assert stored.read_run(begun.folder)["run"] == begun.folder.name
     assert begun.folder.name.replace("-", "").isdigit()
 
 
 def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
-    settings = replace(usual.FULL, seed=3, budget_seconds=12.5)
-    folder = plan.begin(tmp_path / "run", replace(request(), settings=settings)).folder
-    found = open_run(folder).plan.settings
-    assert {name: getattr(found, name) for name in asdict(settings)} == asdict(settings)
-    assert found.baseline == "numpy_function"
-
-
-@pytest.mark.parametrize("name", ["until"])
-def test_a_run_without_a_setting_that_it_is_continued_with_is_refused(tmp_path: Path, name: str) -> None:
-    settings = {key: value for key, value in stored.SETTINGS.items() if key != name}
-    folder = stored.write(tmp_path / "run", stored.run(CASES, settings=settings), [])
-    with pytest.raises(BadInput) as refused:
-        open_run(folder)
-    assert f"`{name}`" in refused.value.message
+    settings = structs.replace(planning.FULL, seed=3, budget_seconds=12.5, baseline="numpy_function")
+    folder = sides.begin(tmp_path / "run", replace(request(), settings=settings)).folder
+    assert open_run(folder).plan.settings == settings
 
 
 AXES_SHOWN = "ops=double, dtypes=float32, placements=cpu, sizes=1"
@@ -192,7 +168,7 @@ AXES_SHOWN = "ops=double, dtypes=float32, placements=cpu, sizes=1"
 def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({**PLAN, "cases": []}), encoding="utf-8")
     with pytest.raises(BadInput) as caught:
-        plan.begin(tmp_path / "run", request())
+        sides.begin(tmp_path / "run", request())
     assert caught.value.received == AXES_SHOWN
     assert caught.value.hint == "the first of 1 reasons: it did not work"
     assert not (tmp_path / "run").exists()
@@ -201,7 +177,7 @@ def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Pat
 def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({**PLAN, "cases": [], "skips": []}), encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        plan.begin(tmp_path / "run", request())
+        sides.begin(tmp_path / "run", request())
     assert refused.value.received == AXES_SHOWN
 
 
@@ -216,7 +192,7 @@ ERROR = {
 def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Path) -> None:
     plan_file.write_text(json.dumps({"error": ERROR}), encoding="utf-8")
     with pytest.raises(BadInput) as refused:
-        plan.begin(tmp_path / "run", request())
+        sides.begin(tmp_path / "run", request())
     assert refused.value.received == "invalid syntax (mine.py:3)"
 
 
@@ -262,8 +238,7 @@ def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[
 
 
 def test_quick_is_quicker_than_full() -> None:
-    quick, full = usual.QUICK, usual.FULL
-    assert isinstance(quick, Settings)
+    quick, full = planning.QUICK, planning.FULL
     assert quick.launches * quick.rounds < full.launches * full.rounds
     assert quick.launches >= LEAST_LAUNCHES
     assert quick.first_rounds <= full.first_rounds < full.rounds
@@ -338,7 +313,7 @@ def test_a_run_of_another_commit_is_not_resumed(tmp_path: Path) -> None:
 
 ANOTHER = "2.12.1"
 """The version whose environment has another one, as a folder on PYTHONPATH can bring."""
-REQUEST = planning.Request(Axes(), settings.QUICK, "py_function_numpy", ("pyopbench", "run"))
+REQUEST = planning.Request(Axes(), planning.QUICK, ("pyopbench", "run"))
 
 
 @pytest.fixture
@@ -378,7 +353,7 @@ def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], l
 def test_versions_are_measured_as_they_were_asked_for(
     tmp_path: Path, asked: Callable[[], list[str]], until: Until
 ) -> None:
-    request = replace(REQUEST, settings=replace(settings.QUICK, until=until))
+    request = replace(REQUEST, settings=structs.replace(planning.QUICK, until=until))
     begun = sides.begin(tmp_path / "run", request, on("2.21.0"))
     assert open_run(begun.folder).plan.settings.until == until
 

@@ -11,8 +11,8 @@ import pytest
 import stored
 from commands import CRASHED
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import require, worker_process
-from pyopbench.engine.require import Attempt, attempts_of, try_missing
+from pyopbench.engine import worker_process
+from pyopbench.engine.verify import Attempt, attempts_of, try_each, try_missing
 from pyopbench.engine.worker_process import Worker
 from pyopbench.model.case import Case
 from pyopbench.store.run import open_run
@@ -37,8 +37,7 @@ def test_only_what_depends_on_the_gradient_is_tried_with_each() -> None:
 def test_a_worker_that_dies_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     attempts = [Attempt("xla", "sinh", name, "autodiff") for name in ("native", "crashing", "well")]
-    found: list[RequirementLine] = []
-    require.try_all(attempts, partial(Worker, 5.0), found.append, lambda done, total: None)
+    found = list(try_each(attempts, partial(Worker, 5.0)))
     assert [(one.label, one.status) for one in found] == [("native", "works"), ("crashing", "fails"), ("well", "works")]
     assert found[1].reason == CRASHED
 

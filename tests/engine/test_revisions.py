@@ -22,7 +22,7 @@ def made(tmp_path: Path) -> tuple[Path, list[str]]:
 def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
     git(folder, "branch", "other", commits[1])
-    found = revisions.named(folder, ["other", "HEAD~1", commits[0][:12]])
+    found = revisions.resolve(folder, ["other", "HEAD~1", commits[0][:12]])
     assert [one.asked for one in found] == ["other", "HEAD~1", commits[0][:12]]
     assert [one.commit for one in found] == [commits[1], commits[3], commits[0]]
     assert (found[0].date[:10], found[0].subject) == ("2026-01-02", "change 2")
@@ -30,12 +30,12 @@ def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path,
 
 def test_the_same_revision_twice_is_two(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    assert [one.commit for one in revisions.named(folder, ["HEAD", "main"])] == [commits[-1]] * 2
+    assert [one.commit for one in revisions.resolve(folder, ["HEAD", "main"])] == [commits[-1]] * 2
 
 
 def test_a_range_has_both_ends_and_all_between(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
-    found = revisions.named(folder, [f"{commits[0]}..HEAD"])
+    found = revisions.resolve(folder, [f"{commits[0]}..HEAD"])
     assert [one.commit for one in found] == commits
     assert [one.asked for one in found] == [one[:10] for one in commits]
 
@@ -46,7 +46,11 @@ def test_a_range_follows_the_first_parent(made: tuple[Path, list[str]]) -> None:
     commit(folder, {"side.py": ""}, "on the side", day=6)
     git(folder, "checkout", "--quiet", "main")
     git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
-    assert [one.subject for one in revisions.named(folder, [f"{commits[3]}.."])] == ["change 4", "change 5", "a merge"]
+    assert [one.subject for one in revisions.resolve(folder, [f"{commits[3]}.."])] == [
+        "change 4",
+        "change 5",
+        "a merge",
+    ]
 
 
 def test_a_range_from_a_merged_branch_is_refused(made: tuple[Path, list[str]]) -> None:
@@ -57,7 +61,7 @@ def test_a_range_from_a_merged_branch_is_refused(made: tuple[Path, list[str]]) -
     git(folder, "checkout", "--quiet", "main")
     git(folder, "merge", "--quiet", "--no-ff", "--message", "a merge", "side", day=7)
     with pytest.raises(BadInput) as refused:
-        revisions.named(folder, [f"{side}..main"])
+        revisions.resolve(folder, [f"{side}..main"])
     assert refused.value.received == f"--rev {side}..main"
 
 
@@ -82,34 +86,33 @@ def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
 )
 def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -> None:
     with pytest.raises(BadInput) as refused:
-        revisions.named(made[0], [text, "HEAD"])
+        revisions.resolve(made[0], [text, "HEAD"])
     assert refused.value.message == f"no such revision in {made[0]}"
 
 
 def test_a_range_that_goes_nowhere_is_refused(made: tuple[Path, list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
-        revisions.named(made[0], ["HEAD..HEAD~2"])
+        revisions.resolve(made[0], ["HEAD..HEAD~2"])
     assert refused.value.received == "--rev HEAD..HEAD~2"
 
 
 def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
-        revisions.named(made[0], ["HEAD"])
+        revisions.resolve(made[0], ["HEAD"])
     assert refused.value.message == "one revision cannot be compared with anything"
 
 
 def test_too_many_are_refused(made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revisions, "most_at_once", lambda: 3)
+    monkeypatch.setattr(memory, "most_small_workers", lambda: 4)
     with pytest.raises(BadInput) as refused:
-        revisions.named(made[0], ["HEAD~4..HEAD"])
+        revisions.resolve(made[0], ["HEAD~4..HEAD"])
     assert refused.value.received == "5 revisions"
 
 
 def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more worker is the control's; two revisions are always let be."""
-    for available, most in ((None, None), (1, 2), (20 * revisions.WORKER_BYTES, 17)):
+    for available, most in ((None, None), (1, 0), (20 * memory.SMALL_WORKER_BYTES, 18)):
         monkeypatch.setattr(memory, "available_bytes", lambda told=available: told)
-        assert revisions.most_at_once() == most
+        assert memory.most_small_workers() == most
 
 
 def test_the_working_tree_is_the_current_commit_with_its_changes(made: tuple[Path, list[str]]) -> None:
@@ -117,7 +120,7 @@ def test_the_working_tree_is_the_current_commit_with_its_changes(made: tuple[Pat
     for is_changed in (False, True):
         if is_changed:
             (folder / "op.py").write_text("# changed\n", encoding="utf-8")
-        tree, head = revisions.named(folder, [revisions.WORKTREE, "HEAD"])
+        tree, head = revisions.resolve(folder, [revisions.WORKTREE, "HEAD"])
         assert (tree.asked, tree.commit, tree.dirty) == ("WORKTREE", commits[-1], is_changed)
         assert (head.commit, head.dirty) == (commits[-1], False)
 
@@ -141,12 +144,12 @@ def test_the_repository_of_a_module_is_found_without_importing_it(
 
 def test_ops_in_no_repository_or_in_two_are_refused(made: tuple[Path, list[str]], tmp_path: Path) -> None:
     other = repository(tmp_path / "other")
-    for folder, said in ((tmp_path, "outside in no repository"), (other, f"{other} and {made[0]}")):
+    for folder, said in ((tmp_path, "no repository"), (other, other)):
         (folder / "outside.py").write_text("", encoding="utf-8")
         own = OwnOps((Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py"))))
         with pytest.raises(BadInput) as refused:
             revisions.repository_of(["op", "outside"], own)
-        assert refused.value.received == said
+        assert refused.value.received == f"op in {made[0]} and outside in {said}"
 
 
 def test_own_ops_of_the_package_have_its_checkout_for_a_repository(

@@ -17,11 +17,12 @@ import stored
 from fake_worker import FAILURES
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import run, worker_process
-from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, LEAST_FOR_COMPARISON, Analysed, Ended, Event, Progress
+from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, LEAST_FOR_COMPARISON, Analysed, Event, Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, WorkerLost
 from pyopbench.store.run import SAMPLES_FILE, open_run
+from pyopbench.store.types import EndedLine
 
 JUDGING = Judging("well", 0.03)
 SIZES = (1, 2, 3, 4, 5)
@@ -109,9 +110,9 @@ def events_of(
     return events
 
 
-def measure(folder: Path, **how: Any) -> Ended:
+def measure(folder: Path, **how: Any) -> EndedLine:
     ended = events_of(folder, **how)[-1]
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, EndedLine)
     return ended
 
 
@@ -162,8 +163,8 @@ def test_what_happens_is_told_in_order(folder: Path) -> None:
         (place, 5, 5) for place in range(5)
     ]
     ended = events[-1]
-    assert isinstance(ended, Ended)
-    assert (ended.launches, ended.most, ended.by, ended.looks) == (2, 2, "launches", 0)
+    assert isinstance(ended, EndedLine)
+    assert (ended.launch, ended.by, ended.looks) == (2, "launches", 0)
     assert 0 < ended.sampling_seconds < ended.seconds
 
 
@@ -202,7 +203,7 @@ def test_what_was_written_is_held_and_is_what_is_read_back(folder: Path) -> None
 
 def test_every_group_is_sampled_by_every_launch_once_in_a_sweep(folder: Path) -> None:
     plan(folder, "well", "well_too", launches=3)
-    assert measure(folder).launches == 3
+    assert measure(folder).launch == 3
     assert sorted(measured(folder)) == all_of(3)
     assert sorted(line["launch"] for line in lines_of(folder, "launch")) == [0, 1, 2]
     for line in lines_of(folder, "group"):
@@ -323,7 +324,7 @@ def test_a_side_of_which_nothing_works_stops_no_other_and_no_analysis(folder: Pa
         launches.append(made)
         return {"well": frozenset(of("well", sizes=(1, 2))), "raising": frozenset()}, ""
 
-    assert measure(folder, analyse=leave).launches == 5
+    assert measure(folder, analyse=leave).launch == 5
     assert Counter(group for _, group in {*measured(folder)}) == {stored.group(size=size): 5 for size in (1, 2)}
     assert launches
     assert min(launches) >= LEAST_FOR_COMPARISON
@@ -478,7 +479,7 @@ def test_a_run_that_is_complete_starts_no_worker(folder: Path, monkeypatch: pyte
     lines = stored.read_lines(folder)
     monkeypatch.setattr(worker_process, "COMMAND", ("false",))
     ended = measure(folder)
-    assert (ended.launches, ended.by) == (2, "launches")
+    assert (ended.launch, ended.by) == (2, "launches")
     assert stored.read_lines(folder) == lines
 
 
@@ -508,7 +509,7 @@ def test_each_launch_has_a_worker_for_each_placement(folder: Path) -> None:
     """Those of the CPU see no GPU: the fake worker fails what another placement prepared, and a GPU that is hidden."""
     groups = plan_both(folder, "well", "well_too", launches=3)
     ended = measure(folder)
-    assert (ended.launches, ended.by) == (3, "launches")
+    assert (ended.launch, ended.by) == (3, "launches")
     assert failures(folder) == []
     assert sorted(measured(folder)) == sorted((launch, group) for launch in range(3) for group in groups)
     workers = [(line["launch"], line["environment"]["placement"]) for line in lines_of(folder, "launch")]
@@ -564,9 +565,9 @@ def test_a_run_whose_first_analysis_leaves_nothing_open_ends_there(
     plan(folder, "well", "well_too", **analysed())
     events = events_of(folder, analyse=Analyses([]))
     ended = events[-1]
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, EndedLine)
     assert [event.text for event in events if isinstance(event, Analysed)] == ["an analysis"]
-    assert (ended.launches, ended.by, ended.looks) == (3, "look", 1)
+    assert (ended.launch, ended.by, ended.looks) == (3, "look", 1)
     assert set(rounds_of(folder).values()) == {4}
     (line,) = lines_of(folder, "ended")
     assert (line["by"], line["looks"], line["launch"]) == ("look", 1, 3)
@@ -610,7 +611,7 @@ def test_further_launches_measure_what_is_open_by_then(folder: Path) -> None:
     plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=5, rounds=6))
     kept = of("well", sizes=(2,))
     ended = measure(folder, analyse=Analyses(kept, kept, kept, kept))
-    assert (ended.launches, ended.by) == (5, "launches")
+    assert (ended.launch, ended.by) == (5, "launches")
     rounds = rounds_of(folder)
     assert {launch for launch, _ in rounds} == set(range(5))
     assert {case for launch, case in rounds if launch > 2} == set(kept)
@@ -632,7 +633,7 @@ def test_a_resumed_run_goes_on_with_what_the_last_analysis_left_open(folder: Pat
 def test_two_launches_sample_everything_once_whatever_the_budget(folder: Path) -> None:
     plan(folder, "well", **analysed(launches=6, budget_seconds=1.0))
     ended = measure(folder, clock=Clock())
-    assert (ended.launches, ended.by) == (2, "budget")
+    assert (ended.launch, ended.by) == (2, "budget")
     assert sorted(measured(folder)) == all_of(2)
 
 
@@ -648,7 +649,7 @@ def test_batches_that_fit_into_the_budget_sample_for_equally_long(folder: Path) 
     """Processes differ more than the rounds of one, so none has few turns beside others with many."""
     plan(folder, "well", sizes=(1, 2, 3), launches=9, rounds=10**6, group_seconds=1.0, budget_seconds=20_000.0)
     ended = measure(folder, clock=Clock())
-    assert (ended.launches, ended.by) == (9, "budget")
+    assert (ended.launch, ended.by) == (9, "budget")
     turns = Counter(launch for launch, _ in measured(folder))
     assert min(turns.values()) >= 0.7 * max(turns.values()) > 10
 
@@ -663,7 +664,7 @@ def test_a_third_worker_has_to_leave_most_of_the_budget(folder: Path) -> None:
 
 def test_a_launch_that_is_lost_is_made_up_for_until_there_are_two_whatever_the_budget(folder: Path) -> None:
     plan(folder, "well", "late_crashing", sizes=(1, 2), launches=6, budget_seconds=1.0)
-    assert measure(folder, clock=Clock()).launches >= 2
+    assert measure(folder, clock=Clock()).launch >= 2
 
 
 def test_a_run_that_was_killed_before_it_could_say_that_it_ended_says_so_when_it_is_resumed(folder: Path) -> None:
@@ -688,7 +689,7 @@ def test_a_worker_that_is_killed_while_it_starts_is_started_again_once(
     starting += "    os.kill(os.getpid(), 9)\nrunpy.run_path(sys.argv[1], run_name='__main__')\n"
     command = (sys.executable, "-c", starting, FAKE_WORKER_COMMAND[-1])
     monkeypatch.setattr(worker_process, "COMMAND", command)
-    assert measure(folder).launches == 2
+    assert measure(folder).launch == 2
 
 
 def test_a_resumed_run_is_analysed_when_its_data_have_grown(folder: Path) -> None:

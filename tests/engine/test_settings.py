@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pyopbench.engine import settings
-from pyopbench.engine.settings import settings_for
+from pyopbench.engine import plan as settings
+from pyopbench.engine.plan import settings_for
 from pyopbench.model.case import UNLIMITED, UNTIL, Axes
 from pyopbench.model.errors import BadInput
 
@@ -54,5 +54,5 @@ def test_a_quick_run_stops_at_its_answers_unless_more_is_asked_for(quick: bool, 
 def test_when_to_stop_is_one_of_the_legal_values() -> None:
     with pytest.raises(BadInput) as refused:
         settings_for(Axes(), until="never")
-    assert refused.value.received == "--until never"
+    assert refused.value.received == "'never'"
     assert all(until in refused.value.legal for until in UNTIL)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 import stored
-from pyopbench.engine import settings as usual
-from pyopbench.engine import shards
-from pyopbench.engine.shards import ShardChoice
+from pyopbench.engine import plan as shards
+from pyopbench.engine.plan import ShardChoice
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.store.types import Plan, Side, unit_of
@@ -30,7 +29,7 @@ CASES = [
 
 def plan(*sides: list[str], settings: dict[str, Any] | None = None, **changes: Any) -> Plan:
     """Return a plan, with the cases of each of its sides; of all if none are named."""
-    how = {**asdict(usual.QUICK), "quick": False, "baseline": "py_function_numpy", **(settings or {})}
+    how = {**to_builtins(shards.QUICK), **(settings or {})}
     skips = [stored.failure(stored.case("xla", "skipped"), "unsupported", None)]
     content = {**stored.run(CASES, settings=how, skips=skips), **changes}
     return stored.typed(stored.nested(content, *({"cases": cases} for cases in sides or (CASES,))))
@@ -39,11 +38,13 @@ def plan(*sides: list[str], settings: dict[str, Any] | None = None, **changes: A
 def divided(of: int, whole: Plan | None = None) -> list[list[Side]]:
     """Return what each shard is to measure, its sides."""
     whole = plan() if whole is None else whole
-    return [shards.narrowed(whole.sides, whole.settings, ShardChoice(index, of))[0] for index in range(1, of + 1)]
+    return [
+        shards.narrow_to_shard(whole.sides, whole.settings, ShardChoice(index, of))[0] for index in range(1, of + 1)
+    ]
 
 
 def hash_of(whole: Plan, of: int = 4, index: int = 1) -> str:
-    shard = shards.narrowed(whole.sides, whole.settings, ShardChoice(index, of))[1]
+    shard = shards.narrow_to_shard(whole.sides, whole.settings, ShardChoice(index, of))[1]
     assert shard is not None
     return shard.plan
 
@@ -100,7 +101,7 @@ def test_the_plan_is_the_same_in_every_shard_and_another_where_anything_of_it_is
 @given(st.dictionaries(st.text(min_size=1), st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 12))
 def test_parts_are_balanced(costs: dict[str, int], many: int) -> None:
     """The last unit of the fullest part went where there was least, so no part has more than that above another."""
-    parts = shards.balanced(costs, many, seed=0)
+    parts = shards.balance(costs, many, seed=0)
     assert sorted(unit for part in parts for unit in part) == sorted(costs)
     loads = [sum(costs[unit] for unit in part) for part in parts]
     assert max(loads) - min(loads) <= max(costs.values())
@@ -108,8 +109,8 @@ def test_parts_are_balanced(costs: dict[str, int], many: int) -> None:
 
 def test_seeds_draw_which_of_equal_units_go_where() -> None:
     costs = dict.fromkeys("abcdefghij", 1)
-    assert shards.balanced(costs, 3, seed=0) == shards.balanced(costs, 3, seed=0)
-    assert shards.balanced(costs, 3, seed=0) != shards.balanced(costs, 3, seed=1)
+    assert shards.balance(costs, 3, seed=0) == shards.balance(costs, 3, seed=0)
+    assert shards.balance(costs, 3, seed=0) != shards.balance(costs, 3, seed=1)
 
 
 def test_a_pass_counts_once_for_each_version() -> None:
@@ -127,4 +128,4 @@ def test_more_shards_than_units_are_refused_with_what_would_do() -> None:
 
 def test_a_whole_plan_is_left_as_it_is() -> None:
     whole = plan()
-    assert shards.narrowed(whole.sides, whole.settings, None) == (whole.sides, None)
+    assert shards.narrow_to_shard(whole.sides, whole.settings, None) == (whole.sides, None)

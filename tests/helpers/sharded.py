@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 import stored
-from pyopbench.engine.shards import ShardChoice, narrowed
+from pyopbench.engine.plan import ShardChoice, narrow_to_shard
 from pyopbench.model.case import Case
 
 CASES = [
@@ -48,7 +48,7 @@ def plan(cases: Sequence[str] = CASES, **changes: Any) -> dict[str, Any]:
 def narrow(content: dict[str, Any], choice: ShardChoice) -> dict[str, Any]:
     """Return the content of the `run.json` of a shard, as it is stored."""
     plan = stored.typed(content)
-    sides, shard = narrowed(plan.sides, plan.settings, choice)
+    sides, shard = narrow_to_shard(plan.sides, plan.settings, choice)
     whole: dict[str, Any] = msgspec.to_builtins(replace(plan, sides=sides, shard=shard), str_keys=True)
     return whole
 
