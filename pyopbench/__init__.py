@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyopbench.api.measure import pipeline, resume, run
-    from pyopbench.api.stored import compare, read
+    from pyopbench.api.measure import run
+    from pyopbench.api.read import compare, read
     from pyopbench.model.case import Case
     from pyopbench.model.errors import (
         BadInput,
@@ -40,9 +40,7 @@ __all__ = [
     "WorkerLost",
     "WrongResult",
     "compare",
-    "pipeline",
     "read",
-    "resume",
     "run",
 ]
 __version__ = "0.1.0"
@@ -57,10 +55,8 @@ _MODULES = {
     "Op": "pyopbench.model.op",
     "OwnOp": "pyopbench.model.own_op",
     "Variant": "pyopbench.model.variant",
-    "compare": "pyopbench.api.stored",
-    "pipeline": "pyopbench.api.measure",
-    "read": "pyopbench.api.stored",
-    "resume": "pyopbench.api.measure",
+    "compare": "pyopbench.api.read",
+    "read": "pyopbench.api.read",
     "run": "pyopbench.api.measure",
 }
 """Where each name is; its module is imported when somebody asks for it (PEP 562)."""

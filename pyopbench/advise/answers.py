@@ -38,7 +38,7 @@ from pyopbench.advise.candidates import (
     variant_text,
     worth_of,
 )
-from pyopbench.api import frames, measure
+from pyopbench.api import measure
 from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here, say_planned
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import run_test, write_port
@@ -52,6 +52,7 @@ from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import read_target
 from pyopbench.model.write_file import write_atomically
+from pyopbench.report import columns
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
@@ -307,8 +308,10 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
         str(op_file),
         quick=True,
         variants=(BASELINES[callback.kind], *ports_of(callback), *bridges_of(callback)),
-        directions=() if callback.gradient_calls else ("forward",),
-        modes=("node",) if callback.mode == "graph" else ("eager",),
+        axis=[
+            *([] if callback.gradient_calls else ["direction=forward"]),
+            f"mode={'node' if callback.mode == 'graph' else 'eager'}",
+        ],
         mix=mix,
         budget_seconds=budget_seconds,
         parts=False,
@@ -367,7 +370,7 @@ def _today(decision: Decision) -> float | None:
 
 def _failures_of(callback: Callback, decision: Decision, judgement: Judgement) -> tuple[str, ...]:
     """Return why ports were not measured."""
-    failed = frames.failures(judgement)
+    failed = columns.FAILURES.frame(judgement)
     ports = [one for one in ports_of(callback) if not any_was_measured([one], decision, judgement)]
     mine = ((variant, failed.loc[failed["variant"] == variant, "reason"]) for variant in ports)
     return tuple(f"{variant_text(variant)}: {_last(reasons.iloc[0])}" for variant, reasons in mine if len(reasons))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.advise.callbacks import Callback, Step, split_by_recording
-from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement
 from pyopbench.model import formatting
@@ -19,6 +18,7 @@ from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
 from pyopbench.model.label import Label
 from pyopbench.model.portable import BRIDGE
+from pyopbench.report import columns
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
@@ -146,7 +146,7 @@ def any_was_measured(variants: Collection[str], decision: Decision, judgement: J
 
 def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
     """Return the savings of the variants that were measured at every size."""
-    verdicts = frames.verdicts(judgement).dropna(subset="ratio")
+    verdicts = columns.VERDICTS.frame(judgement).dropna(subset="ratio")
     verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
     return {
         str(variant): Candidate(str(variant), 1 - float(rows["ratio"].mean()))

@@ -63,13 +63,8 @@ def say(markup: str, console: Console = out, *, mark: str = "") -> None:
             before = Text(" " * before.cell_len)
 
 
-def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]") -> None:
-    """Print an error on stderr: what is wrong, then what was received, what is legal and what to do, each in a line.
-
-    Args:
-        error: which.
-        what: markup of what stands before it.
-    """
-    say(f"{what} {escape(error.message)}", err)
+def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]", console: Console | None = None) -> None:
+    """Print what is wrong after a mark, then what was received, what is legal and what to do, each in a line."""
+    say(f"{what} {escape(error.message)}", console or err)
     for label, text in error.details:
-        say(escape(text), err, mark=label)
+        say(escape(text), console or err, mark=label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -20,6 +20,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.printable import printable
+from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine
 
@@ -36,52 +37,27 @@ Tell: TypeAlias = Callable[[Step], None]
 
 
 class Listener:
-    """Receives the progress of a run. This one ignores it; subclasses show it."""
-
-    @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Show that something takes a while."""
-        yield
-
-    @contextmanager
-    def sampling(self) -> Iterator[Tell]:
-        """The function that is yielded is called with every group, before it is prepared or sampled."""
-        yield lambda step: None
-
-    def say(self, text: str, *, whole: bool = False) -> None:
-        """Report a sentence; with `whole` it contains a path or a command and is not wrapped."""
-
-    def warn(self, text: str) -> None:
-        """Warn of what a reader has to know before the results."""
-
-    def problem(self, error: PyopbenchError) -> None:
-        """Report an error after which the run goes on."""
-
-
-class ConsoleListener(Listener):
     """Shows on a console how a run goes: on a terminal a bar and a spinner, in a pipe lines of progress.
 
     A line is printed every `SECONDS_BETWEEN_LINES`, and at each change of the stage or of the number of workers.
     """
 
-    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
-        """Show on a console.
-
-        Args:
-            console: where to print.
-            clock: returns seconds; tests pass their own.
-        """
-        self._console, self._clock = console, clock
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        """Show on a console; on none without one. `clock` returns seconds; tests pass their own."""
+        self._console, self._clock = console or Console(quiet=True), clock
 
     @contextmanager
     def busy(self, what: str) -> Iterator[None]:
-        """Show a spinner and what takes a while."""
+        """Show a spinner, and what takes a while."""
         with self._console.status(escape(what)):
             yield
 
     @contextmanager
     def sampling(self) -> Iterator[Tell]:
-        """Show how far a run is, what is measured, and how long it may still last."""
+        """Show how far a run is, what is measured, and how long it may still last.
+
+        The function that is yielded is called with every group, before it is prepared or sampled.
+        """
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -109,7 +85,7 @@ class ConsoleListener(Listener):
             yield show
 
     def say(self, text: str, *, whole: bool = False) -> None:
-        """Print a sentence."""
+        """Print a sentence; with `whole` it contains a path or a command and is not wrapped."""
         if whole:
             self._console.print(escape(text), soft_wrap=True)
         else:
@@ -121,12 +97,12 @@ class ConsoleListener(Listener):
 
     def problem(self, error: PyopbenchError) -> None:
         """Print an error."""
-        say_error(error, "[bold red]error:[/]")
+        say_error(error, console=self._console)
 
 
-def listener_here(*, progress: bool) -> Listener:
+def listener_here(*, progress: bool = True) -> Listener:
     """Return a listener on stderr, or a silent one without `progress`."""
-    return ConsoleListener(err) if progress else Listener()
+    return Listener(err if progress else None)
 
 
 def describe(step: Step) -> str:
@@ -151,13 +127,22 @@ def _sweep_text(step: Step, stage: str) -> str:
     return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"
 
 
+def announce(wanted: Iterable[Environment], listener: Listener) -> None:
+    """Say which environments are going to be installed, and how much of the disk they take.
+
+    Raises:
+        BadInput: one cannot be had.
+    """
+    missing = environments.missing(wanted)
+    if missing:
+        listener.say(f"installing {environments.installing_text(missing)}")
+
+
 def begin_run(
     folder: Path | None, request: plan.Request, listener: Listener, asked: sides.AskedSides = sides.JUST_HERE
 ) -> OpenRun:
     """Plan a run on the sides that are asked for, and say what was planned."""
-    missing = environments.missing(asked.environments)
-    if missing:
-        listener.say(f"installing {environments.installing_text(missing)}")
+    announce(asked.environments, listener)
     with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):
         begun = sides.begin(folder, request, asked)
     say_planned(begun, listener)

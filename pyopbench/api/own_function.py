@@ -17,9 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import OwnOps
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
 from pyopbench.ports.extract.definitions import CannotExtract
@@ -38,21 +36,19 @@ WAY_OUT = "put the function and what it uses into a .py file, import it from the
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def read_op(op: Op, inputs: Inputs, folder: Path, seed_with: str = "") -> tuple[str, OwnOps]:
-    """Return the name of an op, and the op itself where it is an own one.
+def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
+    """Return what names an op on the command line, and its inputs as `--input` takes them.
 
     Args:
         op: a function, or what names one on the command line: a built-in name, `my_op.py`, `my_module.py:function`.
         inputs: an example of each argument of a function: a sequence by position, a mapping by name, or one array.
         folder: of the run; what has to be shipped is written into a folder in it.
-        seed_with: a statement that seeds what the body draws from, as `--seed-with`.
 
     Raises:
         BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
     """
     words = _inputs_in_words(inputs, folder / FOLDER)
-    (name,), own = read_ops([_op_in_words(op, folder / FOLDER, len(words))], words, seed_with)
-    return name, own
+    return _op_in_words(op, folder / FOLDER, len(words)), words
 
 
 def forget_shipped(folder: Path) -> None:

@@ -1,30 +1,33 @@
-"""What `pyopbench.run`, `read`, `compare` and `pipeline` return: results with frames, for scripts and notebooks."""
+"""What `pyopbench.run`, `read` and `compare` return: results with frames, for scripts and notebooks.
+
+`docs/api.md` has the columns of every frame and their units.
+"""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import pandas as pd
 
-from pyopbench.api import frames
+from pyopbench.engine import stored_run
+from pyopbench.engine.sides import failing_slowdown, find_measured
+from pyopbench.judge.comparison import gate as gate_wording
+from pyopbench.judge.comparison.diff import Comparison
+from pyopbench.judge.comparison.gate import Gate, read_gate
+from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
+from pyopbench.judge.decision import Decision
+from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.run import copy_run, require_new
-
-if TYPE_CHECKING:
-    from pyopbench.judge.comparison.diff import Comparison
-    from pyopbench.judge.judge import Judgement
-    from pyopbench.judge.pipeline import PipelineJudgement
-    from pyopbench.store.run import OpenRun
+from pyopbench.report import columns
+from pyopbench.store.run import OpenRun, OpenSide, report_folder
 
 SHOWN = 20
 """So many decisions are in the text of a result; its frame has all."""
-COMPARISON, COMPARISON_TEXT = "comparison.json", "comparison.md"
 
 
 class RunResult:
@@ -32,84 +35,60 @@ class RunResult:
 
     Attributes:
         judgement: all that the report is made of; its parts are not kept stable.
-        folder: where a report goes that is given no other.
         sources: the folders and files that it was read from.
+        folder: where a report goes that is given no other.
     """
 
-    def __init__(
-        self, judgement: Judgement, sources: Sequence[Path], folder: Path, side: OpenRun | None = None
-    ) -> None:
-        """Hold a judgement; `side` is the run of a side alone, where the sources hold others too."""
-        self.judgement, self.sources, self.folder, self._side = judgement, tuple(sources), folder, side
+    def __init__(self, judgement: Judgement, sources: Sequence[Path], folder: Path) -> None:
+        self.judgement, self.sources, self.folder = judgement, tuple(sources), folder
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
-        """What to do: a row for each op and use. `docs/api.md` has the columns and their units."""
-        return frames.decisions(self.judgement)
+        """What to do: a row for each op and use."""
+        return columns.DECISIONS.frame(self.judgement)
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """How each variant compares with the current callback: a row for each case beside the baseline."""
-        return frames.verdicts(self.judgement)
+        """How each variant compares with the current callback: a row for each case but those of the baseline."""
+        return columns.VERDICTS.frame(self.judgement)
 
     @cached_property
     def latencies(self) -> pd.DataFrame:
         """How long a call takes, in seconds: a row for each measured case."""
-        return frames.latencies(self.judgement)
+        return columns.LATENCIES.frame(self.judgement)
 
     @cached_property
     def failures(self) -> pd.DataFrame:
         """What has no number, and why: a row for each case."""
-        return frames.failures(self.judgement)
+        return columns.FAILURES.frame(self.judgement)
+
+    @cached_property
+    def arrangements(self) -> pd.DataFrame:
+        """How fast each arrangement is in a run of `pyopbench pipeline`, the quickest first.
+
+        Raises:
+            BadInput: the run was not measured in a pipeline.
+        """
+        if self.judgement.pipeline is None:
+            raise BadInput("not measured in a pipeline", received=self, hint="pyopbench pipeline OP --out DIR")
+        return columns.ARRANGEMENTS.frame(self.judgement.pipeline)
 
     def report(self, folder: str | Path | None = None) -> Path:
         """Write `report.html`, `report.md` and `decisions.json`, and return the path of the first.
 
         Args:
             folder: where; None for that of the results, or `results/report-NAME` for a file of another tool.
-
-        Raises:
-            BadInput: the folder is another user's.
         """
         from pyopbench.report.write import write  # half a second, which no frame needs
 
-        place = self.folder if folder is None else Path(folder)
-        return write(self.judgement, place)[0]
-
-    def save(self, folder: str | Path) -> Path:
-        """Copy the stored results into a new folder, with their report, and return the folder.
-
-        Args:
-            folder: a new or empty one. `pyopbench.read` reads it again.
-
-        Raises:
-            BadInput: the folder holds a run, or these results were pooled of several.
-        """
-        place = Path(folder)
-        if len(self.sources) > 1:
-            raise BadInput(
-                "these results were pooled from several folders, and a folder can contain only one run",
-                received=formatting.listing([str(one) for one in self.sources]),
-                hint="result.report(folder) writes the report of all of them",
-            )
-        require_new(place)
-        (source,) = self.sources
-        place.mkdir(parents=True, exist_ok=True)
-        if self._side is not None:
-            copy_run(self._side, place)
-        elif source.is_dir():
-            shutil.copytree(source, place, ignore=links_in, dirs_exist_ok=True)
-        else:
-            shutil.copy(source, place)
-        self.report(place)
-        return place
+        return write(self.judgement, self.folder if folder is None else Path(folder))[0]
 
     def __repr__(self) -> str:
-        made = self.judgement.decisions
-        lines = [f"  {one.op} for {one.use}: {one.answer.text()}{_saving(one.saved, one.saved_low)}" for one in made]
-        more = [f"  and {len(made) - SHOWN:,} more"] if len(made) > SHOWN else []
+        decisions = self.judgement.decisions
+        lines = [f"  {one.op} for {one.use}: {one.answer.text()}{_saving(one)}" for one in decisions[:SHOWN]]
+        more = [f"  and {len(decisions) - SHOWN:,} more"] if len(decisions) > SHOWN else []
         where = formatting.listing([str(one) for one in self.sources])
-        return "\n".join([f"RunResult of {where}: {formatting.count(len(made), 'decision')}", *lines[:SHOWN], *more])
+        return "\n".join([f"RunResult of {where}: {formatting.count(len(decisions), 'decision')}", *lines, *more])
 
 
 class ComparisonResult:
@@ -125,87 +104,152 @@ class ComparisonResult:
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """What became slower or faster on side B: a row for each case of both sides, the worst first."""
-        return frames.compared(self.comparison)
+        return columns.COMPARED.frame(self.comparison)
 
     @cached_property
     def unmatched(self) -> pd.DataFrame:
-        """What one side alone has a number for: a row for each case."""
-        return frames.unmatched(self.comparison)
+        """What only one side has a number for: a row for each case."""
+        return columns.UNMATCHED.frame(self.comparison)
 
     def slower(self, by: float | None = None) -> pd.DataFrame:
-        """Return the rows of `verdicts` that are slower, and by at least a share; None for the minimum effect.
-
-        An empty frame is what a gate passes on.
-        """
+        """Return the rows of `verdicts` that are slower by at least a share, or by the minimum effect if it is None."""
         share = self.comparison.minimum_effect if by is None else by
-        found = self.verdicts
-        return found[(found["outcome"] == "slower") & (found["ratio"] >= 1 + share)]
+        return self.verdicts[(self.verdicts["outcome"] == "slower") & (self.verdicts["ratio"] >= 1 + share)]
 
     def report(self, folder: str | Path) -> Path:
-        """Write `comparison.md` into a folder and return its path."""
-        return self.save(folder) / COMPARISON_TEXT
+        """Write `comparison.md` into a folder, and return its path."""
+        from pyopbench.report.comparison import markdown
 
-    def save(self, folder: str | Path) -> Path:
-        """Write `comparison.json` and `comparison.md`, and return the folder."""
-        from pyopbench.report import comparison as report
-
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        slowdown = self.comparison.minimum_effect
-        failed = bool(self.comparison.slower_by(slowdown) or self.comparison.bodies_slower_by(slowdown))
-        document = report.as_json(self.comparison, slowdown, failed=failed)
-        write_atomically(place / COMPARISON, document.encode())
-        write_atomically(place / COMPARISON_TEXT, report.markdown(self.comparison, "").encode())
-        return place
+        path = Path(folder) / "comparison.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, markdown(self.comparison, "").encode())
+        return path
 
     def __repr__(self) -> str:
         return f"ComparisonResult: {self.comparison.title()}\n  {self.comparison.summary()}"
 
 
-class PipelineResult:
-    """What was measured of an op in a `tf.data` pipeline, and which arrangement to go to.
+class SidesResult:
+    """What was measured on several sides, and how the others compare with the first: `run` with `tf`, `rev`, ...
+
+    The frames are those of a `RunResult`, with a first column `side`: the label of the side.
 
     Attributes:
-        judgement: of the pipeline; its parts are not kept stable.
+        folder: of the run; the report of each environment has a folder in it.
+        comparisons: label -> what changed to that side from the first.
+        gate: all that `comment.md` and `gate.json` are made of; its parts are not kept stable.
+        across: all that the reports of environments are made of, as little kept stable; None for revisions.
     """
 
-    def __init__(self, judgement: Judgement, run: OpenRun) -> None:
-        assert judgement.pipeline is not None
-        self.judgement: PipelineJudgement = judgement.pipeline
-        self._whole, self._run = judgement, run
+    def __init__(self, run: OpenRun, judging: Judging, fail_on: str | None = None) -> None:
+        """Compare what was measured.
 
-    @cached_property
-    def arrangements(self) -> pd.DataFrame:
-        """How fast each arrangement is: a row for each one with a number, the quickest first."""
-        return frames.arrangements(self.judgement)
-
-    def report(self, folder: str | Path) -> Path:
-        """Write what was measured and its report into a folder, and return the path of `report.html`."""
-        return self.save(folder) / "report.html"
-
-    def save(self, folder: str | Path) -> Path:
-        """Write the run, which `pyopbench report` reads again, and its report into a new folder; return the folder.
+        Args:
+            run: as it is in memory.
+            judging: how to judge.
+            fail_on: what fails: `slower`, `slower:5%` or `never`; None for `slower` of revisions.
 
         Raises:
-            BadInput: the folder holds a run.
+            NothingMeasured: no environment has a sample.
         """
-        from pyopbench.report.write import write
+        self.folder, self._run, self._judging = run.folder, run, judging
+        self._judgements: Mapping[str, Judgement] = {}
+        self.across: VersionComparison | None = None
+        if not run.has_revisions:
+            measured, unmeasured = find_measured(run)
+            self._judgements, self.across = judge_versions(run, measured, judging, unmeasured)
+        slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
+        self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
+        compared = self.gate.comparisons if self.across is None else self.across.comparisons
+        self.comparisons = {label: ComparisonResult(one) for label, one in compared.items()}
 
-        place = Path(folder)
-        require_new(place)
-        copy_run(self._run, place)
-        write(self._whole, place)
-        return place
+    @cached_property
+    def runs(self) -> Mapping[str, RunResult]:
+        """Label -> the result of that side alone, of those that have a sample and are no control."""
+        sides = [one for one in self._run.measured if not one.side.is_control and stored_run.why_nothing(one) is None]
+        return {
+            one.side.label: RunResult(
+                self._judgement_of(one), [self.folder], report_folder(self.folder, one.side.label)
+            )
+            for one in sides
+        }
+
+    def _judgement_of(self, side: OpenSide) -> Judgement:
+        judgement = self._judgements.get(side.side.label)
+        return judge([self._run.alone(side)], self._judging) if judgement is None else judgement
+
+    @cached_property
+    def decisions(self) -> pd.DataFrame:
+        """What to do on each side: a row for each side, op and use."""
+        return self._of_each(columns.DECISIONS, lambda run: run.decisions)
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """How each variant compares with the current callback of its side."""
+        return self._of_each(columns.VERDICTS, lambda run: run.verdicts)
+
+    @cached_property
+    def latencies(self) -> pd.DataFrame:
+        """How long a call takes on each side, in seconds."""
+        return self._of_each(columns.LATENCIES, lambda run: run.latencies)
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """What has no number on a side, and why."""
+        return self._of_each(columns.FAILURES, lambda run: run.failures)
+
+    def _of_each(self, table: columns.Facts, frame: Callable[[RunResult], pd.DataFrame]) -> pd.DataFrame:
+        return columns.by_side(table, {label: frame(run) for label, run in self.runs.items()})
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """What became slower or faster from the first side (A) to each other one (B)."""
+        return columns.by_side(columns.COMPARED, {label: one.verdicts for label, one in self.comparisons.items()})
+
+    def slower(self, by: float | None = None) -> pd.DataFrame:
+        """Return the rows of `changes` that are slower by at least a share, or by the minimum effect if it is None."""
+        return columns.by_side(columns.COMPARED, {label: one.slower(by) for label, one in self.comparisons.items()})
+
+    @property
+    def outcome(self) -> str:
+        """`passed`, `failed`, or `nothing` where there is nothing to compare; as the exit code of `run --rev`."""
+        return self.gate.outcome
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        """What sides compute otherwise than the first: a row for each op, size and dtype."""
+        return columns.VALUES.frame(self.gate)
+
+    def report(self) -> Path:
+        """Write `comment.md` and `gate.json`, and a report of each environment; return the folder."""
+        from pyopbench.report.gate import write
+        from pyopbench.report.write import write_versions
+
+        if self.across is not None:
+            write_versions(self._run, self._judgements, self.across)
+        write(self.gate, self.folder)
+        return self.folder
 
     def __repr__(self) -> str:
-        name = self.judgement.rows.current.op
-        return f"PipelineResult of {name}\n  {self.judgement.answer_text()}"
+        names = [f"  {gate_wording.name_text(one)}" for one in (self.gate.first, *self.gate.others)]
+        return "\n".join([f"SidesResult of {self.folder}: {self.gate.answer_text()}", *names])
 
 
-def _saving(saved: float | None, saved_low: float | None) -> str:
-    return "" if saved is None else f", saves {formatting.saved_at_least(saved, saved_low)}"
+AnyResult: TypeAlias = RunResult | SidesResult
+"""What a run comes to: on one side, or on several."""
 
 
-def links_in(folder: str, names: list[str]) -> list[str]:
-    """Return the names that are not copied: where a link leads is not part of the results."""
-    return [name for name in names if (Path(folder) / name).is_symlink()]
+def result_of(run: OpenRun, judging: Judging, fail_on: str | None = None) -> AnyResult:
+    """Judge a run, be it on one side or on several.
+
+    Raises:
+        NothingMeasured: there is no sample.
+    """
+    if run.has_several_sides:
+        return SidesResult(run, judging, fail_on)
+    stored_run.require_measured(run.measured[0])
+    return RunResult(judge([run], judging), [run.folder], run.folder)
+
+
+def _saving(one: Decision) -> str:
+    return "" if one.saved is None else f", saves {formatting.saved_at_least(one.saved, one.saved_low)}"

@@ -175,9 +175,8 @@ def placement(
     out_path: Annotated[Path | None, out_option("FILE", "Save as JSON.")] = None,
 ) -> int:
     """Count copies between host and device per call, by variant and place of the data."""
-    from pyopbench.api.listeners import alone_on_this_machine
-    from pyopbench.cli.checked_values import read_axes
-    from pyopbench.cli.installing import announce
+    from pyopbench.api.listeners import alone_on_this_machine, announce, listener_here
+    from pyopbench.api.measure import read_axes
     from pyopbench.cli.output import err, out
     from pyopbench.cli.placement import print_copies
     from pyopbench.engine import placement as engine
@@ -186,14 +185,14 @@ def placement(
     from pyopbench.model.write_file import write_atomically
 
     require_known("device", [device], engine.DEVICES)
-    axes, own = read_axes(engine.EVERYTHING, ops, inputs, seed_with, None, variants)
+    axes, own = read_axes(engine.EVERYTHING, ops or (), inputs or (), seed_with, (), variants or ())
     if times and (device != GPU or tf is not None):
         raise BadInput(
             "copies are timed on a GPU, with the TensorFlow that is installed",
             received=f"--time with --device {device}" + (f" and --tf {tf}" if tf else ""),
             hint="use --device gpu --time",
         )
-    announce([Environment(tf)])
+    announce([Environment(tf)], listener_here())
     with err.status("counting") as status:
         document = engine.count(
             engine.CountRequest(axes, device, tf, own),
@@ -220,7 +219,7 @@ def certify(
     """Measure how reliable pyopbench's verdicts are on this machine."""
     from rich.markup import escape
 
-    from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine, show
+    from pyopbench.api.listeners import alone_on_this_machine, listener_here, show
     from pyopbench.cli.output import err, out, print_table, say
     from pyopbench.engine import certify as engine
     from pyopbench.engine.plan import RESULTS_FOLDER
@@ -231,7 +230,7 @@ def certify(
     try:
         with alone_on_this_machine():
             extent = engine.QUICK if quick else engine.FULL
-            certificate = show(engine.certify(folder, extent, ("pyopbench", *sys.argv[1:])), ConsoleListener(err))
+            certificate = show(engine.certify(folder, extent, ("pyopbench", *sys.argv[1:])), listener_here())
             assert isinstance(certificate, engine.Certificate)
     except KeyboardInterrupt:
         err.print(f"interrupted; what was measured is in {folder}; start again", soft_wrap=True, markup=False)

@@ -47,34 +47,28 @@ def report(
     quiet: options.Quiet = False,
 ) -> int:
     """Write the decision report of stored results; of a run with --rev, the report of what changed."""
-    from pyopbench.api.judging import judging_of
+    from pyopbench.api.read import open_judged
     from pyopbench.cli.report import print_export, write_report
     from pyopbench.cli.sides import report_sides
-    from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
-    from pyopbench.engine.stored_run import find_target, planned_effect
-    from pyopbench.store.run import OpenRun, open_sources
+    from pyopbench.store.run import OpenRun
 
-    if export is not None and as_json:
+    if export is not None and (as_json or out_path is not None):
         raise BadInput(
-            "--json and --export both print to stdout", received="--json with --export", hint="leave one of them out"
+            "--export prints to stdout, and writes no report",
+            received="--export with --json or --out",
+            hint="leave one of them out",
         )
     required = options.read_names("--require", requires)
-    sources = open_sources(results)
-    run = sources[0] if len(sources) == 1 else None
+    sources, judging, folder, fail_on = open_judged(results, baseline, minimum_effect, mix, required, fail_on)
+    run = sources[0]
     if isinstance(run, OpenRun) and run.has_several_sides:
-        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
         if export is not None or out_path is not None:
             raise BadInput(
                 "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
                 received=f"{results[0]} with {'--out' if export is None else '--export'}",
                 hint="leave that out, or measure one side by a run of its own",
             )
-        usual = run.plan.settings.baseline
-        return report_sides(run, judging_of(baseline or usual, effect, mix, required), fail_on, as_json=as_json)
-    refuse_to_fail(fail_on)
-    usual, folder = find_target(sources)
-    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
-    judging = judging_of(baseline or usual, effect, mix, required)
+        return report_sides(run, judging, fail_on, as_json=as_json)
     if export is not None:
         return print_export(sources, judging)
     return write_report(sources, out_path or folder, judging, as_json=as_json)

@@ -13,7 +13,7 @@ import typer
 from pyopbench.cli import options
 from pyopbench.cli.options import WHAT, duration_option, out_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, REQUIREMENTS, Axes
+from pyopbench.model.case import MINIMUM_EFFECT, REQUIREMENTS, Axes
 from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -87,38 +87,36 @@ def run(
     quiet: options.Quiet = False,
 ) -> int:
     """Measure ops in all variants, store the samples and write the decision report."""
-    from dataclasses import replace
-
-    from pyopbench.api.judging import judging_of
-    from pyopbench.api.listeners import ConsoleListener, begin_run
-    from pyopbench.cli.checked_values import read_axes, read_shard
-    from pyopbench.cli.output import err
+    from pyopbench.api.listeners import listener_here
+    from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
-    from pyopbench.engine import plan, sides
-    from pyopbench.model.own_target import usual_baseline
-    from pyopbench.model.side import combine_environments
 
-    effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    judging = judging_of(baseline or BASELINE, effect, requires=options.read_names("--require", requires))
-    asked = sides.AskedSides(
-        tuple(combine_environments(tf or (), packages or (), python or ())),
-        tuple(rev or ()),
-        fail_on=fail_on,
-        minimum_effect=effect,
-        each_has_budget=budget_seconds is None,
-    )
-    asked.check()
-    usual = Axes(quick=quick, parts=not rev)
-    axes, own = read_axes(usual, ops, inputs, seed_with, axis, variants)
     if listing:
-        print_plan(axes, own, as_json=as_json)
+        usual = Axes(quick=quick, parts=not rev)
+        print_plan(*read_axes(usual, ops or (), inputs or (), seed_with, axis or (), variants or ()), as_json=as_json)
         return 0
-    judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
-    settings = plan.settings_for(
-        axes, judging.baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
+    begun, judging = plan_run(
+        out_path,
+        listener_here(),
+        ("pyopbench", *sys.argv[1:]),
+        ops or (),
+        inputs or (),
+        seed_with,
+        quick=quick,
+        variants=variants or (),
+        axis=axis or (),
+        baseline=baseline,
+        minimum_effect=minimum_effect,
+        requires=options.read_names("--require", requires),
+        tf=tf or (),
+        packages=packages or (),
+        python=python or (),
+        rev=rev or (),
+        fail_on=fail_on,
+        budget_seconds=budget_seconds,
+        launches=launches,
+        shard=shard,
     )
-    request = plan.Request(axes, settings, ("pyopbench", *sys.argv[1:]), read_shard(shard, rev or ()), own)
-    begun = begin_run(out_path, request, ConsoleListener(err), asked)
     return measure_and_report(begun, judging, as_json=as_json, fail_on=fail_on)
 
 
@@ -142,7 +140,7 @@ def resume(
     quiet: options.Quiet = False,
 ) -> int:
     """Continue an interrupted run as it was planned, and write the decision report."""
-    from pyopbench.api.judging import judging_of
+    from pyopbench.api.read import judging_of
     from pyopbench.cli.resume import open_resumable, thresholds_of
     from pyopbench.cli.run import measure_and_report
 
@@ -171,15 +169,15 @@ def verify(
     as_json: options.AsJson = False,
 ) -> int:
     """Check values against NumPy, and gradients against a reference and finite differences."""
+    from pyopbench.api.listeners import announce, listener_here
+    from pyopbench.api.measure import read_axes
     from pyopbench.cli import verify as verifying
-    from pyopbench.cli.checked_values import read_axes
-    from pyopbench.cli.installing import announce
     from pyopbench.engine.verify import EVERYTHING
     from pyopbench.model.side import Environment
 
     required = verifying.read_requirements(requires)
-    axes, own = read_axes(EVERYTHING, ops, inputs, seed_with, axis, variants)
-    announce([Environment(tf)])
+    axes, own = read_axes(EVERYTHING, ops or (), inputs or (), seed_with, axis or (), variants or ())
+    announce([Environment(tf)], listener_here())
     return verifying.check_cases(axes, own, required, tf, as_json=as_json)
 
 
@@ -231,9 +229,8 @@ def pipeline(
     quiet: options.Quiet = False,
 ) -> int:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
-    from pyopbench.api.judging import judging_of
-    from pyopbench.api.listeners import ConsoleListener, say_planned
-    from pyopbench.cli.output import err
+    from pyopbench.api.listeners import listener_here, say_planned
+    from pyopbench.api.read import judging_of
     from pyopbench.cli.run import measure_and_report
     from pyopbench.engine import pipeline as pipelines
     from pyopbench.judge.pipeline import TrainingStep
@@ -258,7 +255,7 @@ def pipeline(
         own=own,
     )
     judging = judging_of(request.baseline, minimum_effect)
-    listener = ConsoleListener(err)
+    listener = listener_here()
     with listener.busy("planning"):
         begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
     say_planned(begun, listener)

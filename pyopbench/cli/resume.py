@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 from rich.markup import escape
 
-from pyopbench.cli.installing import announce
+from pyopbench.api.listeners import announce, listener_here
 from pyopbench.cli.output import err, say
 from pyopbench.engine import environments, sides, stored_run
 from pyopbench.engine.pipeline import with_program
@@ -72,7 +72,7 @@ def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
     missing = environments.missing(wanted)
     if missing:
         _confirm(f"the run installs {environments.installing_text(missing)}", yes=yes)
-    announce(missing)
+    announce(missing, listener_here())
 
 
 def _confirm(what: str, *, yes: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from pyopbench.api.listeners import ConsoleListener, alone_on_this_machine, follow
+from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here
 from pyopbench.cli.output import err, out, print_table
 from pyopbench.cli.report import write_report
 from pyopbench.cli.sides import report_sides
@@ -65,7 +65,7 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
         as_json: print decisions.json in place of tables.
         fail_on: what a run on several sides fails on, as in `parse.parse_fail_on`.
     """
-    listener = ConsoleListener(err)
+    listener = listener_here()
     with ExitStack() as until_reported:
         with telling_how_to_resume(run):
             until_reported.enter_context(alone_on_this_machine())  # who is waiting can be interrupted, too

@@ -1,7 +1,7 @@
 """The report of a judgement as HTML, Markdown and JSON.
 
 `report.html` and `report.md` hold the same sections; the same judgement gives the same bytes. `decisions.json` is for
-programs: `report/decisions_json.py`.
+programs: docs/decisions-json.md has its keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page
-from pyopbench.report.decisions_json import decisions_json
+from pyopbench.report.columns import decisions_json
 from pyopbench.report.layout import OpPage, Part, arrange
 from pyopbench.report.pipeline import DECISION, as_data
 from pyopbench.report.sections import Cell, Table, discover

@@ -32,13 +32,13 @@ from pyopbench.advise.candidates import (
     variant_text,
     worth_of,
 )
-from pyopbench.api import frames
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import BaselineFailed
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement, parallel_text
 from pyopbench.model.portable import BRIDGE
+from pyopbench.report import columns
 
 EFFECT = 0.03
 PORT = Arrangement("port", "port", "ds.map(traced)", AUTOTUNE, 0, "traced", 4.0)
@@ -181,7 +181,7 @@ def test_every_variant_that_was_measured_at_all_sizes_may_be_the_next_answer(mon
         ("autograph", "forward", 9, np.nan, np.nan, np.nan),
     ]
     verdicts = pd.DataFrame(rows, columns=["variant", "direction", "size", "ratio", "low", "high"])
-    monkeypatch.setattr(frames, "verdicts", lambda _: verdicts)
+    monkeypatch.setattr(columns, "VERDICTS", SimpleNamespace(frame=lambda _: verdicts))
     shares = {"saved": 0.9, "saved_low": 0.8, "saved_high": 0.95}
     decision = SimpleNamespace(reason=None, action="port", choice="autograph", use="inference", **shares)
     found = ports_that_save(decision, SimpleNamespace())  # type: ignore[arg-type]
@@ -227,8 +227,9 @@ def test_recordings_give_the_mean_over_all_of_them() -> None:
 def _of_rows(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float]) -> Decision:
     rows = [(name, "forward", 9, ratio, ratio - 0.05, ratio + 0.05) for name, ratio in ratios.items()]
     verdicts = pd.DataFrame(rows, columns=["variant", "direction", "size", "ratio", "low", "high"])
-    monkeypatch.setattr(frames, "verdicts", lambda _: verdicts)
-    monkeypatch.setattr(frames, "failures", lambda _: pd.DataFrame({"variant": [], "reason": []}))
+    monkeypatch.setattr(columns, "VERDICTS", SimpleNamespace(frame=lambda _: verdicts))
+    none = pd.DataFrame({"variant": [], "reason": []})
+    monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: none))
     reason = SimpleNamespace(text=lambda: "kept", candidates=())
     seconds = [SimpleNamespace(today=ALONE)]
     return SimpleNamespace(reason=reason, action="keep", choice=None, use="inference", seconds=seconds)  # type: ignore[return-value]
@@ -303,9 +304,9 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     decision = Decision("f", "training", "node", "float32", "cpu", failed.label, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
     monkeypatch.setattr(answers, "_measured", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     reasons = pd.DataFrame({"variant": ["traced", "native"], "reason": ["it is refused", "of no interest"]})
-    monkeypatch.setattr(frames, "failures", lambda _: reasons)
+    monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: reasons))
     none = pd.DataFrame({one: [] for one in ("variant", "direction", "size", "ratio", "low", "high")})
-    monkeypatch.setattr(frames, "verdicts", lambda _: none)
+    monkeypatch.setattr(columns, "VERDICTS", SimpleNamespace(frame=lambda _: none))
     found = decide(replace(CALLBACK, in_input=False), STEP, tmp_path, 1.0, EFFECT)
     assert (found.action, found.obstacle, found.why) == ("leave", "not_measured", failed.text())
     assert found.failures == ("port to traced: it is refused",)

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from pyopbench.api import listeners
-from pyopbench.api.listeners import ConsoleListener
+from pyopbench.api.listeners import Listener
 from pyopbench.engine import host_lock
 from pyopbench.engine.run import Progress
 from pyopbench.model.errors import BadInput
@@ -28,7 +28,7 @@ def console_of(*, terminal: bool) -> tuple[Console, io.StringIO]:
 
 def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None:
     console, stream = console_of(terminal=True)
-    with ConsoleListener(console).sampling() as show:
+    with Listener(console).sampling() as show:
         show(STEP)
     lines = [re.sub("\x1b\\[[0-9?;]*[a-zA-Z]", "", line) for line in re.split("[\r\n]", stream.getvalue())]
     shown = [line for line in lines if "sweep" in line.split()]
@@ -38,7 +38,7 @@ def test_the_case_under_measurement_and_the_time_left_fit_the_terminal() -> None
 
 def test_where_piped_a_sweep_is_one_line_at_most() -> None:
     console, stream = console_of(terminal=False)
-    with ConsoleListener(console, iter([0.0, 1e9]).__next__).sampling() as show:
+    with Listener(console, iter([0.0, 1e9]).__next__).sampling() as show:
         show(STEP)
         show(STEP)
     assert stream.getvalue() == "sweep 12 (3 workers), 168 of 168 groups, at most 2 h 5 min left\n"
@@ -47,7 +47,7 @@ def test_where_piped_a_sweep_is_one_line_at_most() -> None:
 def test_where_piped_sweeps_within_seconds_share_a_line() -> None:
     console, stream = console_of(terminal=False)
     seconds = 0.0
-    with ConsoleListener(console, lambda: seconds).sampling() as show:
+    with Listener(console, lambda: seconds).sampling() as show:
         for sweep in range(100):
             show(replace(STEP, sweep=sweep))
             seconds += listeners.SECONDS_BETWEEN_LINES / 10
@@ -61,7 +61,7 @@ def test_where_piped_sweeps_within_seconds_share_a_line() -> None:
 def test_where_piped_later_batches_are_shown_too() -> None:
     console, stream = console_of(terminal=False)
     seconds = 0.0
-    with ConsoleListener(console, lambda: seconds).sampling() as show:
+    with Listener(console, lambda: seconds).sampling() as show:
         for _ in range(2):
             show(replace(STEP, doing="preparing", sweep=0))
             show(replace(STEP, sweep=0))

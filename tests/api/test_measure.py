@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,16 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pipelines
 import pyopbench
 import stored
-from commands import planned
-from places import FAKE_WORKER_COMMAND
+from commands import Call, call, planned
 from pyopbench.engine import sides, worker_process
 from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
 from refusals import refused
 
-__all__ = ["planned"]
+__all__ = ["call", "planned"]
 ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 X = np.ones(3, np.float32)
 QUIET: dict[str, Any] = {"launches": 2, "progress": False}
@@ -58,7 +57,6 @@ def test_every_worker_of_a_run_is_sent_its_own_op(
         monkeypatch.setenv(variable, str(tmp_path / variable))
     monkeypatch.setattr("platformdirs.user_data_dir", lambda name, appauthor: str(tmp_path / "data"))
     pyopbench.run(body, [X], out=tmp_path / "run", requires=["xla"], **QUIET)
-    pyopbench.resume(tmp_path / "run", body, [X], progress=False)
     asked = [json.loads(line) for line in (tmp_path / "FAKE_WORKER_LOG").read_text(encoding="utf-8").splitlines()]
     times = [json.loads(line) for line in (tmp_path / "FAKE_WORKER_TIMES").read_text(encoding="utf-8").splitlines()]
     with_op = [request for request in asked if [one["function"] for one in request.get("own", ())] == ["body"]]
@@ -78,7 +76,7 @@ def test_what_is_run_is_the_command_line_s_own(planned: Callable[..., None], tmp
 
 
 def test_an_interrupted_run_says_how_to_continue_and_does(
-    planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    planned: Callable[..., None], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned("native")
     folder, function = tmp_path / "run", shipped()
@@ -91,16 +89,11 @@ def test_an_interrupted_run_says_how_to_continue_and_does(
         with pytest.raises(Interrupted) as interrupted:
             pyopbench.run(function, [X], out=folder, **QUIET)
     assert interrupted.value.folder == folder
-    named = repr(str(folder))
-    assert interrupted.value.hint == (
-        f"pyopbench.resume({named}, double, inputs) continues; pyopbench.read({named}) judges what there is"
-    )
     assert not isinstance(interrupted.value, Exception)
-    with refused("the run has an op of yours"):
-        pyopbench.resume(folder, progress=False)
-    with refused("your op has changed since the run was started"):
-        pyopbench.resume(folder, function, [X + 1], progress=False)
-    assert list(pyopbench.resume(folder, function, [X], progress=False).decisions["op"]) == ["double"]
+    command = interrupted.value.hint.partition(" continues;")[0]
+    ended = call(*shlex.split(command)[1:])
+    assert ended.code == 0, ended.err
+    assert list(pyopbench.read(folder).decisions["op"]) == ["double"]
 
 
 def test_an_interrupt_before_there_is_a_run_is_one_of_python_s_and_leaves_nothing(
@@ -144,8 +137,8 @@ def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
     [
         ({"launches": 1}, "one launch gives no interval"),
         ({"variants": ["no such"]}, "unknown variant"),
-        ({"device": "no such"}, "unknown device"),
-        ({"sizes": [0]}, "a size must be at least 1"),
+        ({"axis": ["device=no such"]}, "unknown device"),
+        ({"axis": ["size=0"]}, "not a size"),
         ({"minimum_effect": 0}, "the minimum effect is out of range"),
     ],
 )
@@ -163,21 +156,3 @@ def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], t
     with refused("the output folder already contains a run, and measured data is never overwritten"):
         pyopbench.run(shipped(), [X], out=tmp_path, **QUIET)
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_pipeline_is_measured_and_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.PARALLEL.key: 1e-5}
-    monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
-    monkeypatch.setenv("FAKE_WORKER_PLAN", str(tmp_path / "plan"))
-    monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
-    monkeypatch.setenv("FAKE_WORKER_ELEMENTS", json.dumps(seconds))
-    pipelines.write_answer(tmp_path / "plan")
-    result = pyopbench.pipeline(body, X, batch=[8], launches=2, progress=False)
-    asked = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[0])
-    assert (asked["op"], asked["batch"]) == ("body", [8])
-    assert result.arrangements["arrangement"].iloc[0] == pipelines.PARALLEL.key
-    assert result.arrangements["launches"].iloc[0] == 2
-    result.save(tmp_path / "saved")
-    assert pyopbench.read(tmp_path / "saved").judgement.pipeline is not None
-    with refused("a training step takes no time"):
-        pyopbench.pipeline(body, X, step_seconds=-1.0)

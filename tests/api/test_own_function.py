@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import places
-from pyopbench.api.own_function import WAY_OUT, forget_shipped, home_of, read_op
+from pyopbench.api.own_function import WAY_OUT, forget_shipped, home_of, op_in_words
+from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import NO_OWN_OPS, Target
+from pyopbench.model.own_target import Target
 from pyopbench.ports.extract.definitions import CannotExtract
 from refusals import refused
 
@@ -22,8 +23,8 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def targets(op: Any, inputs: Any, folder: Path) -> Mapping[str, Target]:
-    _, own = read_op(op, inputs, folder)
-    return own
+    word, words = op_in_words(op, inputs, folder)
+    return read_ops([word], words)[1]
 
 
 def test_a_function_of_a_module_is_named_by_its_file(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_an_example_that_cannot_be_stored_is_refused(tmp_path: Path, value: Any)
 
 
 def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
-    assert read_op("sinh", None, tmp_path) == ("sinh", NO_OWN_OPS)
+    assert op_in_words("sinh", None, tmp_path) == ("sinh", [])
     with refused("not an op"):
         targets(3, None, tmp_path)
     with refused("a function needs an example of each of its arguments, and a file has its own"):

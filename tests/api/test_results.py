@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import pipelines
@@ -14,10 +13,9 @@ from commands import noisy_results
 from foreign_files import document, write
 from pairs import cases, write_run
 from places import ROOT
-from pyopbench.api import frames
-from pyopbench.api.results import ComparisonResult, PipelineResult, RunResult
-from pyopbench.api.several_results import AnyResult
+from pyopbench.api.results import AnyResult, ComparisonResult, RunResult
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.report import columns
 from refusals import refused
 from revision_runs import DIFFERENT, write_revisions
 
@@ -40,9 +38,9 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> ComparisonResult:
 
 
 @pytest.fixture(scope="module")
-def pipeline() -> PipelineResult:
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> AnyResult:
     seconds = {one.key: 1e-4 for one in pipelines.ALL} | {pipelines.BATCH.key: 1e-5}
-    return PipelineResult(*pipelines.judged(seconds))
+    return pyopbench.read(pipelines.write(tmp_path_factory.mktemp("pipeline") / "run", seconds))
 
 
 @pytest.fixture(scope="module")
@@ -51,39 +49,20 @@ def revisions(tmp_path_factory: pytest.TempPathFactory) -> AnyResult:
     return pyopbench.read(write_revisions(folder, {}, {SLOW: 1.6}, keys=KEYS, different={1: DIFFERENT}))
 
 
-FRAMES = {
-    "RunResult.decisions": frames.DECISIONS,
-    "RunResult.verdicts": frames.VERDICTS,
-    "RunResult.latencies": frames.LATENCIES,
-    "RunResult.failures": frames.FAILURES,
-    "ComparisonResult.verdicts": frames.COMPARED,
-    "ComparisonResult.unmatched": frames.UNMATCHED,
-    "PipelineResult.arrangements": frames.ARRANGEMENTS,
-    "SidesResult.changes": frames.CHANGES,
-    "SidesResult.values": frames.VALUES,
-}
-"""Property that returns a frame -> its columns, which docs/api.md shows."""
-FIXTURES = {
-    "RunResult": "stored_run",
-    "ComparisonResult": "compared",
-    "PipelineResult": "pipeline",
-    "SidesResult": "revisions",
-}
+FIXTURES = {"RunResult": "stored_run", "ComparisonResult": "compared", "SidesResult": "revisions"}
 
 
-@pytest.fixture
-def frame(request: pytest.FixtureRequest) -> tuple[pd.DataFrame, tuple[frames.Column, ...]]:
-    owner, name = request.param.split(".")
-    fixture = FIXTURES[owner]
-    return getattr(request.getfixturevalue(fixture), name), FRAMES[request.param]
+@pytest.mark.parametrize("table", columns.ALL, ids=lambda table: table.owner)
+def test_a_frame_has_its_columns_and_their_types(table: columns.Facts, request: pytest.FixtureRequest) -> None:
+    owner, name = table.owner.split(".")
+    fixture = "pipeline" if table is columns.ARRANGEMENTS else FIXTURES[owner]
+    found = getattr(request.getfixturevalue(fixture), name)
+    assert list(found.columns) == [one.name for one in table.columns]
+    assert [str(dtype) for dtype in found.dtypes] == [columns.TYPES.get(one.unit, "float64") for one in table.columns]
 
 
-@pytest.mark.parametrize("frame", list(FRAMES), indirect=True)
-def test_a_frame_has_its_columns_and_their_types(frame: tuple[pd.DataFrame, tuple[frames.Column, ...]]) -> None:
-    found, columns = frame
-    assert list(found.columns) == [one.name for one in columns]
-    types = [frames.TYPES.get(one.unit, "float64") for one in columns]
-    assert [str(dtype) for dtype in found.dtypes] == types
+def test_the_page_of_the_api_describes_every_column() -> None:
+    assert columns.page() in (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 
 
 def test_the_frames_hold_what_decisions_json_holds(stored_run: RunResult, tmp_path: Path) -> None:
@@ -91,12 +70,12 @@ def test_the_frames_hold_what_decisions_json_holds(stored_run: RunResult, tmp_pa
     written = json.loads((tmp_path / "decisions.json").read_text(encoding="utf-8"))
     made, decisions = stored_run.decisions, written["decisions"]
     assert made["saved"].tolist() == pytest.approx([one["saved"] for one in decisions])
-    assert made["answer"].tolist() == [one["text"]["answer"] for one in decisions]
+    assert made["answer"].tolist() == [one["answer"] for one in decisions]
     assert made["choice"].isna().tolist() == [one["choice"] is None for one in decisions]
     assert stored_run.verdicts["ratio"].tolist() == pytest.approx([one["ratio"] for one in written["verdicts"]])
     assert stored_run.verdicts["outcome"].tolist() == [one["outcome"] for one in written["verdicts"]]
     assert len(stored_run.failures) == len(written["failures"])
-    assert len(stored_run.latencies) == len(stored_run.judgement.latencies)
+    assert len(stored_run.latencies) == len(written["latencies"])
 
 
 def test_a_result_is_a_few_lines_of_text(stored_run: RunResult, compared: ComparisonResult) -> None:
@@ -108,30 +87,17 @@ def test_a_result_is_a_few_lines_of_text(stored_run: RunResult, compared: Compar
     assert repr(compared).splitlines()[1] == f"  {compared.comparison.summary()}"
 
 
-def test_a_run_is_saved_with_its_report_and_read_again(stored_run: RunResult, tmp_path: Path) -> None:
-    folder = stored_run.save(tmp_path / "copy")
-    assert (folder / "report.html").exists()
-    assert repr(pyopbench.read(folder)).splitlines()[1:] == repr(stored_run).splitlines()[1:]
-    with refused("the output folder already contains a run, and measured data is never overwritten"):
-        stored_run.save(folder)
-
-
 def test_a_report_goes_beside_the_results_if_no_folder_is_given(tmp_path: Path) -> None:
     results = noisy_results(tmp_path / "run")
     assert pyopbench.read(results).report() == results / "report.html"
 
 
-def test_of_another_tool_the_file_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_of_another_tool_goes_into_a_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    file = write(tmp_path / "bench.json", document("pytest-benchmark-first"))
-    result = pyopbench.read(file)
-    assert result.folder == Path("results/report-bench")
-    assert sorted(path.name for path in result.save("saved").iterdir()) == [
-        "bench.json",
-        "decisions.json",
-        "report.html",
-        "report.md",
-    ]
+    result = pyopbench.read(write(tmp_path / "bench.json", document("pytest-benchmark-first")))
+    assert result.report() == Path("results/report-bench/report.html")
 
 
 def test_a_comparison_tells_what_is_slower(compared: ComparisonResult, tmp_path: Path) -> None:
@@ -140,19 +106,17 @@ def test_a_comparison_tells_what_is_slower(compared: ComparisonResult, tmp_path:
     assert compared.verdicts["outcome"].iloc[0] == "slower"
     assert compared.unmatched.empty
     assert compared.report(tmp_path / "out") == tmp_path / "out" / "comparison.md"
-    assert json.loads((tmp_path / "out" / "comparison.json").read_text(encoding="utf-8"))["cases"]
 
 
-def test_a_pipeline_tells_which_arrangement_to_go_to(pipeline: PipelineResult, tmp_path: Path) -> None:
+def test_a_pipeline_says_which_arrangement_to_use(pipeline: RunResult) -> None:
     (chosen,) = pipeline.arrangements[pipeline.arrangements["is_chosen"]].to_dict("records")
     assert chosen["arrangement"] == pipelines.BATCH.key
     assert chosen["elements_per_second"] == pytest.approx(1 / chosen["seconds"])
-    assert pipelines.BATCH.code in repr(pipeline)
-    assert pipeline.report(tmp_path) == tmp_path / "report.html"
-    again = pyopbench.read(tmp_path).judgement.pipeline
-    assert again is not None
-    assert again.answer_text() == pipeline.judgement.answer_text()
-    assert [vars(one) for one in again.throughputs] == [vars(one) for one in pipeline.judgement.throughputs]
+
+
+def test_a_run_outside_a_pipeline_has_no_arrangements(stored_run: RunResult) -> None:
+    with refused("not measured in a pipeline"):
+        _ = stored_run.arrangements
 
 
 @pytest.mark.parametrize(

@@ -81,18 +81,15 @@ def test_a_run_has_at_most_20_options_and_all_other_commands_fewer() -> None:
 
 FUNCTIONS = {
     measuring.run: pyopbench.run,
-    measuring.resume: pyopbench.resume,
-    measuring.pipeline: pyopbench.pipeline,
     judging.report: pyopbench.read,
     judging.compare: pyopbench.compare,
 }
-IN_OTHER_FORM = {"axis", "batch", "parallel"}
 
 
 @pytest.mark.parametrize("command", FUNCTIONS, ids=lambda one: one.__name__)
 def test_a_function_for_python_has_the_defaults_of_the_command(command: Callable[..., Any]) -> None:
     typed, called = (inspect.signature(one).parameters for one in (command, FUNCTIONS[command]))
-    shared = typed.keys() & called.keys() - IN_OTHER_FORM
+    shared = typed.keys() & called.keys()
     assert shared
     for name in shared:
         if typed[name].default is not inspect.Parameter.empty:

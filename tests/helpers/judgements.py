@@ -89,19 +89,16 @@ def hostile() -> Judgement:
         "failures": (
             *run.failures,
             *(Failure("sinh/native/none/forward/call/float32/1000/cpu", "raised", text, 0) for text in HOSTILE),
-            Failure(f"{SCRIPT}/{MARKUP}", "raised", "not the id of a case"),
         ),
         "warnings": tuple(UnfinishedLine(text) for text in HOSTILE),
         "launches": (LaunchLine(launch=0, environment={"seed": CLOSING}), *run.launches),
         "ports": (PortLine(launch=0, op="sinh", variant="traced", dtype="float32", text=CLOSING, function=MARKUP),),
     }
-    verdicts = tuple(replace(verdict, baseline=CLOSING) for verdict in judged.verdicts)
     return replace(
         judged,
         run=SimpleNamespace(**{**vars(run), **bad}),
         baseline=CLOSING,
         latencies=table,
-        verdicts=verdicts,
         decisions=(*(decision(text) for text in HOSTILE), *judged.decisions),
     )
 

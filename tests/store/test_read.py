@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -112,7 +111,7 @@ def test_a_report_of_another_tool_says_what_it_cannot_tell_and_gives_no_verdict(
     assert f"## {source.SECTION.title}" in markdown.splitlines()
     assert source.SECTION.title in page
     assert found["tool"] == judgement.run.tool
-    assert found["cannot"] == [asdict(limitation) for limitation in judgement.run.cannot]
+    assert {one.text() for one in judgement.run.cannot} <= {*found["notes"]}
     assert "TensorFlow None" not in markdown
     report_results([own], tmp_path / "mine", judge.Judging("py_function_numpy", 0.03))
     mine = (tmp_path / "mine" / "report.html").read_text(encoding="utf-8")

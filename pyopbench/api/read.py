@@ -1,0 +1,170 @@
+"""Judges what is stored: `pyopbench.read` and `pyopbench.compare`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
+from pyopbench.engine.stored_run import find_target, planned_effect
+from pyopbench.judge import requirements
+from pyopbench.judge.judge import Judging, judge
+from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.errors import BadInput
+from pyopbench.store.run import OpenRun, open_sources
+
+if TYPE_CHECKING:
+    from pyopbench.api.results import AnyResult, ComparisonResult, RunResult, SidesResult
+    from pyopbench.store.mix_file import Calls
+    from pyopbench.store.run import Source
+
+Mix: TypeAlias = Mapping[int, float] | str | Path | None
+"""size -> how often it is called, or the path of such a CSV file; None for an even mix."""
+RUN_SPREAD = 0.03
+
+
+def read(
+    *results: str | Path,
+    baseline: str | None = None,
+    minimum_effect: float | None = None,
+    mix: Mix = None,
+    requires: Sequence[str] = (),
+    fail_on: str | None = None,
+) -> AnyResult:
+    """Read stored results and judge them. Nothing is measured, and nothing is written.
+
+    Args:
+        results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
+            pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
+        baseline: the variant that is the current callback; None for that of the run.
+        minimum_effect: the smallest difference that matters, as a share; None for that of the run.
+        mix: as for `run`.
+        requires: as for `run`.
+        fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
+
+    Returns:
+        The decisions, verdicts and latencies, as frames and as a report: a `RunResult`, or what `run` returned with
+        `tf` or `rev`.
+
+    Raises:
+        BadInput: there are no such results, or an argument is out of range.
+        NothingMeasured: they hold no sample.
+
+    >>> pyopbench.read("results/reference").decisions  # doctest: +SKIP
+    """
+    from pyopbench.api.results import RunResult, result_of
+
+    paths = [Path(one) for one in results]
+    sources, judging, folder, fail_on = open_judged(paths, baseline, minimum_effect, mix, requires, fail_on)
+    run = sources[0]
+    if isinstance(run, OpenRun) and run.has_several_sides:
+        return result_of(run, judging, fail_on)
+    return RunResult(judge(sources, judging), paths, folder)
+
+
+def open_judged(  # noqa: PLR0913 - the options of `read`
+    paths: Sequence[Path],
+    baseline: str | None,
+    minimum_effect: float | None,
+    mix: Mix,
+    requires: Sequence[str],
+    fail_on: str | None,
+) -> tuple[list[Source], Judging, Path, str | None]:
+    """Open results; the arguments are those of `read`.
+
+    Returns:
+        The results, how to judge them, the folder of their report, and what a run on several sides fails on.
+    """
+    if not paths:
+        raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
+    resolve_thresholds(None, minimum_effect, fail_on)  # checks it before anything is read
+    sources = list(open_sources(paths))
+    run = sources[0]
+    if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides:
+        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
+        usual, folder = run.plan.settings.baseline, run.folder
+    else:
+        refuse_to_fail(fail_on)
+        usual, folder = find_target(sources)
+        effect = planned_effect(sources) if minimum_effect is None else minimum_effect
+    return sources, judging_of(baseline or usual, effect, mix, requires), folder, fail_on
+
+
+def compare(
+    *sides: str | Path | RunResult | SidesResult,
+    axis: str = "run",
+    minimum_effect: float = MINIMUM_EFFECT,
+    run_spread: float = RUN_SPREAD,
+) -> ComparisonResult:
+    """Compare two results, or two parts of one.
+
+    Args:
+        sides: two results, side A and side B, each a path or what `run` or `read` returned; or one result and two
+            labels of an axis: `compare("store/versions", "2.16.2", "2.21.0", axis="tf")`.
+        axis: what they differ in: `run`, `commit`, `tf`, `side` or `variant`.
+        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
+
+    Returns:
+        A verdict on each case that both sides have.
+
+    Raises:
+        BadInput: there are no such results or labels, or the sides are of different tools.
+        NothingMeasured: no case has a number on both sides.
+    """
+    from pyopbench.api.results import ComparisonResult
+    from pyopbench.judge.comparison.diff import compare_sides
+    from pyopbench.judge.comparison.sides import read_sides
+
+    judging_of("", minimum_effect)  # checks it
+    return ComparisonResult(compare_sides(read_sides(list(map(_word, sides)), axis), minimum_effect, run_spread))
+
+
+def _word(side: str | Path | RunResult | SidesResult) -> str:
+    if isinstance(side, str | Path):
+        return str(side)
+    sources = getattr(side, "sources", (side.folder,))
+    if len(sources) > 1:
+        raise BadInput(
+            "a side of a comparison is one result, and this one was pooled from several",
+            received=" ".join(map(str, sources)),
+            hint="compare them one by one",
+        )
+    return str(sources[0])
+
+
+def judging_of(
+    baseline: str, minimum_effect: float = MINIMUM_EFFECT, mix: Mix = None, requires: Sequence[str] = ()
+) -> Judging:
+    """Return how to judge.
+
+    Raises:
+        BadInput: a share out of range, an unknown requirement, or a mix that is none.
+    """
+    if not 0 < minimum_effect < 1:
+        raise BadInput(
+            "the minimum effect is out of range",
+            received=f"minimum_effect={minimum_effect!r}",
+            legal="above 0 and below 1; 0.03 is 3%",
+            hint="for example minimum_effect=0.03",
+        )
+    return Judging(baseline, minimum_effect, _calls(mix), requires=requirements.check(tuple(requires)))
+
+
+def _calls(mix: Mix) -> Calls | None:
+    if mix is None:
+        return None
+    if isinstance(mix, str | Path):
+        from pyopbench.store.mix_file import read_mix
+
+        return read_mix(Path(mix))
+    if not mix or not all(size >= 1 and 0 < weight < math.inf for size, weight in mix.items()):
+        raise BadInput(
+            "not a mix of sizes",
+            received=f"mix={dict(mix)!r}",
+            legal="size -> how often it is called: whole sizes from 1, and weights above 0",
+            hint="for example mix={1000: 5, 1_000_000: 1}",
+        )
+    return dict(mix)
