@@ -16,10 +16,9 @@ from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
-from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import OpenRun, create, require_new
-from pyopbench.store.types import FAILING, GroupLine, PipelinePlan, Settings
+from pyopbench.store.types import FAILING, GroupLine, PipelinePlan, Settings, builtin_catalogue
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
@@ -93,7 +92,7 @@ class PipelineRequest:
     def check(self) -> None:
         """Check what can be checked without TensorFlow."""
         require_known("op", [self.op], {*find("ops"), *self.own})
-        callbacks = [name for name, one in declared("variants").items() if one.get("kind") == "callback"]
+        callbacks = [name for name, one in builtin_catalogue().variants.items() if one.kind == "callback"]
         require_known("callback", [self.baseline], callbacks)
         require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
         wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]

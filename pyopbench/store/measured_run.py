@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -13,7 +12,7 @@ import pandas as pd
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store.limitations import ForeignTool, Limitation, SamplesNotKept
+from pyopbench.store.caveats import Caveat
 from pyopbench.store.types import (
     Catalogue,
     LaunchLine,
@@ -23,7 +22,6 @@ from pyopbench.store.types import (
     RequirementLine,
     Settings,
 )
-from pyopbench.store.warnings import RunWarning
 
 CASE_COLUMNS = ("op", "variant", "gradient", "direction", "mode", "dtype", "size", "placement")
 COLUMNS = (
@@ -134,14 +132,14 @@ class Run:
     failures: tuple[Failure, ...]
     launches: tuple[LaunchLine, ...]
     frame: pd.DataFrame
-    warnings: tuple[RunWarning, ...] = ()
+    warnings: tuple[Caveat, ...] = ()
     looks: tuple[LookLine, ...] = ()
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
     tool: str = "pyopbench"
     others: pd.DataFrame = field(default_factory=lambda: no_rows(COLUMNS))
     other_failures: tuple[Failure, ...] = ()
-    cannot: tuple[Limitation, ...] = ()
+    cannot: tuple[Caveat, ...] = ()
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
     requirements: tuple[RequirementLine, ...] = ()
@@ -149,19 +147,3 @@ class Run:
     pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ports: tuple[PortLine, ...] = ()
-
-
-def limitations_of(runs: Sequence[Run]) -> tuple[Limitation, ...]:
-    """Return the limitations of some runs, each once; benchmarks without samples are counted over all runs."""
-    each = dict.fromkeys(one for run in runs for one in run.cannot)
-    bare = Counter[ForeignTool]()
-    for run in runs:
-        bare.update({one.tool: one.bare for one in run.cannot if isinstance(one, SamplesNotKept)})
-    return (
-        *(one for one in each if not isinstance(one, SamplesNotKept)),
-        *(SamplesNotKept(tool, many, _results_of(tool, runs)) for tool, many in bare.items()),
-    )
-
-
-def _results_of(tool: str, runs: Iterable[Run]) -> int:
-    return sum(rows["case"].nunique() for run in runs if run.tool == tool for rows in (run.frame, run.others))

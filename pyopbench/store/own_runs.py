@@ -12,6 +12,7 @@ from msgspec import structs
 
 from pyopbench.model.case import PIPELINE, Case, Failure
 from pyopbench.model.errors import BadInput
+from pyopbench.store.caveats import Caveat, gpu_warnings
 from pyopbench.store.measured_run import NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
 from pyopbench.store.run import SAMPLES_FILE, OpenSide
 from pyopbench.store.sample_frame import frame_of
@@ -29,7 +30,6 @@ from pyopbench.store.types import (
     Side,
     join_catalogues,
 )
-from pyopbench.store.warnings import UnfinishedLine, gpu_warnings
 
 POOLED_ENVIRONMENT = (
     *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
@@ -87,8 +87,9 @@ def run_of(side: OpenSide) -> Run:
     return _apart(_without_pipeline(whole, plan.pipeline, prepared))
 
 
-def _torn(side: OpenSide) -> tuple[UnfinishedLine, ...]:
-    return (UnfinishedLine(str(side.folder / SAMPLES_FILE)),) if side.run.torn else ()
+def _torn(side: OpenSide) -> tuple[Caveat, ...]:
+    ignored = f"{side.folder / SAMPLES_FILE}: the unfinished last line is ignored"
+    return (Caveat("unfinished_line", ignored),) if side.run.torn else ()
 
 
 def _commit_of_user(planned: Side) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment
-from pyopbench.store.foreign import asv, asv_file, common, pytest_benchmark
+from pyopbench.store.foreign import asv_files, read_file
 from pyopbench.store.measured_run import Run
 from pyopbench.store.own_runs import pool, run_of
 from pyopbench.store.run import RUN_FILE, OpenRun, Source, are_on_one_side, is_run, open_run, open_sources
@@ -33,13 +33,11 @@ def read_source(source: Source) -> tuple[Run, ...]:
     """
     if isinstance(source, OpenRun) or is_run(source):
         return _runs_of(open_run(source))
-    path = source
-    if path.is_file():
-        return _read_files([path])
-    files = asv_file.files_in(path)
-    if not files:
-        raise _none_of_these(path)
-    return _read_files(files)
+    files = [source] if source.is_file() else asv_files(source)
+    runs = [read_file(file) for file in files]
+    if not files or None in runs:
+        raise _no_results(source if not files else files[runs.index(None)])
+    return tuple(run for run in runs if run is not None)
 
 
 def read_one(sources: Sequence[Source]) -> Run:
@@ -109,47 +107,15 @@ def _labelled(run: Run, version: Side, name: str) -> Run:
     return replace(run, frame=frame, noise=noise, environment={**run.environment, **environment})
 
 
-def _read_files(paths: Sequence[Path]) -> tuple[Run, ...]:
-    """Return the run in each file of other tools; those of asv are read together."""
-    found: dict[Path, Run] = {}
-
-    def documents() -> Iterator[tuple[Path, Any]]:
-        for path in paths:
-            document = common.load(path)
-            if asv_file.is_result(document):
-                yield path, document
-            elif pytest_benchmark.is_result(document):
-                found[path] = pytest_benchmark.read(path, document)
-            else:
-                raise _none_of_these(path)
-
-    of_asv = iter(asv.read(documents()))
-    return tuple(found[path] if path in found else next(of_asv) for path in paths)
-
-
-def _none_of_these(path: Path) -> BadInput:
-    if not path.exists():
-        what = f"{path}: no such file or folder"
-    elif path.is_dir():
-        what = f"{path}: a folder without {RUN_FILE}, and without a machine.json of asv in it or below"
-    else:
-        what = f"{path}: JSON, but not of results"
-    if path.is_file() and (path.parent / asv_file.MACHINE).is_file() and path.name not in asv_file.NEXT_TO_RESULTS:
-        # Usually its folder was named: without this one file, all others can be read.
-        return BadInput("these are not results", received=what, legal=LEGAL, hint=f"move it out of {path.parent}")
-    runs = sorted({file.parent for file in path.rglob(RUN_FILE)})[:MOST_SHOWN] if path.is_dir() else []
-    files = sorted(path.rglob("*.json"))[:MOST_SHOWN] if path.is_dir() else []
-    named = formatting.listing([str(one) for one in runs or files], "or")
-    hint = (
-        f"choose one {'folder' if runs else 'file'}: {named}"
-        if named
-        else "use the folder that `pyopbench run` printed"
-    )
-    return BadInput("these are not results", received=what, legal=LEGAL, hint=hint)
+def _no_results(path: Path) -> BadInput:
+    below = sorted({file.parent for file in path.rglob(RUN_FILE)}) or sorted(path.rglob("*.json"))
+    named = formatting.listing([str(one) for one in below[:MOST_SHOWN]], "or")
+    hint = f"choose one of those below it: {named}" if named else "use the folder that `pyopbench run` printed"
+    return BadInput("these are not results", received=path, legal=LEGAL, hint=hint)
 
 
 def _several(paths: Sequence[Path]) -> BadInput:
-    files = [file for path in paths for file in asv_file.files_in(path)]
+    files = [file for path in paths for file in asv_files(path)]
     return BadInput(
         "these runs have different clocks or environments, so one report cannot cover them",
         received=formatting.listing([str(path) for path in paths]),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -176,6 +178,16 @@ def join_catalogues(catalogues: Sequence[Catalogue]) -> Catalogue:
             for part in Catalogue.__struct_fields__
         }
     )
+
+
+@cache
+def builtin_catalogue() -> Catalogue:
+    """Return the facts of the built-in ops and variants, which results of other tools name and do not describe.
+
+    They are kept in a file, because the ops themselves can be asked only where there is TensorFlow; a test compares.
+    """
+    path = Path(__file__).with_name("catalogue.json")
+    return decode(path.read_bytes(), Catalogue, str(path))
 
 
 WORKTREE = "WORKTREE"

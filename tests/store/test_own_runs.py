@@ -16,7 +16,6 @@ from pyopbench.store.measured_run import CASE_COLUMNS, COLUMNS, NOISE_COLUMNS, W
 from pyopbench.store.own_runs import POOLED_ENVIRONMENT
 from pyopbench.store.read import read_one
 from pyopbench.store.run import SAMPLES_FILE
-from pyopbench.store.warnings import UnfinishedLine
 
 WELL, SLOW, FAILED = stored.case("well"), stored.case("slow"), stored.case("raising")
 SKIP = stored.failure(stored.case("impossible"), "unsupported", None)
@@ -100,7 +99,9 @@ def test_a_torn_last_line_is_a_warning(tmp_path: Path) -> None:
         stream.write(b'{"kind": "gro')
     run = read_one([folder])
     assert len(run.frame) == 6
-    assert run.warnings == (UnfinishedLine(str(folder.resolve() / SAMPLES_FILE)),)
+    (warning,) = run.warnings
+    assert warning.kind == "unfinished_line"
+    assert str(folder.resolve() / SAMPLES_FILE) in warning.text()
 
 
 def test_runs_of_one_environment_are_pooled_as_launches(tmp_path: Path) -> None:

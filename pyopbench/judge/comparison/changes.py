@@ -17,8 +17,8 @@ from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.side import HERE, Environment
 from pyopbench.stats.change_points import ChangePoint, Segmentation
 from pyopbench.stats.estimate import LEVEL
-from pyopbench.store.catalogue_facts import declared
 from pyopbench.store.measured_run import Run
+from pyopbench.store.types import builtin_catalogue
 
 Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
@@ -111,7 +111,7 @@ def together(reruns: Iterable[Rerun]) -> list[Rerun]:
 def _words(series: Series, run: Run) -> tuple[str, ...]:
     """Return how the op of a series is named on a command line: by its name, or as the user named it."""
     op = series.fields.get("op", "")
-    if op in declared("ops"):
+    if op in builtin_catalogue().ops:
         return (op,)
     pairs = list(_pairs(run.command[2:]))
     own = [pair[0] for pair in pairs if len(pair) == 1 and OWN.fullmatch(pair[0])]

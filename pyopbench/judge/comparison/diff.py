@@ -41,8 +41,8 @@ from pyopbench.stats.corrections import ALL_ANALYSES, ONE_ANALYSIS, Analyses, de
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate, Spread
 from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
 from pyopbench.stats.unresolved import NotAboveZero, Unresolved
-from pyopbench.store.limitations import Limitation, OnlyOneLaunch
-from pyopbench.store.measured_run import Run, limitations_of
+from pyopbench.store.caveats import Caveat
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
 from pyopbench.store.run import OpenRun, axis_of
 from pyopbench.store.types import Side as RunSide
@@ -450,13 +450,13 @@ class SmallestSlowdown:
 
 
 Reach: TypeAlias = NoInterval | SmallestSlowdown
-Note: TypeAlias = DifferentProcessors | Paired | NotPaired | SteppedDown | Reach | Limitation
+Note: TypeAlias = DifferentProcessors | Paired | NotPaired | SteppedDown | Reach | Caveat
 
 
 def notes_of(comparison: Comparison) -> tuple[Note, ...]:
     """Return what a reader has to know before the table, the gravest first."""
     sides = comparison.sides
-    limitations = limitations_of([*sides.first.runs, *sides.second.runs])
+    limitations = dict.fromkeys(one for run in (*sides.first.runs, *sides.second.runs) for one in run.cannot)
     return (
         *(DifferentProcessors(one.first, one.second) for one in comparison.differences if one.loud),
         NotPaired(comparison.run_spread, comparison.common) if sides.paired == "" else Paired(sides.paired),
@@ -467,7 +467,7 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
         ),
         reach_of(comparison),
         # That one launch has no interval is what the reach is about.
-        *(one for one in limitations if not isinstance(one, OnlyOneLaunch)),
+        *(one for one in limitations if one.kind != "one_launch"),
     )
 
 

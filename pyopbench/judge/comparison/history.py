@@ -23,13 +23,12 @@ from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
 from pyopbench.stats.change_points import ALARM_RATE, segment
 from pyopbench.stats.series_noise import FEWEST_POINTS
-from pyopbench.store.limitations import Limitation
-from pyopbench.store.measured_run import Run, limitations_of
+from pyopbench.store.caveats import Caveat
+from pyopbench.store.measured_run import Run
 from pyopbench.store.own_runs import OF_USER
 from pyopbench.store.read import read_source
 from pyopbench.store.run import is_run, open_run, read_plan, short_hash
 from pyopbench.store.types import Side
-from pyopbench.store.warnings import RunWarning, merge_warnings
 
 MOMENTS: dict[Axis, tuple[str, str]] = {
     "commit": ("commit", "commits"),
@@ -166,14 +165,7 @@ class SmallChanges:
 
 
 Remark: TypeAlias = (
-    NotMeasured
-    | ValuesChanged
-    | AnchorChanged
-    | OnlyLatency
-    | RunsNotInterleaved
-    | TooShort
-    | SmallChanges
-    | Limitation
+    NotMeasured | ValuesChanged | AnchorChanged | OnlyLatency | RunsNotInterleaved | TooShort | SmallChanges | Caveat
 )
 """Something that a reader has to know, as a value."""
 
@@ -202,7 +194,7 @@ def remarks_of(
         yield TooShort(short, FEWEST_POINTS)
     if small:
         yield SmallChanges(len(small), small[0])
-    yield from limitations_of(runs)
+    yield from dict.fromkeys(limitation for run in runs for limitation in run.cannot)
 
 
 def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[ValuesChanged]:
@@ -269,7 +261,7 @@ class History:
     traced: tuple[Traced, ...]
     changes: tuple[FoundChange, ...]
     remarks: tuple[Remark, ...]
-    warnings: tuple[RunWarning, ...]
+    warnings: tuple[Caveat, ...]
     tools: tuple[str, ...]
 
     def reruns(self) -> list[Rerun]:
@@ -342,7 +334,7 @@ def history_of(sources: Sequence[Sequence[Run]], options: Options) -> History:
         traced,
         tuple(sorted(changes, key=importance)),
         (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
-        merge_warnings(warning for run in runs for warning in run.warnings),
+        tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
         tuple(sorted({run.tool for run in runs})),
     )
 

@@ -36,7 +36,7 @@ from pyopbench.model.case import Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
 from pyopbench.stats.unresolved import OneLaunch
-from pyopbench.store.limitations import NotInterleaved, SamplesNotKept, VersionsUnknown
+from pyopbench.store.caveats import LIMITATIONS
 from pyopbench.store.run import open_run
 from revision_runs import write_revisions
 
@@ -215,15 +215,6 @@ def test_a_benchmark_of_another_suite_that_fails_on_one_side_is_reported(tmp_pat
     ]
 
 
-def test_benchmarks_without_samples_are_counted_over_all_files(tmp_path: Path) -> None:
-    first, bare = document("asv-first"), document("asv-without-samples")
-    found = compared(*(write(tmp_path / f"{many}.json", one) for many, one in enumerate((first, bare))))
-    many = [side.frame["case"].nunique() for side in (found.sides.first, found.sides.second)]
-    assert [one for one in notes_of(found) if isinstance(one, SamplesNotKept)] == [
-        SamplesNotKept("asv", bare=many[1], results=sum(many))
-    ]
-
-
 def test_two_files_of_pytest_benchmark_have_ratios_and_no_interval(tmp_path: Path) -> None:
     """Ten benchmarks are nine others for each: too few to tell how launches differ."""
     paths = [write(tmp_path / f"{name}.json", document(f"pytest-benchmark-{name}")) for name in ("first", "second")]
@@ -264,7 +255,7 @@ def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path
     assert notes[1] == SteppedDown(0.05, 1)
     assert notes[2] == reach_of(found)
     assert isinstance(notes[2], SmallestSlowdown)
-    assert notes[3:] == (NotInterleaved("asv"), VersionsUnknown("asv"))
+    assert notes[3:] == LIMITATIONS["asv"][1:]
 
 
 def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_control(tmp_path: Path) -> None:
@@ -332,10 +323,6 @@ def test_versions_of_tensorflow_are_looked_at_alike(tmp_path: Path) -> None:
                 "The results are too noisy: even a case that takes twice as long could be missed. Stop other "
                 "work on the machine, use more launches, or measure both in one run."
             ),
-        ),
-        (
-            VersionsUnknown(),
-            "Installed versions are known only where asv's matrix names them.",
         ),
     ],
 )

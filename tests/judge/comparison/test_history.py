@@ -33,7 +33,6 @@ from pyopbench.judge.comparison.history import (
 from pyopbench.judge.comparison.series import moment_of
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.json_file import encode_in_lines
-from pyopbench.store.limitations import VersionsUnknown
 from pyopbench.store.own_runs import pool
 from pyopbench.store.read import read_source
 from pyopbench.store.run import RUN_FILE
@@ -257,7 +256,6 @@ def test_what_is_no_result_or_empty_is_an_error(tmp_path):
                 "itself changed, in the opposite direction."
             ),
         ),
-        (VersionsUnknown(), "Installed versions are known only where asv's matrix names them."),
     ],
 )
 def test_what_a_reader_has_to_know_is_a_sentence(remark, said):

@@ -1,0 +1,83 @@
+"""What a reader should know about results: warnings about files, and what those of other tools cannot support.
+
+A warning has no full stop, because what prints it may go on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyopbench.model import formatting
+from pyopbench.store.types import Gpu, GroupLine
+
+SLOWING = (
+    "power cap",
+    "hardware slowdown",
+    "thermal slowdown by software",
+    "thermal slowdown by hardware",
+    "power brake",
+)
+"""Of what a reading may say, what makes the same work slower than it was; the rest is set by somebody, or idleness."""
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A kind, for programs, and the sentence that says it."""
+
+    kind: str
+    sentence: str
+
+    def text(self) -> str:
+        """Return the sentence."""
+        return self.sentence
+
+
+NO_VERDICTS = "One launch gives no interval, so there are no verdicts and no decisions."
+MEANWHILE = "so every ratio includes how the machine changed in between."
+LIMITATIONS = {
+    "asv": (
+        Caveat(
+            "one_launch",
+            "asv does not record which process a sample is from, so all samples of a benchmark count as one launch. "
+            f"{NO_VERDICTS}",
+        ),
+        Caveat("not_interleaved", f"asv times one combination after another, in separate processes, {MEANWHILE}"),
+        Caveat("versions_unknown", "Installed versions are known only where asv's matrix names them."),
+    ),
+    "pytest-benchmark": (
+        Caveat("one_launch", f"pytest-benchmark times everything in one process, which is one launch. {NO_VERDICTS}"),
+        Caveat("not_interleaved", f"pytest-benchmark times one benchmark after another, {MEANWHILE}"),
+    ),
+}
+"""Tool -> what its results cannot support."""
+NO_SAMPLES = {
+    "asv": "Some results have only asv's median and no samples, so the spread of calls is unknown; "
+    "`asv run --record-samples` keeps them.",
+    "pytest-benchmark": "Some benchmarks have only the median and no samples, so the spread of calls is unknown; "
+    "`--benchmark-json` and `--benchmark-save-data` keep them.",
+}
+
+
+def gpu_warnings(groups: Iterable[GroupLine]) -> tuple[Caveat, ...]:
+    """Return a warning if a GPU was held back in some group, and one if its clocks were not reported."""
+    readings = [line.noise.gpus for line in groups if line.noise is not None and line.noise.gpus is not None]
+    slowed = [reasons for gpus in readings if (reasons := _slowing(gpus))]
+    silent = sum(not gpus for gpus in readings)
+    counts = Counter(reason for reasons in slowed for reason in reasons)
+    named = formatting.listing([f"{reason} ({count:,})" for reason, count in counts.most_common()])
+    every = formatting.count(len(readings), "group")
+    warnings = []
+    if slowed:
+        throttled = f"the GPU was throttled in {len(slowed):,} of {every}: {named}; its times there are too long"
+        warnings.append(Caveat("slowed_gpu", throttled))
+    if silent:
+        warnings.append(Caveat("unknown_clocks", f"the clocks of the GPU are unknown in {silent:,} of {every}"))
+    return tuple(warnings)
+
+
+def _slowing(gpus: Iterable[Gpu]) -> list[str]:
+    """Return each reason that holds a GPU back, once."""
+    reasons = dict.fromkeys(reason for gpu in gpus for reason in gpu.held_back_by or ())
+    return [reason for reason in reasons if reason in SLOWING]

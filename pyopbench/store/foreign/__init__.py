@@ -1,1 +1,0 @@
-"""Results of other tools, read as a `Run`: asv and pytest-benchmark."""
