@@ -1,24 +1,26 @@
-"""From an open run to what was measured in it, as the judging half sees it; several of one environment are pooled."""
+"""From an open run to what was measured in it, as the judging half sees it."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from msgspec import structs
 
-from pyopbench.model.case import PIPELINE, Case, Failure
-from pyopbench.model.errors import BadInput
+from pyopbench.model.case import PIPELINE, Case
 from pyopbench.store.caveats import Caveat, gpu_warnings
-from pyopbench.store.measured_run import NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
+from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, PipelineRows, Run
 from pyopbench.store.run import SAMPLES_FILE, OpenSide
-from pyopbench.store.sample_frame import frame_of
 from pyopbench.store.types import (
     FAILING,
     AnyLine,
+    Catalogue,
     GroupLine,
     LaunchLine,
     Line,
@@ -28,32 +30,20 @@ from pyopbench.store.types import (
     PreparedLine,
     RequirementLine,
     Side,
-    join_catalogues,
 )
 
-POOLED_ENVIRONMENT = (
-    *("cpu", "cores", "tensorflow", "numpy", "python", "commit", "dirty"),
-    *("variables", "intra_op_threads", "inter_op_threads"),
-)
-"""What has to be equal for launches of several runs to count as launches of one."""
 OF_USER = "user_"
 """Before `commit`, `dirty`, `date` and `subject` in an environment: of the user's repository, not of pyopbench."""
-
+NODE = "node"
+"""The mode in which copies of an op are timed inside a graph."""
+SHARED_COLUMNS = (*COLUMNS[: COLUMNS.index("round")], "timer_seconds", "timer_error_seconds")
+"""Columns that all blocks of a case in a line have in common."""
+BODY_ALONE = "body_alone"
+"""The role of what is called as it is beside graphs."""
+WITH_COPIES = 5
+"""Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
 
 L = TypeVar("L", bound=Line)
-OfCase = TypeVar("OfCase")
-
-
-def pool(runs: Sequence[Run]) -> Run:
-    """Return several runs of one environment as one with more launches, and one as it is.
-
-    Raises:
-        BadInput: the environments differ.
-    """
-    first, *others = runs
-    for other in others:
-        _require_same_environment(first, other)
-    return _pool(runs) if others else first
 
 
 def run_of(side: OpenSide) -> Run:
@@ -73,12 +63,12 @@ def run_of(side: OpenSide) -> Run:
         cases=tuple(planned.cases),
         failures=(*planned.skips, *failures),
         launches=launches,
-        frame=frame_of(plan.run, planned, groups),
+        frame=_frame(plan.run, planned, groups),
         warnings=(*_torn(side), *gpu_warnings(groups)),
         looks=_of_kind(lines, LookLine),
         noise=_noise(plan.run, groups),
         waits=_waits(plan.run, groups),
-        checked={key: errors for line in prepared for key, errors in (line.checked or {}).items()},
+        checked={key: errors for line in reversed(prepared) for key, errors in (line.checked or {}).items()},
         own={name: tuple(own.words) for name, own in planned.own.items()},
         ports=_once(_of_kind(lines, PortLine)),
         requirements=_of_kind(lines, RequirementLine),
@@ -192,90 +182,53 @@ def _waits(run: str, groups: Sequence[GroupLine]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(WAIT_COLUMNS)).astype(dict.fromkeys(WAIT_COLUMNS[3:], "float64"))
 
 
-def _require_same_environment(first: Run, other: Run) -> None:
-    for key in POOLED_ENVIRONMENT:
-        ours, theirs = first.environment.get(key), other.environment.get(key)
-        if ours != theirs:
-            raise BadInput(
-                f"runs of different environments cannot be pooled: {key} differs",
-                received=f"{first.name}: {ours!r}, {other.name}: {theirs!r}",
-                legal=f"equal {', '.join(POOLED_ENVIRONMENT)}",
-                hint="report each of them separately",
-            )
+def _frame(run: str, side: Side, groups: Sequence[GroupLine]) -> pd.DataFrame:
+    """Return one row for each block, with `COLUMNS`; what all blocks of a case in a line share is looked up once.
+
+    A row at a time, of which there may be millions, takes several times as long, and gigabytes.
+    """
+    version = side.environment["tensorflow"]
+    parts: dict[str, tuple[str | int, ...]] = {}
+    shared: list[tuple[Any, ...]] = []
+    blocks: list[Sequence[float]] = []
+    counts: list[int] = []
+    for line in groups:
+        for key, samples in line.samples.items():
+            if key not in parts:
+                parts[key] = Case.from_id(key).parts
+            head = ("pyopbench", run, line.launch, line.group, key, *parts[key], version)
+            shared.append((*head, line.sweep, line.timer_seconds, line.timer_error_seconds))
+            blocks += samples
+            counts.append(len(samples))
+    if not blocks:
+        return pd.DataFrame([], columns=list(COLUMNS))
+    rows = pd.DataFrame(shared, columns=list(SHARED_COLUMNS))
+    numbers = _numbers(blocks)
+    frame = rows.loc[rows.index.repeat(counts)].reset_index(drop=True)
+    columns = dict(zip(("round", "order", "calls", "seconds", "copies"), numbers.T, strict=True))
+    whole = {name: values.astype(np.int64) for name, values in columns.items() if name != "seconds"}
+    frame = frame.assign(**{**columns, **whole}, floor_seconds=math.nan)[list(COLUMNS)]
+    return _with_floor(frame, side.catalogue)
 
 
-def _pool(runs: Sequence[Run]) -> Run:
-    frames, launches, failures, costs, noises, waits, offset = [], [], [], [], [], [], 0
-    offsets = []
-    for run in runs:
-        offsets.append(offset)
-        frames.append(run.frame.assign(launch=run.frame["launch"] + offset))
-        costs.append(_shifted(run.costs, offset))
-        noises.append(run.noise.assign(launch=run.noise["launch"] + offset))
-        waits.append(run.waits.assign(launch=run.waits["launch"] + offset))
-        launches += [structs.replace(line, launch=line.launch + offset) for line in run.launches]
-        failures += _later(run.failures, offset)
-        offset += 1 + max((line.launch for line in run.launches), default=-1)
-    first = runs[0]
-    return Run(
-        name=" + ".join(run.name for run in runs),
-        command=first.command,
-        created=first.created,
-        settings=first.settings,
-        environment=first.environment,
-        catalogue=join_catalogues([run.catalogue for run in runs]),
-        cases=tuple(dict.fromkeys(case for run in runs for case in run.cases)),
-        failures=tuple(dict.fromkeys(failures)),
-        launches=tuple(launches),
-        frame=pd.concat(frames, ignore_index=True),
-        warnings=tuple(warning for run in runs for warning in run.warnings),
-        costs=Costs(
-            tuple(dict.fromkeys(case for cost in costs for case in cost.cases)),
-            tuple(dict.fromkeys(failure for cost in costs for failure in cost.failures)),
-            pd.concat([cost.frame for cost in costs], ignore_index=True),
-        ),
-        looks=max((run.looks for run in runs), key=len),
-        noise=pd.concat(noises, ignore_index=True),
-        checked={key: errors for run in reversed(runs) for key, errors in run.checked.items()},
-        pipeline=_pool_pipelines(runs, offsets),
-        waits=pd.concat(waits, ignore_index=True),
-        requirements=tuple(line for run in runs for line in run.requirements),
-        own={name: words for run in reversed(runs) for name, words in run.own.items()},
-        ports=_once([port for run in runs for port in run.ports]),
-    )
+def _numbers(blocks: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
+    """Return `(blocks, WITH_COPIES)`; a block that does not say how many copies it has is one of one copy."""
+    if len(set(map(len, blocks))) > 1:
+        blocks = [one if len(one) == WITH_COPIES else (*one, 1) for one in blocks]
+    found = np.fromiter(chain.from_iterable(blocks), np.float64).reshape(len(blocks), -1)
+    return found if found.shape[1] == WITH_COPIES else np.column_stack([found, np.ones(len(found))])
 
 
-def _pool_pipelines(runs: Sequence[Run], offsets: Sequence[int]) -> PipelineRows | None:
-    """Return the cases in pipelines of several runs as those of one that is planned as the first of them."""
-    found = [(run.pipeline, offset) for run, offset in zip(runs, offsets, strict=True) if run.pipeline is not None]
-    if not found:
-        return None
-    return replace(
-        found[0][0],
-        cases=tuple(dict.fromkeys(case for one, _ in found for case in one.cases)),
-        failures=tuple(dict.fromkeys(late for one, offset in found for late in _later(one.failures, offset))),
-        frame=pd.concat(
-            [one.frame.assign(launch=one.frame["launch"] + offset) for one, offset in found], ignore_index=True
-        ),
-        pool_seconds=_joined([one.pool_seconds for one, _ in found]),
-    )
+def _with_floor(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
+    """Put what a call of the empty function took in a round beside every graph of copies that was timed in it.
 
-
-def _joined(several: Sequence[Mapping[str, tuple[OfCase, ...]]]) -> dict[str, tuple[OfCase, ...]]:
-    """Return the values of several runs for each case, one after another."""
-    keys = dict.fromkeys(key for one in several for key in one)
-    return {key: tuple(value for one in several for value in one.get(key, ())) for key in keys}
-
-
-def _shifted(costs: Costs, offset: int) -> Costs:
-    return replace(
-        costs,
-        failures=tuple(_later(costs.failures, offset)),
-        frame=costs.frame.assign(launch=costs.frame["launch"] + offset),
-    )
-
-
-def _later(failures: Sequence[Failure], offset: int) -> list[Failure]:
-    return [
-        failure if failure.launch is None else replace(failure, launch=failure.launch + offset) for failure in failures
-    ]
+    A body alone is called as it is, so that there is nothing to take off.
+    """
+    keys = ["run", "launch", "group", "round"]
+    empty = frame["copies"] == 0
+    if not empty.any():
+        return frame
+    floors = (frame["seconds"] / frame["calls"])[empty].groupby([frame[key][empty] for key in keys]).median()
+    found = pd.Series(floors.reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy(), index=frame.index)
+    alone = frame["variant"].isin(catalogue.parts_of_role(BODY_ALONE))
+    return frame.assign(floor_seconds=found.where(frame["mode"] == NODE).mask(alone, 0.0))

@@ -13,8 +13,9 @@ from pyopbench.model.paths import real_path
 from pyopbench.model.side import Environment
 from pyopbench.store.foreign import asv_files, read_file
 from pyopbench.store.measured_run import Run
-from pyopbench.store.own_runs import pool, run_of
-from pyopbench.store.run import RUN_FILE, OpenRun, Source, are_on_one_side, is_run, open_run, open_sources
+from pyopbench.store.merge import pool
+from pyopbench.store.own_runs import run_of
+from pyopbench.store.run import RUN_FILE, OpenRun, Source, is_run, open_run, open_sources
 from pyopbench.store.types import Side
 
 LEGAL = (
@@ -47,10 +48,13 @@ def read_one(sources: Sequence[Source]) -> Run:
         BadInput: as `read_source`; or there are several runs that are not pyopbench's own, or of several tools.
     """
     opened = open_sources(sources)
+    own = [source for source in opened if isinstance(source, OpenRun) and not source.has_several_sides]
+    if len(own) == len(opened) > 1:
+        return run_of(pool(own).measured[0])
     runs = [run for source in opened for run in read_source(source)]
-    if len(runs) > 1 and not are_on_one_side(opened):
+    if len(runs) > 1:
         raise _several(list(map(_path_of, opened)))
-    return pool(runs)
+    return runs[0]
 
 
 def read_cases(sources: Sequence[Source]) -> Run:

@@ -190,21 +190,18 @@ def require_new(folder: Path) -> None:
 
 def create(folder: Path, plan: Plan, own: OwnOps = NO_OWN_OPS) -> OpenRun:
     """Make the folder of a new run and write its `run.json`, and samples without a line: so none may be missing."""
-    folder.mkdir(parents=True, exist_ok=True)
+    run = OpenRun(folder, structs.replace(plan, run=real_path(folder).name), own)
+    write_run(run, folder)
+    return run
+
+
+def write_run(run: OpenRun, folder: Path) -> None:
+    """Write a run that is in memory into a new folder: its samples, and then the file that makes it one."""
     require_new(folder)
-    plan = structs.replace(plan, run=real_path(folder).name)
-    write_atomically(folder / SAMPLES_FILE, b"")
-    write_atomically(folder / RUN_FILE, json_file.encode_in_lines(plan))
-    return OpenRun(folder, plan, own)
-
-
-def copy_run(run: OpenRun, folder: Path) -> None:
-    """Write a run as it is in memory into a new folder."""
-    copied = create(folder, run.plan)
-    with copied.locked():
-        for measured, copy in zip(run.measured, copied.measured, strict=True):
-            for line in measured.lines:
-                copy.append(line)
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json_file.encode(line) + b"\n" for side in run.measured for line in side.lines]
+    write_atomically(folder / SAMPLES_FILE, b"".join(lines))
+    write_atomically(folder / RUN_FILE, json_file.encode_in_lines(run.plan))
 
 
 def is_run(path: Path) -> bool:
@@ -269,11 +266,6 @@ def open_sources(sources: Sequence[Source]) -> list[Source]:
     return [
         open_run(source) if not isinstance(source, Path) or is_run(source) else source for source in unique.values()
     ]
-
-
-def are_on_one_side(sources: Sequence[Source]) -> bool:
-    """Whether all are runs of pyopbench on one side, and not results of another tool."""
-    return all(isinstance(source, OpenRun) and not source.has_several_sides for source in sources)
 
 
 def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:

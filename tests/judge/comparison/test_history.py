@@ -33,8 +33,7 @@ from pyopbench.judge.comparison.history import (
 from pyopbench.judge.comparison.series import moment_of
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.json_file import encode_in_lines
-from pyopbench.store.own_runs import pool
-from pyopbench.store.read import read_source
+from pyopbench.store.read import read_one, read_source
 from pyopbench.store.run import RUN_FILE
 from pyopbench.store.types import Revision, ValueDifference, Values
 from revision_runs import write_revisions
@@ -324,6 +323,7 @@ def test_changed_files_of_an_own_op_are_no_commit(tmp_path):
 
 
 def test_runs_of_an_own_op_are_pooled_though_other_files_were_committed(tmp_path):
-    one, two = (read_source(own_run(tmp_path, number))[0] for number in range(2))
+    paths = [own_run(tmp_path, number) for number in range(2)]
+    one, two = (read_source(path)[0] for path in paths)
     assert (one.environment["commit"], two.environment["commit"]) == ("f" * 40, "f" * 40)
-    assert len(pool([one, two]).launches) == len(one.launches) + len(two.launches)
+    assert len(read_one(paths).launches) == len(one.launches) + len(two.launches)
