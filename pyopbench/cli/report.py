@@ -21,18 +21,21 @@ from pyopbench.judge.findings import (
     NoCandidate,
     SecondLaunch,
     StillOpen,
+    open_text,
 )
 from pyopbench.judge.judge import Judgement
-from pyopbench.judge.requirements import GPU, remarks
+from pyopbench.judge.requirements import GPU
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, Case
 from pyopbench.model.errors import EXIT_WRONG
 from pyopbench.model.label import Label
+from pyopbench.report.sections import Block, Bullets, Paragraph, Table
+from pyopbench.report.sections.answer import MOST_FEW
+from pyopbench.report.sections.places import places_of
 from pyopbench.store.run import OpenRun, Source
 
 if TYPE_CHECKING:
     from pyopbench.judge.decision import Decision
-    from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.store.measured_run import Run
     from pyopbench.store.types import EndedLine
 
@@ -43,6 +46,11 @@ MOST_EFFECT_ASKED = 0.25
 """The next command proposes no larger minimum effect: a quarter of the current time is always worth acting on."""
 
 NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it:"
+
+ELSEWHERE = ("holes", "about")
+"""Sections that a terminal does not show: failures are printed once, and the command was just typed."""
+MOST_UNDECIDED = 5
+"""Undecided answers of many whose reason is printed."""
 
 EXPECTED = ("unsupported", "elided")
 """Failures that are no fault of a variant: they are counted, and not shown one by one."""
@@ -79,36 +87,17 @@ def write_report(
         ended: how the measuring ended that this report follows; None where nothing was measured now.
     """
     with err.status("judging"):
-        from pyopbench.report.pipeline import DECISION
+        from pyopbench.report.sections.pipeline import DECISION
         from pyopbench.report.write import report_results  # heavy, so that only what judges waits for it
 
         judgement = report_results(sources, folder, options)
-    print_warnings(judgement.run.warnings)
-    in_pipeline = judgement.pipeline
     if as_json:
-        name = "decisions.json" if in_pipeline is None else DECISION
+        print_warnings(judgement.run.warnings)
+        name = "decisions.json" if judgement.pipeline is None else DECISION
         out.print_json((folder / name).read_bytes().decode())
-    elif in_pipeline is not None:
-        _print_pipeline(in_pipeline, folder)
     else:
         print_report(judgement, folder, ended, sources)
     return EXIT_WRONG if any(failure.status == "wrong" for failure in judgement.run.failures) else 0
-
-
-def _print_pipeline(judgement: PipelineJudgement, folder: Path) -> None:
-    from pyopbench.report.pipeline import report_of
-
-    report = report_of(judgement)
-    print_table(report.title, report.columns, report.rows)
-    out.print(f"[bold]{escape(report.answer)}[/]", soft_wrap=True)
-    for sentence in report.sentences:
-        say(escape(sentence))
-    if report.left_out:
-        out.print("\n[italic]Not measured[/]")
-    for keys, reason in report.left_out:
-        say(escape(keys))
-        say(escape(reason), mark="  ")
-    out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)
 
 
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
@@ -227,38 +216,56 @@ def _together(judgement: Judgement, ops: Sequence[str]) -> list[list[str]]:
     return [*([together] if together else []), *(one for one in words.values() if len(one) > 1)]
 
 
-def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, sources: Sequence[Source]) -> None:
-    """Print the answers, what is to be known about them, what failed, and where the report is.
+def print_blocks(blocks: Sequence[Block]) -> None:
+    """Print blocks for a terminal."""
+    for block in blocks:
+        if isinstance(block, Table):
+            print_table(block.caption, block.columns, block.rows)
+        elif isinstance(block, Bullets):
+            for text in block.items:
+                say(escape(text), mark="- ")
+        elif isinstance(block, Paragraph):
+            say(f"[yellow]{escape(block.text)}[/]" if block.tone == "warn" else escape(block.text))
 
-    Args:
-        judgement: what was found.
-        folder: of the report.
-        ended: how the measuring ended; None where nothing was measured now.
-        sources: that were judged.
-    """
-    from pyopbench.judge import interim_analysis as interim
-    from pyopbench.report import terminal
 
-    for limitation in judgement.run.cannot:
-        say(f"[yellow]{escape(judgement.run.tool)}:[/] {escape(limitation.text())}")
-    for table in terminal.tables(judgement):
-        print_table(table.title, table.columns, table.rows)
-    for note in (*terminal.notes(judgement), *terminal.commands(judgement), *remarks(judgement)):
-        say(escape(note), mark="- ")
+def _print_undecided(judgement: Judgement, sources: Sequence[Source]) -> None:
+    """Print why answers are undecided, with the command that takes them further."""
+    places = places_of(judgement)
+    undecided = [one for one in judgement.decisions if one.action == "undecided"]
+    most = MOST_UNDECIDED if len(judgement.decisions) > MOST_FEW else len(undecided)
     following: dict[str, list[str]] = {}
-    for why, decision in terminal.undecided(judgement):
-        following.setdefault(next_command(decision, judgement, sources), []).append(why)
+    for one in undecided[:most]:
+        why = f"{' '.join((one.op, one.use, *places.of(one)))} is undecided: {open_text(one.reason)}"
+        following.setdefault(next_command(one, judgement, sources), []).append(why)
     for command, reasons in following.items():
         for why in reasons:
             say(escape(why), mark="- ")
         if command:
             out.print(f"  next: {escape(command)}", soft_wrap=True)
+
+
+def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, sources: Sequence[Source]) -> None:
+    """Print the answers, what to know about them, what failed, and where the report is.
+
+    Args:
+        judgement: of the results.
+        folder: of the report.
+        ended: how the measuring ended; None where nothing was measured now.
+        sources: that were judged.
+    """
+    from pyopbench.judge import interim_analysis as interim
+    from pyopbench.report.sections import sections
+
+    for section in sections():
+        if section.name not in ELSEWHERE:
+            print_blocks(section.brief(judgement))
+    _print_undecided(judgement, sources)
     if retry := retry_commands(judgement, sources):
         say(NOT_TRIED)
         for command in retry:
             out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
-    if ended is not None:
+    if ended is not None and judgement.pipeline is None:
         most = max(judgement.run.settings.launches, ended.launch)
         say(interim.interim_analysis_of(judgement, ended.launch, most).progress_text())
         share = formatting.percent(round(ended.sampling_seconds / ended.seconds if ended.seconds else 0.0, 2))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from markupsafe import Markup, escape
 
@@ -24,9 +25,8 @@ from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page
 from pyopbench.report.columns import decisions_json
-from pyopbench.report.layout import OpPage, Part, arrange
-from pyopbench.report.pipeline import DECISION, as_data
-from pyopbench.report.sections import Cell, Table, discover
+from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table, sections
+from pyopbench.report.sections.pipeline import DECISION, as_data
 from pyopbench.store.run import axis_of, report_folder
 
 if TYPE_CHECKING:
@@ -34,11 +34,34 @@ if TYPE_CHECKING:
     from pyopbench.store.run import OpenRun, Source
     from pyopbench.store.types import Side
 
-ANSWER_SECTION = "decisions"
-TIMES_SECTION = "latency"
-"""A ticket shows only these sections of an op: the reasons of the first, the table of the second."""
-TICKET_CHARACTERS = 65_536
-"""The longest text that a GitHub issue takes; a longer Markdown report goes without the tables of the ops."""
+Part: TypeAlias = tuple[Section, tuple[Block, ...]]
+
+
+@dataclass(frozen=True)
+class OpPage:
+    """All that the report says about one op: where links lead, the answer in a line, and blocks by section."""
+
+    op: str
+    anchor: str
+    note: str
+    parts: list[Part]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The report in the order in which it is read.
+
+    Attributes:
+        first: sections that answer.
+        pages: one for each op.
+        guide: the paragraphs that explain what is on the pages, by section.
+        rest: all other sections.
+    """
+
+    first: list[Part]
+    pages: list[OpPage]
+    guide: list[Part]
+    rest: list[Part]
 
 
 def report_results(sources: Sequence[Source], folder: Path, judging: Judging) -> Judgement:
@@ -98,16 +121,39 @@ def render(judgement: Judgement, across: VersionComparison | None = None) -> dic
     """Return the report as texts by file name: `report.html`, `report.md`, `decisions.json`.
 
     Args:
-        judgement: of the run, or of the version of TensorFlow that is shown.
-        across: the versions of TensorFlow that the run was made on; None for a run on one.
+        judgement: of the run, or of the side that is shown.
+        across: the environments that the run was made on; None for a run on one.
     """
-    built = ((section, tuple(section.build(judgement))) for section in discover(across))
-    parts = [(section, blocks) for section, blocks in built if blocks]  # one that has nothing to say is left out
+    every = sections(across)
+    layout = arrange([(section, tuple(section.build(judgement))) for section in every])
+    anchors = {one.op: one.anchor for one in layout.pages}
     return {
-        "report.html": _html(judgement, parts),
-        "report.md": _markdown(judgement, parts),
+        "report.html": page.rendered("report.html.j2", run=judgement.run, layout=layout, anchors=anchors),
+        "report.md": _markdown(judgement, every, layout.pages),
         "decisions.json": decisions_json(judgement),
     }
+
+
+def arrange(parts: Sequence[Part]) -> Layout:
+    """Return the layout of sections and their blocks; a section without a block is left out."""
+    layout = Layout([], [], [], [])
+    pages: dict[str, OpPage] = {}
+    for section, blocks in parts:
+        starts = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
+        own = blocks[: starts[0]] if starts else blocks
+        for start, end in pairwise([*starts, len(blocks)]):
+            heading = blocks[start]
+            assert isinstance(heading, Heading)
+            new = OpPage(heading.text, f"op-{len(pages) + 1}", heading.note, [])
+            pages.setdefault(heading.text, new).parts.append((section, blocks[start + 1 : end]))
+        if own and section.answers:
+            layout.first.append((section, own))
+        elif own and starts and all(isinstance(block, Paragraph) for block in own):
+            layout.guide.append((section, own))
+        elif own:
+            layout.rest.append((section, own))
+    layout.pages.extend(pages.values())
+    return layout
 
 
 def write(judgement: Judgement, directory: Path, across: VersionComparison | None = None) -> tuple[Path, ...]:
@@ -136,62 +182,26 @@ def write(judgement: Judgement, directory: Path, across: VersionComparison | Non
     return tuple(directory / name for name in contents)
 
 
-def _html(judgement: Judgement, parts: Sequence[Part]) -> str:
-    layout = arrange(parts)
-    anchors = {one.op: one.anchor for one in layout.pages}
-    return page.rendered("report.html.j2", run=judgement.run, layout=layout, anchors=anchors)
+def _markdown(judgement: Judgement, every: Sequence[Section], pages: Sequence[OpPage]) -> str:
+    """Return the Markdown for a ticket: what is brief of each section, and the reasons for each op."""
+    briefs = [(section, tuple(section.brief(judgement))) for section in every]
+    template = page.environment(autoescape=False, folded=folded).get_template("report.md.j2")
+    shown = [(section, blocks) for section, blocks in briefs if blocks]
+    return printable(template.render(run=judgement.run, parts=shown, pages=pages))
 
 
-def _markdown(judgement: Judgement, parts: Sequence[Part]) -> str:
-    """Return the Markdown for a ticket, without the tables of the ops if it is too long for one with them."""
-    environment = page.environment(autoescape=False, folded=folded)
-    template = environment.get_template("report.md.j2")
-    briefs = ((section, tuple(section.brief(judgement))) for section, _ in parts if section.brief is not None)
-    shown = {
-        "run": judgement.run,
-        "parts": [(section, blocks) for section, blocks in briefs if blocks],
-        "pages": arrange(parts).pages,
-    }
-    whole = printable(template.render(**shown, whole=True))
-    return whole if len(whole) <= TICKET_CHARACTERS else printable(template.render(**shown, whole=False))
-
-
-def folded(op_page: OpPage, whole: bool) -> Markup:  # noqa: FBT001 - a filter of a template
-    """Return the page of an op as one line of HTML, which tickets show on demand.
-
-    Args:
-        op_page: the page of the op.
-        whole: False leaves the table out, where the text would be too long for a ticket.
-    """
-    reasons = [reason for table in _tables(op_page, ANSWER_SECTION) if table.says_why for reason in _reasons(table)]
-    times = list(_tables(op_page, TIMES_SECTION))
-    shown = [_table(times[0])] if times and whole else []
-    note = f" · {op_page.note}" if op_page.note else ""
-    head = Markup("<summary>{}</summary>").format(_line(f"{op_page.op}{note}"))
+def folded(op_page: OpPage) -> Markup:
+    """Return the reasons for the answers on an op as one line of HTML, which tickets show on demand."""
+    tables = [block for _, blocks in op_page.parts for block in blocks if isinstance(block, Table)]
+    reasons = [
+        f"{', '.join(map(str, row[: table.headings]))}: {row[-1]}"
+        for table in tables
+        if table.columns[-1] == "why"
+        for row in table.rows
+    ]
+    head = Markup("<summary>{}</summary>").format(_line(f"{op_page.op}{op_page.note and f' · {op_page.note}'}"))
     why = (Markup("<p>{}</p>").format(_line(reason)) for reason in reasons)
-    return Markup("<details>{}</details>").format(Markup("").join((head, *why, *shown)))
-
-
-def _tables(op_page: OpPage, name: str) -> Iterator[Table]:
-    for section, blocks in op_page.parts:
-        if section.name == name:
-            yield from (block for block in blocks if isinstance(block, Table))
-
-
-def _reasons(table: Table) -> Iterator[str]:
-    for row in table.rows:
-        yield f"{', '.join(str(cell) for cell in row[: table.headings])}: {row[-1]}"
-
-
-def _table(table: Table) -> Markup:
-    cells = (_row(table.columns, "th"), *(_row(row, "td") for row in table.rows))
-    caption = Markup("<p>{}</p>").format(_line(table.caption))
-    return caption + Markup("<table>{}</table>").format(Markup("").join(cells))
-
-
-def _row(cells: Sequence[Cell | str], tag: str) -> Markup:
-    shown = Markup("").join(Markup(f"<{tag}>{{}}</{tag}>").format(_line(str(cell))) for cell in cells)
-    return Markup("<tr>{}</tr>").format(shown)
+    return Markup("<details>{}</details>").format(Markup("").join((head, *why)))
 
 
 def _line(words: str) -> Markup:

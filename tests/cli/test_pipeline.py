@@ -15,7 +15,6 @@ from pipelines import ALL, BATCH, CURRENT
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
 from pyopbench.judge.pipeline import TrainingStep, judge
-from pyopbench.report.pipeline import report_of
 from pyopbench.store.run import SAMPLES_FILE, read_plan
 
 WIDTH = 80
@@ -43,13 +42,12 @@ def stored(tmp_path: Path) -> Path:
 def test_it_prints_every_arrangement_and_the_answer_in_80_columns(call: Call, stored: Path) -> None:
     done = call("report", stored)
     assert done.code == 0, done.err
-    report = report_of(judge(pipelines.rows(SECONDS), 0.03, TrainingStep(32)))
-    table = [line for line in done.out.splitlines() if line.startswith(tuple(row[0] for row in report.rows))]
+    found = judge(pipelines.rows(SECONDS), 0.03, TrainingStep(32))
+    table = [line for line in done.out.splitlines() if line.removeprefix("→ ").startswith(tuple(SECONDS))]
     assert len(table) == len(ALL)
     assert all(len(line) <= WIDTH for line in table)
-    assert report.answer in done.out
-    said = " ".join(done.out.split())
-    assert all(sentence in said for sentence in report.sentences)
+    assert found.answer_text() in done.out
+    assert found.why_text() in " ".join(done.out.split())
 
 
 @pytest.mark.usefixtures("log")

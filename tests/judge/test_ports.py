@@ -28,9 +28,9 @@ from pyopbench.judge.ports import (
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.report import terminal, write
-from pyopbench.report.sections import Code
-from pyopbench.report.sections import automatic as section
+from pyopbench.report import write
+from pyopbench.report.sections import Code, Table
+from pyopbench.report.sections import support as section
 from pyopbench.store.types import PortLine
 
 CURVES = {"py_function_numpy": 1e-3, "traced": 1e-4, "native": 2e-4}
@@ -68,7 +68,7 @@ def test_a_body_that_the_user_wrote_is_no_attempt_and_one_that_was_tried_is() ->
 
 def test_ops_of_the_catalogue_have_none() -> None:
     assert attempts_of(judged(own=False)) == ()
-    assert section.build(judged(own=False)) == ()
+    assert not section.build(judged(own=False))
 
 
 def port(variant: str) -> PortLine:
@@ -105,8 +105,12 @@ def test_ports_are_written_into_a_folder_of_the_results_alone(kind: str, tmp_pat
 
 def rows_of(judgement: Judgement) -> dict[str, tuple[Any, ...]]:
     """Return the rows of the automatic ports of a terminal, by port."""
-    (rows,) = (table.rows for table in terminal.tables(judgement) if table.title == "Automatic ports")
-    return {str(row[1]): row for row in rows}
+    return {str(row[1]): row for row in table_of(judgement).rows}
+
+
+def table_of(judgement: Judgement) -> Table:
+    (table,) = (block for block in section.brief(judgement) if isinstance(block, Table))
+    return table
 
 
 def test_reasons_are_in_every_output() -> None:
@@ -130,12 +134,12 @@ def test_each_port_has_one_line_of_a_terminal_and_its_whole_reason_in_the_report
     judgement = judged(name=name)
     why = "ValueError: this is one of many words of a reason " + "and so on, " * 40 + "mine.py line 3"
     judgement.run.failures = tuple(replace(one, reason=why) for one in judgement.run.failures)  # type: ignore[misc]
-    (table,) = (one for one in terminal.tables(judgement) if one.title == "Automatic ports")
-    shown = Console(width=terminal.COLUMNS, file=io.StringIO(), record=True)
-    print_table(table.title, table.columns, table.rows, shown)
+    table = table_of(judgement)
+    shown = Console(width=80, file=io.StringIO(), record=True)
+    print_table(table.caption, table.columns, table.rows, shown)
     lines = shown.export_text().rstrip().splitlines()
     assert len(lines) == 2 + len(attempts_of(judgement)), "a title, the headings, and a line for each port"
-    assert all(len(line) <= terminal.COLUMNS for line in lines)
+    assert all(len(line) <= 80 for line in lines)
     assert why in section_text(judgement)
 
 

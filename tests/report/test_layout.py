@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from judgements import HOSTILE
-from pyopbench.report.layout import anchors_of, arrange
 from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table
+from pyopbench.report.write import arrange
 
 
-def section(name: str, order: int) -> Section:
-    return Section(name, name.title(), order, lambda judgement: ())
+def section(name: str, *, answers: bool) -> Section:
+    return Section(name, name.title(), lambda judgement: (), answers=answers)
 
 
 TABLE = Table(("a",), (("1",),), "one")
 
 
 def parts(*blocks: tuple[Block, ...]) -> list[tuple[Section, tuple[Block, ...]]]:
-    return [(section(f"part_{place}", 10 * place), found) for place, found in enumerate(blocks, 1)]
+    return [(section(f"part_{place}", answers=place == 0), found) for place, found in enumerate(blocks)]
 
 
 def test_what_is_under_the_heading_of_an_op_goes_to_its_page():
-    first = (Paragraph("answers"), Heading("sinh", of_op=True, note="port"), TABLE)
-    second = (Paragraph("intro"), Heading("log", of_op=True), TABLE, Heading("sinh", of_op=True), Paragraph("x"))
+    first = (Paragraph("answers"), Heading("sinh", note="port"), TABLE)
+    second = (Paragraph("intro"), Heading("log"), TABLE, Heading("sinh"), Paragraph("x"))
     layout = arrange(parts(first, second))
     assert [(page.op, page.note) for page in layout.pages] == [("sinh", "port"), ("log", "")]
     assert [[blocks for _, blocks in page.parts] for page in layout.pages] == [
@@ -31,8 +31,8 @@ def test_what_is_under_the_heading_of_an_op_goes_to_its_page():
 
 def test_paragraphs_before_pages_are_a_guide_and_tables_stay_a_section():
     answer = (Paragraph("answers"),)
-    guide = (Paragraph("how to read"), Heading("sinh", of_op=True), TABLE)
-    kept = (Paragraph("what"), TABLE, Heading("sinh", of_op=True), TABLE)
+    guide = (Paragraph("how to read"), Heading("sinh"), TABLE)
+    kept = (Paragraph("what"), TABLE, Heading("sinh"), TABLE)
     layout = arrange(parts(answer, guide, kept, (Paragraph("method"),)))
     assert [blocks for _, blocks in layout.guide] == [(Paragraph("how to read"),)]
     assert [blocks for _, blocks in layout.rest] == [(Paragraph("what"), TABLE), (Paragraph("method"),)]
@@ -40,7 +40,7 @@ def test_paragraphs_before_pages_are_a_guide_and_tables_stay_a_section():
 
 def test_every_op_has_an_anchor_of_its_own_whatever_it_is_called():
     ops = [*HOSTILE, "sinh", "SINH", "sinh!", "ä"]
-    anchors = anchors_of(ops)
-    assert anchors["sinh"] == "op-sinh"
-    assert len(set(anchors.values())) == len(ops)
-    assert all(set(anchor) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-") for anchor in anchors.values())
+    pages = arrange(parts(tuple(block for op in ops for block in (Heading(op), TABLE)))).pages
+    anchors = {page.anchor for page in pages}
+    assert len(anchors) == len(ops)
+    assert all(set(anchor) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-") for anchor in anchors)

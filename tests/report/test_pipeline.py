@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,14 +14,18 @@ from pyopbench.judge import pipeline as wording
 from pyopbench.judge.pipeline import PipelineJudgement, TrainingStep, judge
 from pyopbench.report import write
 from pyopbench.report.charts.picture import DATA
-from pyopbench.report.charts.pipeline import throughput_chart
-from pyopbench.report.pipeline import as_data, report_of
+from pyopbench.report.sections import Bullets, Table
+from pyopbench.report.sections.pipeline import as_data, brief, throughput_chart
 
 ALIKE = {one.key: 1e-4 for one in ALL}
 
 
 def judged(seconds: dict[str, float] | None = None, step: float | None = None, **how: Any) -> PipelineJudgement:
     return judge(rows({**ALIKE, **(seconds or {})}, **how), 0.03, TrainingStep(32, step))
+
+
+def whole(pipeline: PipelineJudgement) -> Any:
+    return SimpleNamespace(pipeline=pipeline)
 
 
 @pytest.mark.parametrize(
@@ -42,16 +47,18 @@ def test_the_answer_names_the_change_in_one_line(seconds: dict[str, float], name
 
 
 def test_rows_go_from_the_quickest_to_the_slowest_and_mark_what_is_chosen() -> None:
-    report = report_of(judged({BATCH.key: 1e-5, POOL.key: 1e-3}))
-    assert BATCH.key in report.rows[0][0]
-    assert report.rows[0][0] != BATCH.key
-    assert report.rows[-1][0] == POOL.key
+    _, table, _ = brief(whole(judged({BATCH.key: 1e-5, POOL.key: 1e-3})))
+    assert isinstance(table, Table)
+    first, last = str(table.rows[0][0]), str(table.rows[-1][0])
+    assert BATCH.key in first
+    assert first != BATCH.key
+    assert last == POOL.key
 
 
 def test_what_is_left_out_is_shown_with_its_reason_once() -> None:
-    report = report_of(judged(failures=[failure(key) for key in ("one", "two")]))
-    assert len(report.left_out) == 2
-    assert report.left_out[1][0] == "one, two"
+    *_, bullets = brief(whole(judged(failures=[failure(key) for key in ("one", "two")])))
+    assert isinstance(bullets, Bullets)
+    assert sum("one, two not measured: " in text for text in bullets.items) == 1
 
 
 def test_the_report_has_the_answer_and_its_table() -> None:
@@ -60,7 +67,7 @@ def test_the_report_has_the_answer_and_its_table() -> None:
     assert found is not None
     contents = write.render(judgement)
     for name in ("report.html", "report.md"):
-        assert report_of(found).answer in contents[name]
+        assert found.answer_text() in contents[name]
         assert all(one.arrangement.key in contents[name] for one in found.throughputs)
     assert json.loads(json.dumps(as_data(found))) == as_data(found)
 

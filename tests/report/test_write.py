@@ -24,7 +24,6 @@ import thread_calls
 from frames import Bench, run_of
 from judgements import (
     HOSTILE,
-    decision,
     hostile,
     hostile_report,
     hostile_versions,
@@ -37,8 +36,9 @@ from pyopbench.judge.judge import Judging, judge_run
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE
 from pyopbench.model.printable import printable
-from pyopbench.report import terminal, write
-from pyopbench.report.sections import Chart, Paragraph, Table, discover
+from pyopbench.report import write
+from pyopbench.report.sections import Chart, Paragraph, Table, sections
+from pyopbench.report.sections.answer import answers
 
 NAMES = ["report.html", "report.md", "decisions.json"]
 VOID = {"meta", "br", "wbr", "path", "rect", "line", "g"}
@@ -134,7 +134,7 @@ def test_the_page_holds_every_block_of_every_section(name):
     words = one_line(page.words).replace("`", "")
     assert page.open == []
     charts = 0
-    for section in discover(across):
+    for section in sections(across):
         blocks = section.build(judged)
         charts += sum(isinstance(block, Chart) for block in blocks)
         for block in blocks:
@@ -171,10 +171,12 @@ def test_every_measured_case_and_every_verdict_is_in_a_table():
 
 
 def test_what_is_absent_has_no_section():
-    names = {name: {section.name for section in discover() if section.build(made(name)[0])} for name in MADE}
-    assert names["nothing"] >= {"decisions", "latency", "holes", "environment", "method"}
-    for name, section in (("two devices", "devices"), ("threads", "threads"), ("pipeline", "pipeline")):
-        assert {other for other in MADE if section in names[other]} == {name}
+    names = {name: {section.name for section in sections() if section.build(made(name)[0])} for name in MADE}
+    assert names["nothing"] >= {"answer", "times", "holes", "about"}
+    for section in ("threads", "pipeline"):
+        assert {other for other in MADE if section in names[other]} == {section}
+    shown = {name for name in MADE if "Where each op should run" in made(name)[1]["report.html"]}
+    assert shown == {"two devices"}
 
 
 def test_the_report_is_three_files(tmp_path):
@@ -204,12 +206,12 @@ def test_the_same_judgement_gives_the_same_bytes_in_another_process():
 def test_every_decision_is_in_every_output():
     judged = plain()
     page, markdown = one_line(Page(plain_report()["report.html"]).words), text_of(plain_report()["report.md"])
-    (table,) = terminal.tables(judged)
+    table = answers(judged)
     documents = json.loads(plain_report()["decisions.json"])["decisions"]
     assert len(judged.decisions) > 4
     for one, found, row in zip(judged.decisions, documents, table.rows, strict=True):
         assert [found[name] for name in ("op", "use", "action", "choice")] == [one.op, one.use, one.action, one.choice]
-        assert (*row[:2], row[-3]) == (one.op, one.use, one.answer.text())
+        assert tuple(map(str, (*row[:2], row[-3]))) == (one.op, one.use, one.answer.text())
         assert found["reason"] == one.why()
         assert one.why() in page
         assert one.why() in markdown
@@ -238,7 +240,7 @@ def text_of(markdown: str) -> str:
 def test_markdown_tables_have_a_cell_for_each_column(name):
     markdown = RENDERED[name]()["report.md"]
     tables = re.findall(r"<table>(.*?)</table>", as_html(markdown), re.DOTALL)
-    assert len(tables) >= 4
+    assert tables
     for table in tables:
         rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
         assert len({len(re.findall(r"<t[hd]", row)) for row in rows}) == 1
@@ -259,12 +261,4 @@ def test_each_op_is_folded_into_one_line_of_markdown_with_its_reasons():
     judged = plain()
     lines = [line for line in plain_report()["report.md"].splitlines() if line.startswith("<details>")]
     for op, line in zip(dict.fromkeys(one.op for one in judged.decisions), lines, strict=True):
-        assert line.count("<table>") == 1
         assert all(one.why() in html.unescape(line) for one in judged.decisions if one.op == op)
-
-
-def test_markdown_that_is_too_long_for_a_ticket_goes_without_the_tables_of_ops():
-    more = [decision("xla", op=f"op_{n}") for n in range(220)]
-    many = write.render(replace(nothing_measured(), decisions=tuple(more)))["report.md"]
-    assert many.count("<details>") >= 220
-    assert "<table>" not in many

@@ -1,4 +1,4 @@
-"""Charts of time per call against size and by version, as Vega-Lite specs built by Altair.
+"""The chart of time per call against size, as a Vega-Lite spec built by Altair.
 
 Encodings are Altair's channels and never texts or dicts: of those Altair makes channels by comparing the schemas of all
 its classes, in more time than all else takes. A channel is made with its scale and its axis: each call of a method that
@@ -24,8 +24,6 @@ HEIGHT_PIXELS = 220
 LABEL_PIXELS = 130
 ROW_PIXELS = 36  # two lines of text: a label and, under it, its gradient
 FRAME, BY_LABEL_FRAME = Frame(axis=70), Frame(axis=150)
-SLANT_DEGREES, VERSION_PIXELS = -35, 75
-"""How versions are written where there are more than two, and what one may take."""
 PARTS = {alt.Color: "colour", alt.Shape: "shape", alt.StrokeDash: "dash"}
 """Which part of a look each channel shows."""
 TITLE = "time per call"
@@ -58,27 +56,6 @@ def latency_chart(rows: Sequence[Row], pinned: Mapping[str, Style], baseline: st
         y=alt.Y("low:Q", title=TITLE), y2=alt.Y2("high:Q")
     )  # fmt: skip
     return as_spec(Layers([band, curves.lines(y), curves.points(y)], HEIGHT_PIXELS), data, FRAME)
-
-
-@debug_mode(False)
-def version_chart(rows: Sequence[Row], pinned: Mapping[str, Style], baseline: str, versions: Sequence[str]) -> Spec:
-    """Return latency by side, with the interval of every point; one panel for each `panel`.
-
-    Args:
-        rows: `panel`, `label`, `size`, `version`, and `seconds`, `low`, `high` per call in seconds (NaN where there is
-            none).
-        pinned: the look of every label.
-        baseline: the label whose line is thick.
-        versions: in the order of the axis.
-    """
-    data = drawable(rows, "seconds")
-    there = {row["version"] for row in data}
-    order = [version for version in versions if version in there]
-    axis = alt.Axis(labelAngle=SLANT_DEGREES if len(order) > 2 else 0, labelLimit=VERSION_PIXELS)
-    x = alt.X("version:N", title=None, sort=order, scale=alt.Scale(domain=order), axis=axis)
-    curves, y = _Curves(data, pinned, baseline, x), _seconds(alt.Y, data)
-    rule = curves.base().mark_rule(clip=True, strokeWidth=1.5, opacity=0.5).encode(y=alt.Y("from:Q"), y2=alt.Y2("to:Q"))
-    return as_spec(Layers([rule, curves.lines(y), curves.points(y)], HEIGHT_PIXELS, ENDS), data, FRAME)
 
 
 def _dots(data: Sequence[Row], pinned: Mapping[str, Style]) -> Layers:

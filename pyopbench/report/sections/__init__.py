@@ -1,18 +1,14 @@
-"""Sections of the report. One file per section, ending `SECTION = Section(...)`; a new section is one new file.
+"""Sections of the report. A section turns a judgement into blocks, which say what is shown and nothing of how.
 
-A section turns a judgement into blocks, which say what is shown and nothing of how. The templates turn blocks into HTML
-and Markdown, so a section is written once and every output holds the same.
+HTML, Markdown and the terminal show the same blocks: HTML those of `build`, the others those of `brief`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-from pyopbench.model.discover import python_files
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.versions import VersionComparison
@@ -43,16 +39,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading within a section.
-
-    Attributes:
-        text: the heading.
-        of_op: True if `text` is an op, and the blocks up to the next such heading belong to the page of that op.
-        note: one line that says the most important, shown while the page is folded.
-    """
+    """An op, to whose page the blocks up to the next heading belong; `note` says the most important in one line."""
 
     text: str
-    of_op: bool = False
     note: str = ""
     kind: str = "heading"
 
@@ -76,7 +65,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Code:
-    """Text to be copied as it stands; one with a caption is shown on demand in HTML."""
+    """Text to be copied as it is; one with a caption is shown on demand in HTML."""
 
     text: str
     caption: str = ""
@@ -85,15 +74,14 @@ class Code:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; a `folded` one is shown on demand in HTML, and is the first to go where Markdown gets too long.
+    """A table; a `folded` one is shown on demand in HTML.
 
     Attributes:
         columns: the headings.
         rows: one cell for each heading in every row.
-        caption: one line that says what the table holds.
+        caption: one line that says what the table contains.
         folded: True for long tables behind a chart.
         headings: how many of the first columns name the row.
-        says_why: True if the last column says why, which a ticket has as text.
     """
 
     columns: tuple[str, ...]
@@ -101,7 +89,6 @@ class Table:
     caption: str
     folded: bool = False
     headings: int = 1
-    says_why: bool = False
     kind: str = "table"
 
 
@@ -122,57 +109,32 @@ class Section:
     """A part of the report.
 
     Attributes:
-        name: the name of the file that holds the section, and its anchor.
+        name: its anchor.
         title: for people.
-        order: its place; sections are sorted by it.
-        build: `judgement -> blocks`.
-        brief: the same for a ticket, which is short; without it, nothing of the section goes into a ticket.
+        build: `judgement -> blocks`; none if it has nothing to say.
+        brief: the same for a ticket and for a terminal of 80 columns.
+        answers: does it belong before the pages of the ops?
     """
 
     name: str
     title: str
-    order: int
     build: Callable[[Judgement], Sequence[Block]]
-    brief: Callable[[Judgement], Sequence[Block]] | None = None
+    brief: Callable[[Judgement], Sequence[Block]] = lambda judgement: ()
+    answers: bool = False
 
 
-@dataclass(frozen=True)
-class VersionsSection:
-    """A part of the report of a run on several versions of TensorFlow; no other report has it.
+def sections(across: VersionComparison | None = None) -> tuple[Section, ...]:
+    """Return the sections in the order in which they are shown; `across` is of a run on several environments."""
+    from pyopbench.report.sections import about, answer, holes, pipeline, support, threads, times, versions
 
-    Attributes:
-        name, title, order: as of a `Section`.
-        build: `(judgement, across) -> blocks`.
-        brief: the same for a ticket; without it, nothing of the section goes into a ticket.
-    """
-
-    name: str
-    title: str
-    order: int
-    build: Callable[[Judgement, VersionComparison], Sequence[Block]]
-    brief: Callable[[Judgement, VersionComparison], Sequence[Block]] | None = None
-
-    def of(self, across: VersionComparison) -> Section:
-        """Return the section of a report that knows of these versions."""
-        build, brief = self.build, self.brief
-        return Section(
-            self.name,
-            self.title,
-            self.order,
-            lambda judgement: build(judgement, across),
-            None if brief is None else lambda judgement: brief(judgement, across),
-        )
-
-
-def discover(across: VersionComparison | None = None) -> tuple[Section, ...]:
-    """Return the sections in this folder, in the order in which they are shown.
-
-    Args:
-        across: the versions of TensorFlow that a run was made on; None for a run on one, whose report goes without the
-            sections on versions.
-    """
-    names = [path.stem for path in python_files(Path(__file__).parent)]
-    found = [import_module(f"{__name__}.{name}").SECTION for name in names]
-    bound = [one.of(across) if isinstance(one, VersionsSection) and across is not None else one for one in found]
-    shown = [one for one in bound if isinstance(one, Section)]
-    return tuple(sorted(shown, key=lambda section: (section.order, section.name)))
+    by_side = () if across is None else (partial(versions.build, across), partial(versions.brief, across))
+    return (
+        Section("answer", "What to do", answer.build, answer.brief, answers=True),
+        Section("pipeline", "In an input pipeline", pipeline.build, pipeline.brief, answers=True),
+        *((Section("versions", "Answers by side", *by_side, answers=True),) if by_side else ()),
+        Section("support", "Ports and what they support", support.build, support.brief, answers=True),
+        Section("times", "Time per call", times.build),
+        Section("threads", "Calls from several threads", threads.build, threads.brief),
+        Section("holes", "What was not measured, and why", holes.build, holes.brief),
+        Section("about", "How it was measured", about.build, about.brief),
+    )

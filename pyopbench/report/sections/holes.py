@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyopbench.judge.latencies import Reason, Status, cases_by_reason, holes_of, rank
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Section, Table, Tone
-from pyopbench.report.sections._places import parsed
+from pyopbench.model.case import Case
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
@@ -27,51 +27,45 @@ MOST_ROWS = 8
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return every case without a number, one row for each reason; of many the most important first, in words."""
-    run = judgement.run
-    measured = measured_in(judgement)
-    groups = cases_by_reason(run, measured)
+    cases = len(judgement.run.cases)
+    measured = set(judgement.latencies["case"])
+    groups = cases_by_reason(judgement.run, measured)
     if not groups:
-        return (Paragraph(f"None: {_all(len(run.cases))} measured."),)
-    counts = Counter({reason: len(cases) for reason, cases in groups.items()})
+        every = "the one planned case was" if cases == 1 else f"all {cases:,} planned cases were"
+        return (Paragraph(f"None: {every} measured."),)
     statuses = Counter[Status]()
-    for reason, n in counts.items():
-        statuses[reason.status] += n
-    told = formatting.listing(
+    for reason, ids in groups.items():
+        statuses[reason.status] += len(ids)
+    counts = formatting.listing(
         [f"{n:,} {status}" for status, n in sorted(statuses.items(), key=lambda item: rank(item[0]))]
     )
-    order = sorted(groups, key=lambda reason: (rank(reason.status), -counts[reason], reason.status, reason.said))
+    order = sorted(groups, key=lambda reason: (rank(reason.status), -len(groups[reason]), reason.status, reason.said))
     rows = tuple(_row(reason, groups[reason], measured) for reason in order)
     intro = Paragraph(
         f"{formatting.count(len(measured), 'case')} measured; without a number, or with a failure in some launch: "
-        f"{told}. Names are op/variant/gradient/direction/mode/dtype/size/placement; a/{{b,c}} means a/b and a/c."
+        f"{counts}. Names are op/variant/gradient/direction/mode/dtype/size/placement; a/{{b,c}} means a/b and a/c."
     )
-    table = Table(
-        ("status", "cases", "reason", "which"), rows, "Cases without a number, by reason", folded=len(rows) > MOST_ROWS
-    )
+    caption = "Cases without a number, by reason"
+    table = Table(("status", "cases", "reason", "which"), rows, caption, folded=len(rows) > MOST_ROWS)
     return (intro, *(brief(judgement) if table.folded else ()), table)
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the reasons that most cases have, the worst status first; the page has all of them, with their cases."""
-    found = holes_of(cases_by_reason(judgement.run, measured_in(judgement)))
+    found = holes_of(cases_by_reason(judgement.run, set(judgement.latencies["case"])))
     more = len(found) - MOST_BRIEF
     rest = (f"{formatting.count(more, 'more reason')} in the table of report.html",) if more > 0 else ()
     return (Bullets((*(hole.text() for hole in found[:MOST_BRIEF]), *rest)),) if found else ()
 
 
-def measured_in(judgement: Judgement) -> set[str]:
-    """Return the ids of the cases that have a number."""
-    return {str(case) for case in judgement.latencies["case"]}
-
-
 def compact(cases: Iterable[str]) -> list[str]:
     """Return patterns with alternatives in braces that together stand for exactly these cases, each once."""
-    ids = sorted(set(cases))
-    found = [(case, parsed(case)) for case in ids]
-    patterns = [tuple(frozenset((str(part),)) for part in case.parts) for _, case in found if case is not None]
+    patterns: list[Pattern] = [
+        tuple(frozenset((str(part),)) for part in Case.from_id(case).parts) for case in sorted(set(cases))
+    ]
     for position in range(8):
         patterns = _merged(patterns, position)
-    return [*(_shown(pattern) for pattern in patterns), *(case for case, read in found if read is None)]
+    return [_shown(pattern) for pattern in patterns]
 
 
 def _merged(patterns: Sequence[Pattern], position: int) -> list[Pattern]:
@@ -97,10 +91,3 @@ def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell
         formatting.shorten(reason.text(), LONGEST_REASON, in_words=True) + note,
         "; ".join(compact(cases)),
     )
-
-
-def _all(n: int) -> str:
-    return "the one planned case was" if n == 1 else f"all {n:,} planned cases were"
-
-
-SECTION = Section("holes", "What was not measured, and why", 40, build, brief)

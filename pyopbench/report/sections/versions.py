@@ -1,4 +1,4 @@
-"""What to do on each version of TensorFlow, and what changed between them; only for a run on several."""
+"""What to do on each side, and what changed between them; only for a run on several environments."""
 
 from __future__ import annotations
 
@@ -7,123 +7,97 @@ from typing import TYPE_CHECKING
 
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, reach_of
 from pyopbench.model import formatting
-from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone, VersionsSection
-from pyopbench.report.sections._places import FIELDS, Places, parsed, varying_in
-from pyopbench.report.sections.decisions import TONES, place_of
+from pyopbench.report import comparison as table
+from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone
+from pyopbench.report.sections.answer import TONES
+from pyopbench.report.sections.places import FIELDS, places_of, saves
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decision import Decision
     from pyopbench.judge.judge import Judgement
 
-OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad", "unresolved": "", "equivalent": ""}
-FOUND = ("slower", "faster")
+OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad"}
 MOST_CHANGES = 20
-"""So many changes of a version are listed, the worst first; all are on the pages of the ops."""
+"""So many changes of a side are listed, the worst first; compare-A-B.md has all cases."""
 
 
-def build(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
-    """Return the answer on each version, and the cases that are shown to have changed."""
-    changes = (block for label, found in across.comparisons.items() for block in _changes(across, label, found))
-    missing = tuple(Paragraph(sentence, "warn") for sentence in _missing(across))
-    return (Paragraph(_intro(across)), _answers(across), *changes, *missing)
+def build(across: VersionComparison, judgement: Judgement) -> Sequence[Block]:
+    """Return the answer on each side, and the cases that are shown to have changed."""
+    changes = (block for label, compared in across.comparisons.items() for block in _changes(across, label, compared))
+    missing = (Paragraph(text, "warn") for text in _missing(across))
+    return (Paragraph(_intro(across)), answers(across), *changes, *missing)
 
 
-def brief(judgement: Judgement, across: VersionComparison) -> Sequence[Block]:
-    """Return the answers, and in a line for each version what changed."""
-    told = tuple(f"{label} against {across.labels[0]}: {_told(one)}" for label, one in across.comparisons.items())
-    told = (*told, *_missing(across))
-    return (_answers(across), *((Bullets(told),) if told else ()))
+def brief(across: VersionComparison, judgement: Judgement) -> Sequence[Block]:
+    """Return the answers, and in a line for each side what changed."""
+    texts = [f"{label} against {across.labels[0]}: {_summary(one)}" for label, one in across.comparisons.items()]
+    texts += _missing(across)
+    return (answers(across), *((Bullets(tuple(texts)),) if texts else ()))
 
 
-def _missing(across: VersionComparison) -> tuple[str, ...]:
-    """Say which versions cannot be compared, and why."""
+def _missing(across: VersionComparison) -> list[str]:
+    """Say which sides cannot be compared, and why."""
     unmatched = (f"{label}: {error.in_a_line}" for label, error in across.unmatched.items())
     unmeasured = (f"nothing was measured on {label}: {why}" for label, why in across.unmeasured.items())
-    return (*unmatched, *unmeasured)
+    return [*unmatched, *unmeasured]
 
 
 def _intro(across: VersionComparison) -> str:
     if len(across.versions) == 1:
         return f"Only {across.shown} was measured, so there is nothing to compare."
-    brought = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
+    numpy = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
     return (
-        f"Launches on {formatting.listing(across.labels)} were interleaved in random order, so each side "
-        f"is compared with {across.labels[0]} in pairs. The rest of this report is about {across.shown}."
-        f"{f' Each side has its own NumPy: {brought}.' if brought else ''}"
+        f"Launches on {formatting.listing(across.labels)} were interleaved in random order, so each side is compared "
+        f"with {across.labels[0]} in pairs. The rest of this report is about {across.shown}."
+        f"{f' Each side has its own NumPy: {numpy}.' if numpy else ''}"
     )
 
 
-def _answers(across: VersionComparison) -> Table:
-    made = [{_setting(one): one for one in version.decisions} for version in across.versions]
-    settings = dict.fromkeys(setting for decisions in made for setting in decisions)
-    places = places_across(across)
+def answers(across: VersionComparison) -> Table:
+    """Return what to do on each side: a row for each op, use and place."""
+    by_side = [{_key(one): one for one in version.decisions} for version in across.versions]
+    places = places_of(*across.versions)
     rows = []
-    for setting in settings:
-        found = [decisions.get(setting) for decisions in made]
+    for key in dict.fromkeys(key for decisions in by_side for key in decisions):
+        found = [decisions.get(key) for decisions in by_side]
         one = next(decision for decision in found if decision is not None)
-        rows.append((Cell(one.op, op=one.op), one.use, *place_of(one, places), *map(_answer, found)))
+        rows.append((Cell(one.op, op=one.op), one.use, *places.of(one), *map(_answer, found)))
     columns = ("op", "use", *places.varying, *across.labels)
     return Table(columns, tuple(rows), "What to do, by side", headings=2 + len(places.varying))
 
 
-def places_across(across: VersionComparison) -> Places:
-    """Return which of mode, dtype and placement vary over all versions."""
-    return varying_in((one.latencies, one.decisions) for one in across.versions)
-
-
-def _setting(decision: Decision) -> tuple[str, ...]:
+def _key(decision: Decision) -> tuple[str, ...]:
     return (decision.op, decision.use, *(str(getattr(decision, field)) for field in FIELDS))
 
 
 def _answer(decision: Decision | None) -> Cell:
     if decision is None:
         return Cell("not measured", "muted")
-    saved = "" if decision.choice is None else f"saves {formatting.saved_at_least(decision.saved, decision.saved_low)}"
-    return Cell(decision.answer.text(), TONES[decision.action], saved)
+    note = "" if decision.choice is None else f"saves {saves(decision)}"
+    return Cell(decision.answer.text(), TONES[decision.action], note)
 
 
-def _told(comparison: Comparison) -> str:
+def _summary(comparison: Comparison) -> str:
     return f"{comparison.summary()} {reach_of(comparison).text()}"
 
 
-def _changes(across: VersionComparison, label: str, comparison: Comparison) -> Sequence[Block]:
+def _changes(across: VersionComparison, label: str, compared: Comparison) -> Sequence[Block]:
     first = across.labels[0]
-    said = Paragraph(f"{label} against {first}: {_told(comparison)}")
-    found = [case for case in comparison.cases if case.verdict.outcome in FOUND]
-    if not found:
-        return (said,)
-    more = f", the first {MOST_CHANGES} of {len(found):,}" if len(found) > MOST_CHANGES else ""
-    columns = ("op", "direction", "mode", "dtype", "size", "device", "variant", first, label, f"{label} / {first}")
-    caption = f"What changed from {first} to {label}{more}"
-    labels = _labels(across)
-    return (said, Table(columns, tuple(_change(case, labels) for case in found[:MOST_CHANGES]), caption, headings=7))
+    text = Paragraph(f"{label} against {first}: {_summary(compared)}")
+    changed = [case for case in compared.cases if case.verdict.outcome in OUTCOME_TONES]
+    if not changed:
+        return (text,)
+    more = f", the first {MOST_CHANGES} of {len(changed):,}" if len(changed) > MOST_CHANGES else ""
+    names = table.short_names([case.key for case in changed])
+    rows = tuple(_change(case, name) for case, name in zip(changed[:MOST_CHANGES], names, strict=False))
+    shared = table.shared_parts([case.key for case in changed])
+    caption = f"What changed from {first} to {label}{more}{shared and f'; all are {shared}'}"
+    return text, Table(("case", first, label, f"{label} / {first}"), rows, caption)
 
 
-def _labels(across: VersionComparison) -> dict[str, str]:
-    """Return the label of every case: variants that were measured with several gradients are told apart by it."""
-    tables = [one.latencies for one in across.versions]
-    return {case: label for table in tables for case, label in zip(table["case"], table["label"], strict=True)}
-
-
-def _change(compared: ComparedCase, labels: Mapping[str, str]) -> tuple[Cell | str, ...]:
-    verdict, name = compared.verdict, str(compared.key)
-    case = parsed(name)
-    where: tuple[Cell | str, ...] = (name, *[""] * 6)
-    if case is not None:
-        where = (
-            Cell(case.op, op=case.op),
-            formatting.direction(case.direction),
-            case.mode,
-            case.dtype,
-            formatting.size(case.size),
-            case.placement,
-            labels.get(name, case.variant),
-        )
+def _change(case: ComparedCase, name: str) -> tuple[Cell | str, ...]:
+    verdict = case.verdict
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    seconds = (formatting.seconds(compared.first_seconds), formatting.seconds(compared.second_seconds))
-    judged = Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome])
-    return (*where, *seconds, judged)
-
-
-SECTION = VersionsSection("versions", "Versions of TensorFlow", 13, build, brief)
+    seconds = (formatting.seconds(case.first_seconds), formatting.seconds(case.second_seconds))
+    return (name, *seconds, Cell(f"{ratio} {verdict.outcome}", OUTCOME_TONES[verdict.outcome]))

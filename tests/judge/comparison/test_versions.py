@@ -12,7 +12,6 @@ from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
 from pyopbench.report import write
-from pyopbench.report.sections.versions import SECTION
 from pyopbench.store.json_file import encode_in_lines
 from pyopbench.store.run import RUN_FILE, open_run, report_folder
 
@@ -67,4 +66,4 @@ def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
     _, found = of(folder)
     assert found.labels == ("2.16.2",)
     page = (report_folder(folder, "2.16.2") / "report.html").read_text(encoding="utf-8")
-    assert SECTION.title not in page
+    assert "Answers by side" not in page

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judgements import HOSTILE
-from pyopbench.report.charts.latency import latency_chart, version_chart
+from pyopbench.report.charts.latency import latency_chart
 from pyopbench.report.charts.picture import picture
 from pyopbench.report.charts.style import styles
 
@@ -54,11 +54,3 @@ def test_a_value_without_an_interval_and_one_that_a_log_axis_cannot_show_are_dra
 def test_hostile_names_are_shown_and_are_no_markup(sizes: tuple[int, ...]) -> None:
     spec = latency_chart(rows(sizes, HOSTILE), styles(HOSTILE, HOSTILE), HOSTILE[0], "elements")
     assert not {"<script", "<img"} & set(picture(spec).split())
-
-
-def test_versions_are_in_their_order() -> None:
-    versions = ("2.9.0", "2.16.2", "2.21.0")
-    found = [{**row, "version": version} for version in versions for row in rows(sizes=(1_000,))]
-    svg = picture(version_chart(found, styles(LABELS, LABELS), LABELS[0], versions))
-    places = [svg.index(f">{version}<") for version in versions]
-    assert places == sorted(places)

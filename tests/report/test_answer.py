@@ -1,4 +1,4 @@
-"""What a terminal shows of a judgement: every answer, where and why, and what has no number."""
+"""What a ticket and a terminal show of a judgement: every answer, where, and what to know about it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,30 @@ from frames import Bench
 from judgements import decision, plain
 from pyopbench.judge import judge
 from pyopbench.judge.body_share import BodyShare
-from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, NoAnswerAt, open_text, standing_text
+from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, NoAnswerAt, standing_text
 from pyopbench.judge.latencies import without_number_text
 from pyopbench.model import formatting
 from pyopbench.model.formatting import MISSING
-from pyopbench.report import terminal
+from pyopbench.report.sections import Bullets, Table
+from pyopbench.report.sections import answer as section
 
 
-def test_the_terminal_says_where_and_why():
+def answers_of(judged):
+    (table,) = [one for one in section.brief(judged) if isinstance(one, Table)]
+    return table.columns, [tuple(map(str, row)) for row in table.rows]
+
+
+def notes_of(judged):
+    return tuple(text for one in section.brief(judged) if isinstance(one, Bullets) for text in one.items)
+
+
+def test_it_says_where_an_answer_holds():
     made = decision("sinh", action="undecided", choice=None, dtype="float64")
     judged = plain()
     changed = dataclasses.replace(judged, decisions=(made, *judged.decisions))
-    (decisions,) = terminal.tables(changed)
-    assert decisions.rows[0] == ("sinh", "inference", "float64", made.answer.text(), MISSING, MISSING)
-    notes = terminal.notes(changed)
-    where = " ".join((made.op, made.use, made.dtype))
-    assert terminal.undecided(changed) == ((f"{where} is undecided: {open_text(made.reason)}", made),)
+    _, rows = answers_of(changed)
+    assert rows[0] == ("sinh", "inference", "float64", made.answer.text(), MISSING, MISSING)
+    notes = notes_of(changed)
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
     assert f"{DiffersBySize().text()}: {', '.join(names)}" in notes
@@ -34,14 +42,14 @@ def test_the_terminal_says_where_and_why():
 def test_the_terminal_table_names_sizes_without_an_answer():
     bench = Bench({"py_function_numpy": {1: 1e-4}, "native": 1e-5}, sizes=(1, 1000))
     judged = judge.judge_run(bench.run())
-    (row,) = terminal.tables(judged)[0].rows
+    (row,) = answers_of(judged)[1]
     (made,) = judged.decisions
     assert row[2] == made.answer.text()
     assert row[3:] == (
         formatting.saved_at_least(made.saved, made.saved_low),
         formatting.change_of_seconds(made.seconds[0].today, made.seconds[0].after),
     )
-    assert terminal.notes(judged) == (
+    assert notes_of(judged) == (
         f"{NoAnswerAt((1000,)).text()}: sinh inference",
         without_number_text({"timeout": 1}),
     )
@@ -50,26 +58,25 @@ def test_the_terminal_table_names_sizes_without_an_answer():
 def test_why_what_is_saved_is_not_what_one_op_saves_is_told_where_there_are_sizes():
     """At 10 us of 100 a port saves 90%, and over both sizes 70%."""
     bench = Bench({"py_function_numpy": {1: 1e-4, 1000: 1e-3}, "native": {1: 1e-5, 1000: 5e-4}}, sizes=(1, 1000))
-    assert terminal.notes(judge.judge_run(bench.run()))[0] == TWO_SCOPES
+    assert notes_of(judge.judge_run(bench.run()))[0] == TWO_SCOPES
     bench = Bench({"py_function_numpy": 1e-4, "native": 1e-5}, sizes=(1,))
-    assert TWO_SCOPES not in terminal.notes(judge.judge_run(bench.run()))
+    assert TWO_SCOPES not in notes_of(judge.judge_run(bench.run()))
 
 
 def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     """Twelve ops with two uses each are more than a screen has room for."""
-    made = tuple(decision(f"op_{i}", use=use) for i in range(12) for use in terminal.USES)
+    made = tuple(decision(f"op_{i}", use=use) for i in range(12) for use in section.USES)
     undecided = decision("op_0", action="undecided", choice=None, dtype="float64")
     judged = dataclasses.replace(plain(), decisions=(*made, undecided))
-    (answers,) = terminal.tables(judged)
-    assert answers.columns == ("op", "dtype", "inference", "saves", "training", "saves")
-    assert len(answers.rows) == 13
+    columns, rows = answers_of(judged)
+    assert columns == ("op", "dtype", "inference", "saves", "training", "saves")
+    assert len(rows) == 13
     told = (made[0].answer.text(), formatting.at_least(made[0].saved_low))
-    assert answers.rows[0] == ("op_0", made[0].dtype, *told, *told)
-    assert answers.rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
+    assert rows[0] == ("op_0", made[0].dtype, *told, *told)
+    assert rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
     by_size = sum(len(one.ranges) > 1 for one in judged.decisions)
     provisional = sum(one.is_provisional for one in judged.decisions)
-    assert [one for _, one in terminal.undecided(judged)] == [undecided]
-    assert standing_text(25, undecided=1, by_size=by_size, provisional=provisional) in terminal.notes(judged)
+    assert standing_text(25, undecided=1, by_size=by_size, provisional=provisional) in notes_of(judged)
 
 
 def test_what_a_body_bounds_is_not_said_below_an_answer_with_another_body():
@@ -79,4 +86,4 @@ def test_what_a_body_bounds_is_not_said_below_an_answer_with_another_body():
         made = decision("sinh", action="switch" if choice else "keep", choice=choice)
         judged = dataclasses.replace(plain(), decisions=(made,))
         vars(judged)["body_shares"] = (share,)  # as a cached property holds it
-        assert any(note.startswith(share.text()) for note in terminal.notes(judged)) == is_said, choice
+        assert any(note.startswith(share.text()) for note in notes_of(judged)) == is_said, choice

@@ -1,0 +1,73 @@
+"""Ports that pyopbench wrote from the body, and what each variant supports of what is required."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyopbench.judge.ports import Attempt, attempts_of, port_path
+from pyopbench.judge.requirements import remarks
+from pyopbench.model import formatting
+from pyopbench.report.sections import Block, Bullets, Cell, Code, Paragraph, Table, Tone
+
+if TYPE_CHECKING:
+    from pyopbench.judge.judge import Judgement
+
+INTRO = (
+    "pyopbench wrote these ports from your function as it is. What was measured is the file that pyopbench port "
+    "writes. Each had to give the same values, and a gradient that finite differences confirm, before it was timed."
+)
+TONES: dict[str, Tone] = {"works": "good", "fails": "bad", "silently wrong": "bad", "does not apply": "muted"}
+COLUMNS = ("op", "port", "saves (at least), or why not")
+MOST_CHARACTERS = 48
+"""Of an outcome in a terminal of 80 columns, behind the names of an op and a port."""
+MOST_OF_NAME = 20
+
+
+def build(judgement: Judgement) -> Sequence[Block]:
+    """Return a row for each port that was tried, its source, and what was tried of what is required."""
+    attempts = attempts_of(judgement)
+    blocks: list[Block] = []
+    if attempts:
+        rows = tuple((one.op, one.variant, _outcome(one)) for one in attempts)
+        blocks += [Paragraph(INTRO), Table(COLUMNS, rows, "Ports that were tried", headings=2)]
+        working = {(one.op, one.variant) for one in attempts if one.works}
+        blocks += [
+            Code(one.text, f"{port_path(one)}, as it was measured")
+            for one in judgement.run.ports
+            if (one.op, one.variant) in working
+        ]
+    blocks += _required(judgement)
+    tried = tuple(
+        (one.op, one.label, one.requirement, Cell(one.status, TONES[one.status]), one.reason)
+        for one in sorted(judgement.run.requirements, key=lambda one: (one.op, one.label, one.requirement))
+    )
+    if tried:
+        columns = ("op", "variant", "requirement", "result", "reason")
+        blocks.append(Table(columns, tried, "What was tried with the ops' own inputs", folded=True))
+    return blocks
+
+
+def brief(judgement: Judgement) -> Sequence[Block]:
+    """Return a line for each port that was tried, and what was removed for what is required."""
+    rows = tuple(
+        (formatting.shorten(one.op, MOST_OF_NAME), one.variant, one.text(MOST_CHARACTERS))
+        for one in attempts_of(judgement)
+    )
+    return (*((Table(COLUMNS, rows, "Ports that were tried", headings=2),) if rows else ()), *_required(judgement))
+
+
+def _outcome(attempt: Attempt) -> Cell:
+    if attempt.works:
+        return Cell(formatting.saved_at_least(attempt.saved, attempt.saved_low), "good")
+    return Cell(attempt.reason or formatting.MISSING, "warn")
+
+
+def _required(judgement: Judgement) -> list[Block]:
+    if not judgement.requires:
+        return []
+    names, removed = formatting.listing(list(judgement.requires)), remarks(judgement)
+    if not removed:
+        return [Paragraph(f"Required: {names}. Every variant supports it.")]
+    text = f"Required: {names}. Only variants that were seen to support it are candidates:"
+    return [Paragraph(text, "warn"), Bullets(tuple(removed))]
