@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
@@ -183,16 +184,10 @@ def kernels() -> None:
     Whatever uses it, or `simulated`, is slow.
     """
     from pyopbench.model.discover import KERNELS
-    from pyopbench.ops.kernels.batch import compile_all
-    from pyopbench.ops.kernels.precompiled import with_precompiled_header
+    from pyopbench.ops.kernels.compiler import library_of
     from pyopbench.ops.kernels.simulated_device import BORROWED_KERNELS, KERNEL_DEFINES, PLUG_IN
 
+    counted = (KERNELS / "elementwise_ops.cc", KERNEL_DEFINES)  # those whose copies are counted
     sources = [PLUG_IN, BORROWED_KERNELS, *sorted(KERNELS.glob("*.cc"))]
-    with one_process_at_a_time("kernels"), with_precompiled_header(sources) as library_of:
-
-        def make(source: Path) -> Path:
-            if source.stem == "elementwise_ops":  # those whose copies are counted
-                library_of(source, KERNEL_DEFINES)
-            return library_of(source)
-
-        compile_all(sources, lambda source: None, make)
+    with one_process_at_a_time("kernels"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(library_of, *zip(counted, *((source, ()) for source in sources), strict=True)))

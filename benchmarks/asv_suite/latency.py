@@ -1,4 +1,4 @@
-"""Seconds of a call: forward, backward, both, and of bridges with nothing behind them.
+"""Seconds of a call: forward, backward, and both.
 
 A sample is a block of calls as pyopbench times it, with the stamp between forward and backward, and the clock is
 advanced by the seconds of one call.
@@ -54,11 +54,3 @@ class ForwardBackwardLatency(_Latency):
     """Seconds of a forward call under a tape and the backward pass over it."""
 
     direction = "forward_backward"
-
-
-class BridgeLatency(_Latency):
-    """Seconds of a callback with nothing to do: it takes many elements and gives one, or takes one and gives many."""
-
-    params = selection.bridges()
-    param_names = selection.PARAM_NAMES
-    direction = "forward"

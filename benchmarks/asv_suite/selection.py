@@ -41,15 +41,6 @@ THREAD_SIZES = (100_000,)
 THREADS = (1, 2)
 """Threads that call at once. More than a machine has cores measure waiting for one."""
 
-BRIDGE_OPS = ("floor_consume", "floor_produce")
-BRIDGE_VARIANTS = ("numpy_function", "py_function_numpy")
-ALL_BRIDGE_VARIANTS = (
-    *("numpy_function", "py_func", "py_func_stateless", "py_function"),
-    *("py_function_numpy", "py_function_numpy_host"),
-)
-BRIDGE_SIZES = (100_000,)
-ALL_BRIDGE_SIZES = (10_000, 100_000, 1_000_000)
-
 _SOURCES = Path(__file__).resolve().parents[2] / "pyopbench" / "ops"
 _FOLDERS = {"ops": _SOURCES / "builtin", "variants": _SOURCES / "variants"}
 _TABLES = {"ops": "OPS", "variants": "VARIANTS"}
@@ -80,13 +71,6 @@ def threaded() -> Parameters:
     if not _everything():
         return THREAD_OPS, VARIANTS, THREAD_SIZES, THREADS
     return _names("ops"), _names("variants"), ALL_SIZES, THREADS
-
-
-def bridges() -> Parameters:
-    """Return the parameters of what measures bridges alone: names of ops of the floor, names of variants, sizes."""
-    if not _everything():
-        return BRIDGE_OPS, BRIDGE_VARIANTS, BRIDGE_SIZES
-    return BRIDGE_OPS, ALL_BRIDGE_VARIANTS, ALL_BRIDGE_SIZES
 
 
 def _everything() -> bool:

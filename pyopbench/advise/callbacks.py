@@ -24,7 +24,7 @@ from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage,
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.cores import usable_cores
-from pyopbench.model.discover import PLACES, RESERVED, names_in, python_files
+from pyopbench.model.discover import PLACES, names_in, python_files
 from pyopbench.model.syntax import unused_name
 from pyopbench.model.write_file import write_atomically
 from pyopbench.ports.extract.values import NotWritable, expression_of
@@ -333,12 +333,7 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
 
 def taken_names() -> set[str]:
     """Return the names that no op of a user can have: those of the package."""
-    return {
-        name
-        for kind in ("ops", RESERVED["ops"])
-        for path in python_files(PLACES[kind])
-        for name in names_in(path, kind)
-    }
+    return {name for path in python_files(PLACES["ops"]) for name in names_in(path, "ops")}
 
 
 def _name_of(body: str, line: int, taken: set[str]) -> str:

@@ -124,8 +124,7 @@ def _of_worker(name: str) -> Callable[[WorkerFacts], str]:
 def _gpu(worker: WorkerFacts) -> str:
     if worker.why_not:
         raise Lacking(NO_TENSORFLOW)
-    state = worker.environment.get("gpu") or {}
-    names = formatting.listing([str(gpu["name"]) for gpu in state.get("gpus", ())])
+    names = formatting.listing([str(gpu["name"]) for gpu in worker.environment.get("gpus", ())])
     if not worker.no_device:
         return names
     if names:

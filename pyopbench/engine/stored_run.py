@@ -37,7 +37,7 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
     require_same_own(side.folder, side.side.own, own)
     cases = [Case.from_id(key) for key in side.side.cases]
     variants = [*find("variants"), *find("parts")]
-    require_known("op", sorted({case.op for case in cases}), {*find("ops"), *find("floor"), *own})
+    require_known("op", sorted({case.op for case in cases}), {*find("ops"), *own})
     require_known("variant", sorted({case.variant.removesuffix(CONTROL_SUFFIX) for case in cases}), variants)
     then, now = side.side.environment.get("commit"), git.commit_of_package()["commit"]
     if then is not None and then != now:  # None: it was begun by an installed package, which has a version instead

@@ -44,9 +44,6 @@ NO_GRADIENT = "none"
 """The gradient of a forward case: the op is built without one, as it would be served."""
 
 
-BRIDGE_BASELINE_DTYPE = "float32"
-"""The dtype of bridge baselines: what crosses is bytes, whatever they stand for."""
-
 CONTROL_SUFFIX = "_twin"
 """`numpy_function_twin` is numpy_function a second time: whatever is measured between the two is noise."""
 

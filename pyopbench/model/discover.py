@@ -37,16 +37,15 @@ KERNELS = OPS / "kernels"
 PLACES = {
     "ops": BUILTIN,
     "variants": OPS / "variants",
-    "floor": OPS / "bridge_baselines.py",
     "parts": OPS / "cost_components.py",
 }
 """Kind -> the folder of the package, or the file, that defines what there is of it."""
 
-OBJECTS = {"ops": "OP", "variants": "VARIANT", "floor": "OP", "parts": "VARIANT"}
+OBJECTS = {"ops": "OP", "variants": "VARIANT", "parts": "VARIANT"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
 
-RESERVED = {"ops": "floor", "variants": "parts"}
-"""Kinds whose names nothing else of the kind may have, because both are found by the same name."""
+RESERVED = {"variants": "parts"}
+"""Kind -> another one whose names it may not use, because both are found by the same name."""
 
 
 def find(kind: str) -> dict[str, Path]:
@@ -68,7 +67,7 @@ def find(kind: str) -> dict[str, Path]:
             )
     reserved = find(RESERVED[kind]) if kind in RESERVED else {}
     path_of = dict(reserved)
-    for place in (PLACES[kind], *(root / kind for root in others if kind in RESERVED)):
+    for place in (PLACES[kind], *(root / kind for root in others if kind != "parts")):
         for path in python_files(place):
             for name in names_in(path, kind):
                 if name in path_of:
@@ -117,7 +116,7 @@ def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -
     names = []
     for text in texts:
         if is_target(text):
-            taken = [*find("ops"), *find("floor"), *(target.name for target in targets)]
+            taken = [*find("ops"), *(target.name for target in targets)]
             targets.append(read_target(text, inputs, taken, seed_with))
         names.append(targets[-1].name if is_target(text) else text)
     for option, value in (("--input", inputs), ("--seed-with", seed_with)):

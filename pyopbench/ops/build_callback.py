@@ -10,7 +10,7 @@ import numpy as np
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.op import Body, GradientBody, Op
 from pyopbench.ops.gradients import GRADIENTS, Bridged
-from pyopbench.ports.arrays import as_array, as_tuple, one_or_tuple
+from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 Bridge = Callable[[Body, Sequence[Any], Sequence[str]], Any]
 """`(function, tensors, output dtypes) -> tensor or list of tensors`, for example `tf.numpy_function`."""
@@ -54,20 +54,6 @@ def why_no_tape(op: Op, case: Case) -> str | None:
     whole = [np.asarray(array).dtype.kind != "f" for array in inputs]
     if any(whole) or len(op.floating_outputs) < len(op.outputs):
         return "py_function's own gradient fails in TensorFlow where an input or output is not floating"
-    return None
-
-
-def why_no_eager_text(op: Op, case: Case) -> str | None:
-    """Return why a body of NumPy's that is right in a graph fails in eager mode; None if it does not."""
-    if case.mode != "eager":
-        return None
-    inputs = [as_array(one) for one in op.make_inputs(op.sizes[0], case.dtype, np.random.default_rng(0))]
-    if not any(one.dtype.kind == "O" and one.ndim == 0 for one in inputs):
-        return None
-    try:
-        op.numpy(*inputs)
-    except Exception:  # noqa: BLE001 - the body is the user's own
-        return "in eager mode a scalar text reaches the body as an array, in a graph as `bytes`; the body takes `bytes`"
     return None
 
 

@@ -1,11 +1,8 @@
-"""What Numba compiles: why there is nothing for it in an op, and whether it takes a port that was written for it."""
+"""Whether Numba is there, and takes a port that was written for it."""
 
 from __future__ import annotations
 
-import inspect
-import types
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +13,6 @@ from pyopbench.ops.own.explain import explain, place_of
 from pyopbench.ops.port_file import port_call
 from pyopbench.ports.arrays import as_array
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import written
 
 
 def check_compiled(op: Op, variant: str) -> None:
@@ -29,7 +25,7 @@ def check_compiled(op: Op, variant: str) -> None:
     Raises:
         CannotPort: it cannot be compiled, or the example fails in it; with the user's line.
     """
-    why = why_no_function(op)
+    why = why_no_numba()
     if why:
         raise CannotPort(why)
     (dtype,) = op.dtypes[:1]
@@ -46,17 +42,3 @@ def check_compiled(op: Op, variant: str) -> None:
 def why_no_numba() -> str | None:
     """Return how to get Numba where it is not installed, or None."""
     return None if find_spec("numba") else "Numba is not installed: pip install 'pyopbench[numba]'"
-
-
-def why_no_function(op: Op) -> str | None:
-    """Return why there is no Numba here, or no function that it could be asked to compile; None if there is both."""
-    function = written(op.numpy)
-    return why_no_numba() or (_why_no_type(function) if isinstance(function, types.FunctionType) else None)
-
-
-def _why_no_type(function: Any) -> str | None:
-    """Return why Numba, which says "not enough arguments", cannot type the parameters of a function."""
-    if function.__code__.co_flags & inspect.CO_VARKEYWORDS:
-        name = inspect.getfullargspec(function).varkw
-        return f"Numba has no type for `**{name}`: name the parameters"
-    return None

@@ -26,14 +26,7 @@ not above 1, because many bodies take shares, probabilities or colours."""
 
 
 def examples_of(op: Op, size: int, dtype: str, count: int) -> list[Example]:
-    """Return examples of one shape, different ones if the op takes others than the one that it brings.
-
-    Args:
-        op: which.
-        size: of each example, in the unit of the op.
-        dtype: of the case.
-        count: how many.
-    """
+    """Return examples of one shape, different ones if the op takes others than the one that it brings."""
     first = make_inputs(op, size, dtype)
     drawn = [first]
     if op.own is None or not op.own.fixed_sizes:

@@ -16,51 +16,33 @@ from pyopbench.model.case import NO_GRADIENT
 from pyopbench.model.op import Body, GradientBody
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
-CALLBACK_NODES = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
-"""Node types of `py_func` (stateful, stateless) and `py_function`: tensorflow/python/ops/script_ops.py."""
+CALLBACK_NODES = ("PyFunc", "EagerPyFunc")
+"""Node types of `py_func` and `py_function`: tensorflow/python/ops/script_ops.py."""
 
 _unique = itertools.count()
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """One way of giving a callback a gradient.
-
-    Attributes:
-        name: the key, and the name of the mechanism in results.
-        summary: one line for people.
-        source: where TensorFlow documents or implements it.
-        works_in: the modes in which TensorFlow honours it (`eager`, `call`, `v1_graph`).
-        attach: `(Bridged) -> callable over tensors` with the gradient attached; None where the variant
-            brings its own gradient and there is nothing to attach.
-        missing: returns the reason why the running TensorFlow has not got the mechanism, or None.
-    """
+    """One way of giving a callback a gradient."""
 
     name: str
     summary: str
-    source: str
-    works_in: tuple[str, ...]
-    attach: Callable[[Bridged], Body] | None = None
-    missing: Callable[[], str | None] = lambda: None
+    source: str  # where TensorFlow documents or implements it
+    works_in: tuple[str, ...]  # modes in which TensorFlow honours it
+    attach: Callable[[Bridged], Body] | None = None  # None where the variant brings its own gradient
+    missing: Callable[[], str | None] = lambda: None  # why the running TensorFlow does not have it
 
 
 @dataclass(frozen=True)
 class Bridged:
-    """A callback and its gradient, already across the bridge: what a `Gradient` attaches.
+    """A callback and its gradient, already across the bridge: what a `Gradient` attaches."""
 
-    Attributes:
-        forward: `(*inputs) -> tuple of output tensors`.
-        backward: `(inputs, outputs, output_gradients) -> tuple of gradients` through the same bridge as `forward`.
-        backward_ops: the same in TensorFlow ops, or None where the op has no `tensor_gradient`.
-        differentiable: positions of the inputs that have a gradient.
-        floating_outputs: positions of the outputs that a gradient flows back through.
-    """
-
-    forward: Body
-    backward: GradientBody
-    backward_ops: GradientBody | None
-    differentiable: tuple[int, ...]
-    floating_outputs: tuple[int, ...]
+    forward: Body  # returns a tuple of tensors
+    backward: GradientBody  # through the same bridge as `forward`
+    backward_ops: GradientBody | None  # the same in TensorFlow ops
+    differentiable: tuple[int, ...]  # positions of the inputs that have a gradient
+    floating_outputs: tuple[int, ...]  # positions of the outputs that a gradient flows back through
 
 
 def _spread(bridged: Bridged, gradients: Sequence[Any], inputs: int) -> list[Any]:

@@ -28,10 +28,10 @@ from pyopbench.ports.arrays import as_array
 
 
 def load_op(name: str) -> Op:
-    """Return the op or the bridge baseline of a name, or the own op of that name."""
+    """Return the built-in op of a name, or the own op of that name."""
     if name in OWN_OPS:
         return load_own(OWN_OPS[name])
-    op: Op = _load_object("floor" if name in find("floor") else "ops", name)
+    op: Op = _load_object("ops", name)
     return op
 
 
@@ -120,7 +120,7 @@ def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, 
     """Return what the judging half has to know about ops, variants and gradients, as plain data."""
     return {
         "ops": {name: _describe_op(op, sizes.get(name, op.sizes)) for name, op in ops.items()},
-        "variants": {name: _describe_variant(variant) for name, variant in variants.items()},
+        "variants": describe_variants(variants),
         "gradients": {
             name: {"summary": gradient.summary, "source": gradient.source, "works_in": list(gradient.works_in)}
             for name, gradient in GRADIENTS.items()
@@ -128,9 +128,9 @@ def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, 
     }
 
 
-def describe_instruments(parts: Mapping[str, Variant]) -> dict[str, Any]:
-    """Return what the judging half has to know about what is measured beside callbacks, as plain data."""
-    return {"parts": {name: _describe_variant(part) for name, part in parts.items()}}
+def describe_variants(variants: Mapping[str, Variant]) -> dict[str, Any]:
+    """Return what the judging half has to know about variants or parts, as plain data."""
+    return {name: _describe_variant(variant) for name, variant in variants.items()}
 
 
 def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:

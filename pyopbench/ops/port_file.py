@@ -29,25 +29,15 @@ from pyopbench.ports.rebinding import arrange, written
 
 @dataclass(frozen=True)
 class PortFile:
-    """A port that was written.
-
-    Attributes:
-        op: the name of the op.
-        variant: of which kind it is, or the key of an arrangement, such as `processes batch=32`.
-        dtype: of the cases that it is for.
-        text: of its module.
-        function: the name of the function of tensors in it.
-        not_run: lines of the user's that no example went through: file and line.
-        notes: what holds for it, as kinds of findings.
-    """
+    """A port that was written."""
 
     op: str
-    variant: str
-    dtype: str
-    text: str
-    function: str
-    not_run: tuple[tuple[str, int], ...] = ()
-    notes: tuple[str, ...] = ()
+    variant: str  # or the key of an arrangement, such as `processes batch=32`
+    dtype: str  # of the cases that it is for
+    text: str  # of its module
+    function: str  # the name of the function of tensors in it
+    not_run: tuple[tuple[str, int], ...] = ()  # file and line of the user's code that no example went through
+    notes: tuple[str, ...] = ()  # kinds of findings that apply to it
 
 
 class PortFiles:

@@ -91,31 +91,19 @@ def _copies_or_refusal(case: Case, function: Body, route: Route) -> dict[str, An
 
 
 def copies_on_route(case: Case, inputs: str, result: str) -> dict[str, int]:
-    """Count one call of a case with new inputs, on one route.
+    """Count the copies of one call of a case with new inputs, on one route.
 
     Args:
         case: forward or forward_backward, in mode eager or call; its placement says which device it is counted on.
         inputs: where the inputs are, one of `places.PLACES`.
         result: where the result is used.
-
-    Returns:
-        Copies `to_device` and `to_host`.
-
-    Raises:
-        WrongResult: the result is not the reference's.
-        Unsupported: the device is not there, or the count differs from call to call.
     """
     counts = _count(case, _function(case), Route(inputs, result))
     return {"to_device": counts.to_device, "to_host": counts.to_host}
 
 
 def counter_of(placement: str) -> CountCopies:
-    """Return what counts the copies of a call on `gpu` or `simgpu`.
-
-    Raises:
-        CannotCompile: the simulated device cannot be compiled.
-        Unsupported: there is no such device.
-    """
+    """Return what counts the copies of a call on `gpu` or `simgpu`."""
     if placement == SIMULATED:
         return simulate().count
     require_gpu()
@@ -133,15 +121,10 @@ def _count(case: Case, function: Body, route: Route) -> Counts:
     count = counter_of(case.placement)
     op = load_op(case.op)
     _check(op, case, *_fresh_call(op, case, function, route)())
-    first, second = (_without_allocations(count(_fresh_call(op, case, function, route))[1]) for _ in range(2))
+    first, second = (count(_fresh_call(op, case, function, route))[1] for _ in range(2))
     if first != second:
         raise Unsupported("how much is copied differs from call to call")
     return first
-
-
-def _without_allocations(counts: Counts) -> Counts:
-    """Return only the copies: threads that race for memory let allocations differ."""
-    return dataclasses.replace(counts, allocations=None, allocated_bytes=None)
 
 
 def _fresh_call(op: Op, case: Case, function: Body, route: Route) -> Callable[[], tuple[Sequence[Any], Sequence[Any]]]:
@@ -189,7 +172,7 @@ def _use(tensors: Sequence[Any], place: str) -> Sequence[Any]:
 
 DEVICE_PLANE = "/device:GPU:"
 DETAILS = "memcpy_details"
-COPIES = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D")
+COPIES = ("MemcpyH2D", "MemcpyD2H")
 """Names of the events, in the order of `Counts`."""
 SIZE = re.compile(r"\bsize:(\d+)")
 KNOWN_ELEMENTS = 1000
@@ -237,11 +220,7 @@ def _recorded(call: Callable[[], Any]) -> tuple[Any, list[Any]]:
 
 
 def counts_of(spaces: Iterable[Any]) -> Counts:
-    """Return what was copied according to `XSpace` messages, which do not include allocations.
-
-    Raises:
-        Unsupported: an event of a copy does not say how many bytes it moved.
-    """
+    """Return what was copied according to `XSpace` messages."""
     sizes: dict[str, list[int]] = {name: [] for name in COPIES}
     for name, details in _copies(spaces):
         match = SIZE.search(details)
@@ -279,9 +258,6 @@ def measure_copies(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the time of copies to and from the GPU: the devices, and rows by way and size.
 
     A row has `way`, `direction`, `bytes` and median `seconds`.
-
-    Raises:
-        Unsupported: TensorFlow sees no GPU.
     """
     require_gpu()
     rows = []

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pyopbench.model import cores
@@ -14,41 +13,32 @@ from pyopbench.model import cores
 NVIDIA_SMI_SECONDS = 30.0
 
 REASONS = {
-    0x1: "idle",
-    0x2: "clocks set by the user",
     0x4: "power cap",
     0x8: "hardware slowdown",
-    0x10: "sync boost",
     0x20: "thermal slowdown by software",
     0x40: "thermal slowdown by hardware",
     0x80: "power brake",
-    0x100: "display clocks",
 }
-"""Bits of what holds the clocks below their maximum (NVML API reference, NvmlClocksThrottleReasons)."""
+"""Bits of what makes the same work slower than it was (NVML API reference, NvmlClocksThrottleReasons); the others are
+set by somebody, or idleness."""
 
 
-def read_gpus() -> dict[str, Any]:
-    """Return the state of every GPU of the machine, as plain data; not to be called while something is timed.
+def read_gpus() -> list[dict[str, Any]]:
+    """Return `name` and `held_back_by` of every GPU of the machine; not to be called while something is timed.
 
-    Returns:
-        `gpus`, a list with `name` and `held_back_by` (words of `REASONS`, null where a GPU does not report it) each;
-        `reason`, why there are none.
+    `held_back_by` has words of `REASONS`; it is None where a GPU does not report it.
     """
     command = ["nvidia-smi", "--query-gpu=name,clocks_throttle_reasons.active", "--format=csv,noheader"]
     try:
         answer = subprocess.run(command, check=True, capture_output=True, text=True, timeout=NVIDIA_SMI_SECONDS)
-    except FileNotFoundError:
-        return {"gpus": [], "reason": "nvidia-smi was not found on this machine"}
-    except (OSError, subprocess.SubprocessError) as error:
-        return {"gpus": [], "reason": f"nvidia-smi cannot be used: {error}"}
-    gpus = [_gpu(line) for line in answer.stdout.splitlines() if line.strip()]
-    return {"gpus": gpus, "reason": "" if gpus else "no GPU"}
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [_gpu(line) for line in answer.stdout.splitlines() if line.strip()]
 
 
 def _gpu(line: str) -> dict[str, Any]:
-    """Return a reading from a line; what a GPU does not report is `[N/A]` there."""
     name, reasons = (value.strip() for value in line.split(","))
-    if not reasons.startswith("0x"):
+    if not reasons.startswith("0x"):  # it is `[N/A]` where a GPU does not report it
         return {"name": name, "held_back_by": None}
     bits = int(reasons, 16)
     return {"name": name, "held_back_by": [word for bit, word in REASONS.items() if bits & bit]}
@@ -81,15 +71,14 @@ def software() -> dict[str, Any]:
 
 def of_launch() -> dict[str, Any]:
     """Return what may differ from launch to launch: process, load, GPUs, and the processor of a run that is resumed."""
-    here: dict[str, Any] = {
+    return {
         "pid": os.getpid(),
         "load": _load(),
-        "executable": Path(sys.executable).name,
         "cpu": cores.cpu_model(),
+        # A build without a GIL turns it on when a module asks for it: with `import tensorflow`, for one.
+        "gil_enabled": getattr(sys, "_is_gil_enabled", lambda: True)(),
+        "gpus": read_gpus(),
     }
-    # A build without a GIL turns it on when a module asks for it: with `import tensorflow`, for one.
-    here["gil_enabled"] = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return {**here, "gpu": read_gpus()}
 
 
 def _load() -> list[float] | None:

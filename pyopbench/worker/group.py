@@ -52,20 +52,16 @@ class RunnerFailed(Exception):
 
 
 class PreparedGroup:
-    """Prepared cases of one group, which take turns block by block whenever they are sampled.
-
-    Attributes:
-        runners: what is timed, by `Case.runner`.
-    """
+    """Prepared cases of one group, which take turns block by block whenever they are sampled."""
 
     def __init__(self, runners: Mapping[str, Prepared]) -> None:
-        self.runners = dict(runners)
+        self.runners = dict(runners)  # what is timed, by `Case.runner`
         self._calibrations: dict[str, Calibration] = {}
 
     def sample(
         self, wanted: Sequence[str], request: Mapping[str, Any], rng: np.random.Generator, timer: Timer, emit: Emit
     ) -> dict[str, list[Block]]:
-        """Time some runners in rounds.
+        """Time some runners in rounds, and return the blocks of each.
 
         Args:
             wanted: which.
@@ -73,9 +69,6 @@ class PreparedGroup:
             rng: gives the orders.
             timer: what reading the clock costs.
             emit: is called with an event before each block.
-
-        Returns:
-            The blocks of each runner.
 
         Raises:
             RunnerFailed: one has raised.
@@ -251,7 +244,7 @@ class WarmGroups:
         if known := {key: quantiles for key, quantiles in waits.items() if quantiles is not None}:
             answer["waits"] = known
         if any(case.placement == GPU for case in cases):  # right after the work, which makes the clocks what they are
-            answer["noise"]["gpus"] = environment.read_gpus()["gpus"]
+            answer["noise"]["gpus"] = environment.read_gpus()
         return answer
 
 

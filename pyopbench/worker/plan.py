@@ -23,7 +23,6 @@ from pyopbench.model.case import (
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.gradients import GRADIENTS
-from pyopbench.ops.load import load_variant
 
 GRADIENT_BODIES = {"numpy": "numpy_gradient"}
 """Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
@@ -52,27 +51,14 @@ WHOLE_MODES = {
 }
 
 
-def _empty_alone() -> dict[str, Variant]:
-    return {EMPTY: load_variant(EMPTY)}
-
-
-@dataclass(frozen=True)
-class Instruments:
-    """What is measured beside variants: the empty graph, bodies alone, and A/A controls.
-
-    Without the empty graph there is no cost in a graph, so it is among the parts by default.
-    """
-
-    parts: Mapping[str, Variant] = field(default_factory=_empty_alone)
-
-
-def plan_instruments(
-    cases: Sequence[Case], variants: Mapping[str, Variant], instruments: Instruments
+def plan_parts(
+    cases: Sequence[Case], variants: Mapping[str, Variant], parts: Mapping[str, Variant]
 ) -> tuple[Case, ...]:
-    """Return what is measured beside `cases`, each once.
+    """Return what is measured beside `cases`, each once: cost components and A/A controls of callbacks.
 
-    In mode node that is the empty graph of each group. Of a callback that runs forward in a graph it is the body
-    alone, which can be measured wherever the callback can.
+    In mode node that is the empty graph of each group, which is none of `parts`: without it there is no cost in a
+    graph. Of a callback that runs forward in a graph it is the body alone, which can be measured wherever the callback
+    can.
     """
     told_apart = [
         case
@@ -86,18 +72,16 @@ def plan_instruments(
     bodies = [
         replace(case, variant=part.name)
         for case in told_apart
-        for part in instruments.parts.values()
+        for part in parts.values()
         if part.is_body_alone and part.body == variants[case.variant].body
     ]
-    twins = _twins(
-        [case for case in cases if variants[case.variant].is_callback and case.placement != GPU], instruments
-    )
+    twins = _twins([case for case in cases if variants[case.variant].is_callback and case.placement != GPU], parts)
     return tuple(dict.fromkeys((*empty, *bodies, *twins)))
 
 
-def _twins(callbacks: Sequence[Case], instruments: Instruments) -> Iterator[Case]:
+def _twins(callbacks: Sequence[Case], parts: Mapping[str, Variant]) -> Iterator[Case]:
     """Yield the twins of a few callbacks that are drawn from all, the same for the same plan."""
-    there = [case for case in callbacks if case.variant + CONTROL_SUFFIX in instruments.parts and case.mode != "eager"]
+    there = [case for case in callbacks if case.variant + CONTROL_SUFFIX in parts and case.mode != "eager"]
     drawn = random.Random("/".join(case.id for case in there)).sample(there, len(there) // CASES_PER_TWIN)
     yield from (replace(case, variant=case.variant + CONTROL_SUFFIX) for case in drawn)
 

@@ -1,22 +1,8 @@
 """The requests of a parent: one JSON object a line is read, and answered with events, one JSON object a line.
 
-The first request has the own ops of the run with it, under `own`, where there are some.
-
-| `do` | what is answered |
-|---|---|
-| `plan` | what can be measured |
-| `verify` | one case, checked |
-| `values` | what an op of another revision computes otherwise |
-| `prepare`, `sample` | the cases of one group are prepared, and stay so; they are timed |
-| `examine` | what TensorFlow, compilers, packages and machine have and lack |
-| `device`, `count_copies` | copies between host and device, counted |
-| `gpu_copies` | the time of copies to a GPU and from it |
-| `require` | a requirement, with an op in a variant |
-| `port` | a port as source |
-| `pipeline` | the arrangements of an op in a `tf.data` pipeline, as cases |
-
-Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case, so
-that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
+The first request has the own ops of the run with it, under `own`, where there are some; `HANDLERS` lists what can be
+asked. Between requests the process sleeps in a read. Before each step that may hang or crash the marker names the case,
+so that the parent knows which one it was; events show that there is life. The standard output of the process belongs to
 the parent; what bodies print goes to the log.
 """
 
@@ -40,7 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.arrangement import read_key
-from pyopbench.model.case import GPU, Axes, Case
+from pyopbench.model.case import EMPTY, GPU, Axes, Case
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import failure_of
@@ -53,9 +39,10 @@ from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
     describe,
-    describe_instruments,
+    describe_variants,
     load_ops,
     load_parts,
+    load_variant,
     load_variants,
     why_unloadable,
 )
@@ -69,7 +56,7 @@ from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.group import Emit, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
-from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
+from pyopbench.worker.plan import make_plan, plan_parts, sizes_of
 from pyopbench.worker.prepare.prepare import OutOfMemory, prepare
 from pyopbench.worker.values import compare_values
 
@@ -139,7 +126,9 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
 
     With `compile`, kernels that the cases need are compiled first, and those that cannot be are among the skips.
     """
-    given: dict[str, Any] = {name: _as_tuple(value) for name, value in request["axes"].items()}
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in request["axes"].items()
+    }
     axes = Axes(**given)
     reason = why_unloadable()
     if reason:
@@ -148,12 +137,12 @@ def plan(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     if request["compile"]:
         _compile_ahead(axes, ops, variants, emit)
     made = make_plan(axes, ops, variants)
-    instruments = Instruments(load_parts()) if axes.parts else Instruments()
-    beside = plan_instruments(made.cases, variants, instruments)
+    parts = load_parts() if axes.parts else {EMPTY: load_variant(EMPTY)}
+    beside = plan_parts(made.cases, variants, parts)
     return {
         "cases": [case.id for case in (*made.cases, *beside)],
         "skips": [dataclasses.asdict(skip) for skip in made.skips],
-        "catalogue": {**_catalogue(axes, ops, variants), **describe_instruments(instruments.parts)},
+        "catalogue": {**_catalogue(axes, ops, variants), "parts": describe_variants(parts)},
         "environment": {**environment.machine(), **environment.software()},
     }
 
@@ -162,15 +151,9 @@ def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant],
     names = axes.variants or tuple(name for name, variant in variants.items() if variant.is_usual)
     if any(variants[name].body == "kernel" for name in names):
         chosen = [ops[name] for name in axes.ops or ops]
-        register.compile_ahead(chosen, partial(_tell_compiled, emit), on_gpu=GPU in axes.placements)
-
-
-def _tell_compiled(emit: Emit, source: Path) -> None:
-    emit({"event": "compiled", "source": source.name})
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+        register.compile_ahead(
+            chosen, lambda source: emit({"event": "compiled", "source": source.name}), on_gpu=GPU in axes.placements
+        )
 
 
 def _catalogue(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]:

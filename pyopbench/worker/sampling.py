@@ -2,14 +2,6 @@
 
 Every round times one block of each runner, in a fresh random order that does not begin with the runner that the round
 before has ended with: two blocks of one runner in a row would make the second faster than any other.
-
-Bodies of known cost show what being timed by pyopbench adds. Such a body waits until the clock has moved on by a
-given time, without TensorFlow and without anything that noise could stretch: what interrupts it is part of the wait,
-unless it outlasts it. What a call costs beyond its wait, which is the calling and the last step past the end, does
-not depend on how long the wait is. It is known from rows of calls of the shortest body, written out one after the
-other: the difference between a long row and a short one holds neither a loop nor a reading of the clock around it.
-What is left between that and a timed block is the harness: its loop, its clock, the correction for it, and what the
-event before a block does to these few lines.
 """
 
 from __future__ import annotations

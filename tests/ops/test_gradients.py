@@ -15,7 +15,7 @@ from pyopbench.ops.gradients import CALLBACK_NODES, GRADIENTS
 from pyopbench.ops.load import load_variant
 from small_ops import case_of, power, square
 
-BRIDGES = ("numpy_function", "py_func", "py_func_stateless", "py_function", "py_function_numpy")
+BRIDGES = ("numpy_function", "py_func", "py_function", "py_function_numpy")
 ATTACHED_BY_NAME = ("override_map", "override_map_ops", "defun")
 
 N = np.array([1, 2, 3])

@@ -178,7 +178,6 @@ def test_gradients_through_two_layers_are_the_slopes(case: Case) -> None:
     ("variant", "gradient"),
     [
         ("py_func", "override_map"),
-        ("py_func_stateless", "override_map"),
         ("numpy_function", "override_map"),
         ("numpy_function", "override_map_ops"),
         ("numpy_function", "defun"),

@@ -48,7 +48,6 @@ def kinds(concrete: Any) -> Counter[str]:
     [
         ("numpy_function", "PyFunc"),
         ("py_func", "PyFunc"),
-        ("py_func_stateless", "PyFuncStateless"),
         ("py_function", "EagerPyFunc"),
         ("py_function_numpy", "EagerPyFunc"),
     ],
@@ -97,9 +96,7 @@ def test_autograph_alone_turns_python_control_flow_into_nodes() -> None:
 
 
 @pytest.mark.parametrize("mode", ["eager", "call"])
-@pytest.mark.parametrize(
-    "variant", ["numpy_function", "py_func", "py_func_stateless", "py_function_numpy", "py_function"]
-)
+@pytest.mark.parametrize("variant", ["numpy_function", "py_func", "py_function_numpy", "py_function"])
 def test_a_body_of_numpy_is_given_arrays_and_a_body_of_tensors_eager_tensors(variant: str, mode: str) -> None:
     seen = []
 
@@ -134,48 +131,48 @@ def calls_of(graph_of: Callable[[Callable[..., Any]], Callable[..., Any]]) -> li
     return calls
 
 
-def stateful(variant: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return lambda body: load_variant(variant).build(square(numpy=body), case_of(variant))
+def py_func(body: Callable[..., Any], *, is_stateful: bool) -> Callable[..., Any]:
+    return lambda x: tf.compat.v1.py_func(body, [x], tf.float64, stateful=is_stateful)
 
 
-each_py_func = pytest.mark.parametrize("variant", ["py_func", "py_func_stateless"])
+each_py_func = pytest.mark.parametrize("is_stateful", [True, False])
 
 
 @each_py_func
-def test_a_node_met_twice_with_the_same_input_runs_once_if_stateless(variant: str) -> None:
+def test_a_node_met_twice_with_the_same_input_runs_once_if_stateless(*, is_stateful: bool) -> None:
     """As when a function that holds it is called twice, and Grappler inlines both calls."""
 
     def graph_of(body: Any) -> Any:
-        inner = tf.function(stateful(variant)(body), autograph=False)
+        inner = tf.function(py_func(body, is_stateful=is_stateful), autograph=False)
         return lambda x: inner(x) + inner(x)
 
-    assert calls_of(graph_of) == ([2, 2, 2] if variant == "py_func" else [1, 1, 1])
+    assert calls_of(graph_of) == ([2, 2, 2] if is_stateful else [1, 1, 1])
 
 
 @each_py_func
-def test_two_calls_of_py_func_run_twice_even_if_stateless(variant: str) -> None:
+def test_two_calls_of_py_func_run_twice_even_if_stateless(*, is_stateful: bool) -> None:
     """They are no equal nodes, because each call of py_func gets a token of its own."""
 
     def graph_of(body: Any) -> Any:
-        op = stateful(variant)(body)
+        op = py_func(body, is_stateful=is_stateful)
         return lambda x: op(x) + op(x)
 
     assert calls_of(graph_of) == [2, 2, 2]
 
 
 @each_py_func
-def test_a_call_on_constants_runs_only_at_optimisation_if_stateless(variant: str) -> None:
+def test_a_call_on_constants_runs_only_at_optimisation_if_stateless(*, is_stateful: bool) -> None:
     def graph_of(body: Any) -> Any:
-        op = stateful(variant)(body)
+        op = py_func(body, is_stateful=is_stateful)
         return lambda x: x * op(tf.constant(X))
 
-    assert calls_of(graph_of) == ([1, 1, 1] if variant == "py_func" else [1, 0, 0])
+    assert calls_of(graph_of) == ([1, 1, 1] if is_stateful else [1, 0, 0])
 
 
 @each_py_func
-def test_a_call_whose_result_nothing_uses_does_not_run_if_stateless(variant: str) -> None:
+def test_a_call_whose_result_nothing_uses_does_not_run_if_stateless(*, is_stateful: bool) -> None:
     def graph_of(body: Any) -> Any:
-        op = stateful(variant)(body)
+        op = py_func(body, is_stateful=is_stateful)
 
         def graph(x: Any) -> Any:
             op(x)
@@ -183,7 +180,7 @@ def test_a_call_whose_result_nothing_uses_does_not_run_if_stateless(variant: str
 
         return graph
 
-    assert calls_of(graph_of) == ([1, 1, 1] if variant == "py_func" else [0, 0, 0])
+    assert calls_of(graph_of) == ([1, 1, 1] if is_stateful else [0, 0, 0])
 
 
 # Every variant of every op

@@ -14,7 +14,7 @@ from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.op import Op, Own
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_ops, load_parts, load_variants
-from pyopbench.worker.plan import Instruments, make_plan, plan_instruments, sizes_of
+from pyopbench.worker.plan import make_plan, plan_parts, sizes_of
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
@@ -76,9 +76,9 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
 def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
     cases, reasons = plan_of(variants)
     seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    assert set(variants) - seen == {"py_func_stateless", "py_function_numpy_host", *AUTOMATIC}
-    cases, _ = plan_of(variants, replace(ONE, variants=("py_func_stateless",)))
-    assert cases == ["made/py_func_stateless/custom_gradient/backward/call/float32/3/cpu"]
+    assert set(variants) - seen == {"py_function_numpy_host", *AUTOMATIC}
+    cases, _ = plan_of(variants, replace(ONE, variants=("py_function_numpy_host",)))
+    assert cases == ["made/py_function_numpy_host/custom_gradient/backward/call/float32/3/cpu"]
 
 
 def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
@@ -264,7 +264,7 @@ def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
 
 def beside(variants: dict[str, Variant], axes: Axes) -> set[str]:
     plan = make_plan(axes, {"made": square()}, variants)
-    found = plan_instruments(plan.cases, variants, Instruments(load_parts()))
+    found = plan_parts(plan.cases, variants, load_parts())
     assert len(set(found)) == len(found)
     return {f"{case.op}/{case.variant}/{case.size}" for case in found}
 
@@ -289,13 +289,13 @@ def test_nothing_is_brought_where_nothing_is_told_apart(variants: dict[str, Vari
 
 def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]) -> None:
     plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
-    found = plan_instruments(plan.cases, variants, Instruments(load_parts()))
+    found = plan_parts(plan.cases, variants, load_parts())
     assert {case.group for case in found if case.op == "made"} == {plan.cases[0].group}
 
 
-def test_without_instruments_nothing_is_brought(variants: dict[str, Variant]) -> None:
+def test_without_parts_nothing_is_brought(variants: dict[str, Variant]) -> None:
     plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
-    assert plan_instruments(plan.cases, variants, Instruments()) == ()
+    assert plan_parts(plan.cases, variants, {}) == ()
 
 
 # The usual mode
@@ -341,9 +341,9 @@ def test_what_is_measured_on_a_gpu_is_measured_on_the_cpu_beside_it(variants: di
     assert set(alone.cases) == {case for case in on_cpu if case.mode == "node"}
 
 
-def node_beside(variants: dict[str, Variant], instruments: Instruments, *names: str) -> list[str]:
+def node_beside(variants: dict[str, Variant], parts: dict[str, Variant], *names: str) -> list[str]:
     plan = make_plan(Axes(variants=names, sizes=(3,)), {"made": square()}, variants)
-    return [case.id for case in plan_instruments(plan.cases, variants, instruments)]
+    return [case.id for case in plan_parts(plan.cases, variants, parts)]
 
 
 EMPTY_GRAPHS = [
@@ -352,12 +352,11 @@ EMPTY_GRAPHS = [
 
 
 def test_every_group_of_graphs_has_one_empty_graph_also_without_parts(variants: dict[str, Variant]) -> None:
-    assert node_beside(variants, Instruments(), "native", "numpy_function") == EMPTY_GRAPHS
+    assert node_beside(variants, {}, "native", "numpy_function") == EMPTY_GRAPHS
 
 
 def test_beside_callbacks_in_graphs_stand_their_bodies(variants: dict[str, Variant]) -> None:
-    instruments = Instruments(load_parts())
-    found = node_beside(variants, instruments, "native", "numpy_function", "py_func", "py_function")
+    found = node_beside(variants, load_parts(), "native", "numpy_function", "py_func", "py_function")
     bodies = [f"made/{part}/none/forward/node/float32/3/cpu" for part in ("numpy_alone", "tensor_alone")]
     assert sorted(found) == sorted([*EMPTY_GRAPHS, *bodies])
 

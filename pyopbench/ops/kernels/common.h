@@ -10,7 +10,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tensorflow.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/shape_inference.h"
 
 namespace pyopbench {
 

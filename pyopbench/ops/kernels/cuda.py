@@ -21,7 +21,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from pyopbench.model.discover import KERNELS
-from pyopbench.ops.kernels.compiler import COMPILE_SECONDS, CannotCompile, call, compiler, made_once
+from pyopbench.ops.kernels.compiler import COMPILE_SECONDS, CannotCompile, call, compile_once, compiler
 
 TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 """Folders of a toolkit: the usual name on Linux, and the one that NVIDIA's installer sets elsewhere."""
@@ -68,8 +68,8 @@ def library_of(source: Path) -> Path:
     """
     program, version = nvcc()
     wanted = architectures()
-    told = (program, version, *FLAGS, *FORMULA_FLAGS, *KERNEL_FLAGS, *wanted)
-    return made_once(source, f"{source.stem}-cuda", told, partial(_compile, source, wanted))
+    dependencies = (program, version, *FLAGS, *FORMULA_FLAGS, *KERNEL_FLAGS, *wanted)
+    return compile_once(source, f"{source.stem}-cuda", dependencies, partial(_compile, source, wanted))
 
 
 @cache

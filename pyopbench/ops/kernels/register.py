@@ -9,15 +9,16 @@ are in a library beside it, which only who wants a GPU loads (`ops/kernels/cuda.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from pyopbench.model.cores import usable_cores
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.kernels import cuda, simulated_device
-from pyopbench.ops.kernels.batch import compile_all
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of, load_custom_ops
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
@@ -36,18 +37,31 @@ def compile_ahead(ops: Iterable[Op], tell: Callable[[Path], None], *, on_gpu: bo
 
     Args:
         ops: those without a kernel are passed over.
-        tell: is told each source when the compiler is done with it.
+        tell: is called with each source when the compiler is done with it.
         on_gpu: compile those for a GPU too.
     """
-    sources = [op.kernel for op in ops if op.kernel is not None]
-    _refused.update(_refusals(compile_all(sources, tell)))
+    sources = list(dict.fromkeys(op.kernel for op in ops if op.kernel is not None))
+    _compile_all(sources, library_of, _refused, tell)
     if on_gpu and cuda.why_not() is None:
         elementwise = [source for source in sources if cuda.why_not_for(source) is None]
-        _refused_on_gpu.update(_refusals(compile_all(elementwise, tell, cuda.library_of)))
+        _compile_all(elementwise, cuda.library_of, _refused_on_gpu, tell)
 
 
-def _refusals(found: Mapping[Path, Path | CannotCompile]) -> dict[Path, CannotCompile]:
-    return {source: why for source, why in found.items() if isinstance(why, CannotCompile)}
+def _compile_all(
+    sources: Sequence[Path],
+    compile_source: Callable[[Path], Path],
+    refused: dict[Path, CannotCompile],
+    tell: Callable[[Path], None],
+) -> None:
+    with ThreadPoolExecutor(len(usable_cores())) as pool:
+        source_of = {pool.submit(compile_source, source): source for source in sources}
+        for future in as_completed(source_of):
+            error = future.exception()
+            if isinstance(error, CannotCompile):
+                refused[source_of[future]] = error
+            elif error is not None:
+                raise error
+            tell(source_of[future])
 
 
 def why_not(op: Op, *, on_gpu: bool = False) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
@@ -30,27 +30,12 @@ KERNEL_DEFINES = ("PYOPBENCH_SIMULATED_DEVICE",)
 
 @dataclass(frozen=True)
 class Counts:
-    """What was copied, and what was allocated on the device; how often, and how many bytes.
-
-    Attributes:
-        to_device, to_device_bytes: from the host's memory to the device's.
-        to_host, to_host_bytes: from the device's memory to the host's.
-        on_device, on_device_bytes: within the device's memory.
-        allocations, allocated_bytes: on the device; None where this is not told.
-    """
+    """What was copied between the host's memory and the device's: how often, and how many bytes."""
 
     to_device: int
     to_device_bytes: int
     to_host: int
     to_host_bytes: int
-    on_device: int
-    on_device_bytes: int
-    allocations: int | None = None
-    allocated_bytes: int | None = None
-
-    def since(self, before: Counts) -> Counts:
-        """Return what has been counted since `before`, of the same counters."""
-        return Counts(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
 
 
 class Simulated:
@@ -60,18 +45,18 @@ class Simulated:
         """Take the library that has been loaded as a plug-in."""
         self._read = library.pyopbench_simulated_counters
 
-    def read(self) -> Counts:
-        """Return what has been counted since the plug-in was loaded."""
-        values = (ctypes.c_uint64 * len(Counts.__dataclass_fields__))()
-        assert self._read(values) == len(values)
-        return Counts(*values)
-
     def count(self, call: Callable[[], Any]) -> tuple[Any, Counts]:
         """Call, wait until the device is done, and return the result and what was counted meanwhile."""
-        before = self.read()
+        before = self._counters()
         result = call()
         tf.test.experimental.sync_devices()
-        return result, self.read().since(before)
+        return result, Counts(*(now - then for now, then in zip(self._counters(), before, strict=True)))
+
+    def _counters(self) -> tuple[int, ...]:
+        """Return what has been counted since the plug-in was loaded, in the order of `Counts`."""
+        values = (ctypes.c_uint64 * len(Counts.__dataclass_fields__))()
+        assert self._read(values) == len(values)
+        return tuple(values)
 
 
 _loaded: list[Simulated] = []

@@ -1,14 +1,15 @@
 """From the arguments that a body is called with to the tensors that stand for them in a graph, and back.
 
-A tensor holds an array; a body as it stands may want `str`, lists, lists of rows of unequal length, or arguments by
-name. What it is handed is made anew of the arrays in each call, as a callback that takes tensors has to do. Examples of
-the arguments come as they are, or are drawn for a size by the user's function.
+A tensor holds an array; a body as it stands may want `str`, lists, or arguments by name. What it is handed is made anew
+of the arrays in each call, as a callback that takes tensors has to do. Examples of the arguments come as they are, or
+are drawn for a size by the user's function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,27 +20,20 @@ from pyopbench.model.own_op import OwnOp
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.ports.rebinding import ARRANGE, BODY
 
-Form: TypeAlias = Literal["array", "text", "list", "rows"]
+Form: TypeAlias = Literal["array", "text", "list"]
 
 
 @dataclass(frozen=True)
 class Argument:
-    """How one argument crosses.
+    """How one argument crosses, as one array.
 
     Attributes:
-        form: what the body gets: an array as it is; text as `str`; a list; or a list of rows of unequal length.
+        form: what the body gets: an array as it is; text as `str`; or a list.
         is_text: is there text in it, which is decoded?
-        depth: of rows, how many levels of lists there are: each but the innermost goes as an array of lengths.
     """
 
     form: Form
     is_text: bool = False
-    depth: int = 0
-
-    @property
-    def arrays(self) -> int:
-        """How many tensors it takes."""
-        return self.depth if self.form == "rows" else 1
 
 
 @dataclass(frozen=True)
@@ -56,17 +50,11 @@ class Arguments:
 
     def spread(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arrays that stand for the arguments of an example."""
-        return tuple(
-            array for one, value in zip(self.each, values, strict=True) for array in _arrays_of(one, _keep(value))
-        )
+        return tuple(map(_as_array, values))
 
     def gather(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the arguments that arrays stand for."""
-        values, begin = [], 0
-        for one in self.each:
-            values.append(_value_of(one, arrays[begin : begin + one.arrays]))
-            begin += one.arrays
-        return values
+        return [_value_of(argument, array) for argument, array in zip(self.each, arrays, strict=True)]
 
     def call(self, body: Body, values: Sequence[Any]) -> Any:
         """Call a body with its arguments, the last ones by name."""
@@ -103,8 +91,6 @@ def _arrange_port(arguments: Arguments) -> Callable[[Body], Body]:
     """Return what gives a port its arguments by name; a tensor stays a tensor where the body took a list of it."""
 
     def arrange(port: Body) -> Body:
-        if any(one.form == "rows" for one in arguments.each):
-            raise TypeError("an argument is a list of rows of different lengths, which no tensor can hold")
         keywords, first = arguments.keywords, len(arguments.each) - len(arguments.keywords)
         if not keywords:
             return port
@@ -119,17 +105,7 @@ def _argument(value: Any) -> Argument:
     if not isinstance(value, (list, tuple)):
         return Argument("array")
     leaves = list(_leaves(value))
-    is_text = bool(leaves) and all(isinstance(leaf, str) for leaf in leaves)
-    if _is_regular(value):
-        return Argument("list", is_text)
-    return Argument("rows", is_text, _depth(value))
-
-
-def _is_regular(value: Any) -> bool:
-    try:
-        return np.asarray(value).dtype.kind != "O"
-    except ValueError:  # rows of unequal length
-        return False
+    return Argument("list", bool(leaves) and all(isinstance(leaf, str) for leaf in leaves))
 
 
 def _leaves(value: Any) -> Any:
@@ -140,44 +116,26 @@ def _leaves(value: Any) -> Any:
         yield value
 
 
-def _depth(value: Any) -> int:
-    return 1 + max((_depth(one) for one in value), default=0) if isinstance(value, (list, tuple)) else 0
+def _as_array(value: Any) -> Any:
+    with suppress(ValueError):  # rows of unequal length
+        if not (isinstance(value, dict) or value is None or callable(value)):
+            return as_array(value)
+    raise BadInput(
+        "an input cannot be turned into a tensor",
+        received=f"{type(value).__name__} {repr(value)[:80]}",
+        legal="arrays, numbers, text, and lists of them in which all rows are of one length",
+        hint="write a function that creates it inside, and measure that",
+    )
 
 
-def _keep(value: Any) -> Any:
-    if isinstance(value, dict) or value is None or callable(value):
-        raise BadInput(
-            "an input cannot be turned into a tensor",
-            received=f"{type(value).__name__} {repr(value)[:80]}",
-            legal="arrays, numbers, text, and lists of them",
-            hint="write a function that creates it inside, and measure that",
-        )
-    return value
-
-
-def _arrays_of(argument: Argument, value: Any) -> list[Any]:
-    if argument.form != "rows":
-        return [as_array(value)]
-    lengths = []
-    for _ in range(argument.depth - 1):
-        lengths.append(np.array([len(row) for row in value], np.int64))
-        value = [one for row in value for one in row]
-    return [*lengths, as_array(value)]
-
-
-def _value_of(argument: Argument, arrays: Sequence[Any]) -> Any:
-    *lengths, values = arrays
+def _value_of(argument: Argument, array: Any) -> Any:
     if argument.form == "array":
-        return values
+        return array
     if argument.form == "text":
-        decoded = _decoded(values if isinstance(values, bytes) else np.asarray(values).tolist())
+        decoded = _decoded(array if isinstance(array, bytes) else np.asarray(array).tolist())
         return decoded if isinstance(decoded, str) else np.array(decoded)
-    found = np.asarray(values).tolist()
-    found = _decoded(found) if argument.is_text else found
-    for counts in reversed(lengths):
-        ends = np.cumsum(counts)
-        found = [found[end - count : end] for count, end in zip(counts.tolist(), ends.tolist(), strict=True)]
-    return found
+    values = np.asarray(array).tolist()
+    return _decoded(values) if argument.is_text else values
 
 
 def _decoded(value: Any) -> Any:
@@ -186,15 +144,10 @@ def _decoded(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Examples:
-    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator.
+    """Inputs by size, as `Op.make_inputs` gives them: the same arrays whatever the dtype and the generator."""
 
-    Attributes:
-        by_size: the examples.
-        are_numbered: is the size the number of an example, because two have as many elements?
-    """
-
-    by_size: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
-    are_numbered: bool = False
+    by_size: Mapping[int, tuple[Any, ...]]
+    are_numbered: bool = False  # is the size the number of an example, because two have as many elements?
 
     def __call__(self, size: int, dtype: str, rng: np.random.Generator) -> tuple[Any, ...]:
         """Return the example of a size."""
@@ -213,10 +166,6 @@ class Drawn:
         return self.arguments.spread(as_tuple(self.draw(size, rng)))
 
 
-def _examples_of(own: OwnOp) -> list[Any]:
-    return own.inputs if isinstance(own.inputs, list) else [own.inputs]
-
-
 def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]:
     """Return what makes the inputs of a size, the sizes, and how the body takes them.
 
@@ -227,7 +176,7 @@ def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]
         first = as_tuple(own.inputs(own.sizes[0], np.random.default_rng(0)))
         arguments = arguments_of(first, own.keywords, as_python=own.as_python)
         return Drawn(own.inputs, arguments), tuple(own.sizes), arguments
-    examples = _examples_of(own)
+    examples = own.inputs if isinstance(own.inputs, list) else [own.inputs]
     if not examples or not all(isinstance(one, tuple) and one for one in examples):
         raise wrong(
             "inputs are not a tuple of arrays", type(own.inputs).__name__, "(array, ...) or a list of such tuples"

@@ -42,15 +42,11 @@ TOLERANCE = {
     "float4_e2m1fn": 0.5,
 }
 """Largest error relative to the largest magnitude of the reference, for each dtype that rounds; whatever does not
-(whole numbers of any width, bool and text) has to be equal. Quantised dtypes are not here: no callback can return one
-(TensorFlow 2.21: `returns int8, but expects qint8`).
+(whole numbers, bool and text) has to be equal. Quantised dtypes are not here: no callback can return one.
 
-The unit is the spacing of numbers just above 1, as `np.finfo` and `ml_dtypes.finfo` give it in `eps`. float32: 84 of
-them, float64: 450,000, because sums over thousands of elements are added up in another order than by the body, and a
-port may go through functions of other libraries. A complex number is two floats of half its width (NumPy's and
-TensorFlow's `complex64` and `complex128`), with their tolerance. float16: 10, and bfloat16: 6, for sums that each
-library rounds at other points; TensorFlow's own tests take 1 of either (`assertAllCloseAccordingToType`), for one op.
-float8 and float4: 1, because that is already an eighth to a half of the value."""
+In spacings of numbers just above 1 (`eps` of `np.finfo` and `ml_dtypes.finfo`): float32 84 and float64 450,000, because
+sums over thousands of elements are added up in another order than by the body; float16 10 and bfloat16 6; float8 and
+float4 1, which is already an eighth to a half of the value. A complex number has the tolerance of its two floats."""
 
 MOST_ROUNDING = 5.0
 """The largest tolerance that a body's own error can give, in usual tolerances. Above it, the usual one applies: the
@@ -58,9 +54,6 @@ difference may come from a branch that double precision takes for one element, n
 
 OWN_ERROR_FACTOR = 2.0
 """How many times the body's own error a port may differ from it: both may be off, in opposite directions."""
-
-DEFAULT_QUICK = 3
-"""Sizes of a quick run: the smallest, the middle one and the largest."""
 
 SCOPE = {"np": np, "numpy": np, "random": random, "tf": tf, "tensorflow": tf}
 """What a statement that seeds may use beside the names of the body's module."""
@@ -115,7 +108,7 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         make_inputs=make_inputs,
         numpy=body,
         sizes=sizes,
-        quick_sizes=_quick(sizes),
+        quick_sizes=tuple(sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})),
         size_unit="example number" if is_numbered else own.size_unit,
         dtypes=(dtype,),
         outputs=tuple(map(dtype_of, outputs)),
@@ -195,17 +188,14 @@ def _gradient_of(gradient: GradientBody | None, differentiable: Sequence[int], i
         return gradient
 
     def of_differentiable(given: Sequence[Any], outputs: Sequence[Any], incoming: Sequence[Any]) -> tuple[Any, ...]:
-        returned = gradient(given, outputs, incoming)
-        found = as_tuple(returned)
+        found = as_tuple(gradient(given, outputs, incoming))
         if len(found) == inputs != len(differentiable):
             found = tuple(found[place] for place in differentiable)
         if len(found) != len(differentiable):
             raise wrong(
                 "the gradient does not return one gradient for each differentiable input",
-                _form_of(returned),
-                f"a tuple of {len(differentiable)}, by {_named(differentiable)}"
-                if len(differentiable) > 1
-                else f"one array, by {_named(differentiable)}",
+                len(found),
+                f"{len(differentiable)}, by inputs {', '.join(map(str, differentiable))}",
             )
         pairs = zip(found, differentiable, strict=True)
         return tuple(_zeros_like(given[place]) if one is None else one for one, place in pairs)
@@ -216,17 +206,6 @@ def _gradient_of(gradient: GradientBody | None, differentiable: Sequence[int], i
 
 def _zeros_like(value: Any) -> Any:
     return tf.zeros_like(value) if tf.is_tensor(value) else np.zeros_like(value)
-
-
-def _form_of(returned: Any) -> str:
-    """Return in words what a gradient has returned, such as `one array of shape (4, 18)`."""
-    if isinstance(returned, (list, tuple)):
-        return f"a {type(returned).__name__} of {len(returned)}"
-    return f"one {type(returned).__name__} of shape {tuple(np.shape(returned))}"
-
-
-def _named(places: Sequence[int]) -> str:
-    return f"input{'s' if len(places) > 1 else ''} {', '.join(map(str, places))}"
 
 
 def _try_gradient(op: Op, gradient: GradientBody | None, convert: Callable[[Any], Any]) -> None:
@@ -335,11 +314,6 @@ def _rounding(found: Any, exact: Any) -> float:
     if found.dtype != np.float32 or not found.size or found.shape != exact.shape or not np.all(np.isfinite(exact)):
         return 0.0
     return float(np.max(np.abs(found - exact)) / (np.max(np.abs(exact)) or 1.0))
-
-
-def _quick(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    places = {0, len(sizes) // 2, len(sizes) - 1}
-    return sizes if len(sizes) <= DEFAULT_QUICK else tuple(sizes[place] for place in sorted(places))
 
 
 def _kernel_of(own: OwnOp, folder: Path) -> Path | None:

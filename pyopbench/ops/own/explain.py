@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import linecache
-import os
 import re
 import traceback
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +15,13 @@ from pyopbench.model.op import Op
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.rebinding import BODY, files_reached
-from pyopbench.ports.tensor_functions.sources import needed_by
-from pyopbench.ports.tensor_functions.table import TABLE
 
 PLACE = re.compile(r'File "?([^"\n]+?)"?[,:]? (?:line |\()(\d+)')
 """A line of source as tracebacks, TensorFlow and Numba quote it in their messages."""
 
-FUNCTION_PLACE = re.compile(r'File "[^"\n]+", line \d+, in (\w+)')
-"""A function that an error came through, as AutoGraph quotes it in its messages."""
-
 SCOPE = re.compile(r"pyopbench\d+_\d+/")
 """The scope of a copy in pyopbench's graphs, which names of tensors begin with and nobody's source has."""
-
-MODULE_PLACE = re.compile(r" from '[^']*'(?=>)| \w+ from /\S+ \(\d+\)|, defined at \S+ \(\d+\)")
 
 ABOVE = re.compile(r"^(\.\.?/)+")
 """How Numba begins a path that is relative to another folder."""
@@ -42,36 +31,8 @@ NUMBA_SAYS = re.compile(
 )
 """Of a long message of Numba's, what it says first and what its innermost check says, but for which step has failed."""
 
-ADVICE = re.compile(
-    r"(?<=\.) (You can attempt|This error may indicate|Please call) .*|(?<=[. ]Tensor) \([^)]*\)", re.DOTALL
-)
-"""TensorFlow's advice to who wrote the code for it, which nobody did here, and numbered names of tensors."""
-
 ENDS = " .,:;"
 """How a message may end, which is left out where the place follows."""
-
-NUMBA_WORDS = (
-    (
-        re.compile(r"(?:TypingError: )?missing a required argument: '(\w+)'"),
-        r"its version of a function needs `\1` too",
-    ),
-    (
-        re.compile(r"(?:TypingError: )?got an unexpected keyword argument '(\w+)'"),
-        r"its version of a function takes no `\1`",
-    ),
-    (
-        re.compile(r"(?:TypingError: )?not enough arguments: expected (\d+), got (\d+)"),
-        r"its version of a function takes \1 arguments and not \2",
-    ),
-    (
-        re.compile(
-            r"No implementation of function Function\(<(?:class|(?:built-in )?function) '?([\w.]+).* found for.*"
-        ),
-        r"it has no version of `\1` for what that is given",
-    ),
-    (re.compile(r"(?:TypingError: )?too many positional arguments"), "its version of a function takes fewer arguments"),
-)
-"""What Numba says of the arguments of a function of NumPy's that it has a version of, and the same in words."""
 
 
 def explain(error: BaseException, op: Op) -> str:
@@ -79,12 +40,15 @@ def explain(error: BaseException, op: Op) -> str:
     if not op.is_own:
         return describe_error(error)
     place = place_of(error, op)
-    where = "" if place is None else f", {_told(place)}"
-    if isinstance(error, CannotPort) and error.fix:
-        where += f" ({error.fix})"
+    where = ""
+    if place is not None:
+        file, line = place_of_user(place) or place
+        where = f", {Path(file).name} line {line}"
     if isinstance(error, CannotPort):
+        where += f" ({error.fix})" if error.fix else ""
         where += _other_lines(error)
-    said = SCOPE.sub("", _option_text(error, place) or _said(error))
+    of_numba = NUMBA_SAYS.findall(str(error))
+    said = SCOPE.sub("", f"Numba: {tidy(of_numba[-1].strip())}" if of_numba else describe_error(error))
     return shorten_reason(said.rstrip(ENDS) if where else said, where)
 
 
@@ -99,60 +63,6 @@ def _other_lines(error: CannotPort) -> str:
     return (
         f"; also line{'s' if len(lines) > 1 else ''} {formatting.listing([str(one) for one in lines])}" if lines else ""
     )
-
-
-def _told(place: tuple[str, int]) -> str:
-    file, line = place_of_user(place) or place
-    return f"{Path(file).name} line {line}"
-
-
-def _said(error: BaseException) -> str:
-    # Where a module lies differs from machine to machine.
-    of_numba = NUMBA_SAYS.findall(str(error))
-    if not of_numba and isinstance(error, AssertionError) and not str(error) and _is_of_numba(error):
-        return "Numba: an assertion of its own fails while it compiles the body"
-    if not of_numba:
-        return MODULE_PLACE.sub("", ADVICE.sub("", describe_error(error)))
-    said = MODULE_PLACE.sub("", tidy(of_numba[-1].strip()))
-    for pattern, words in NUMBA_WORDS:
-        said = pattern.sub(words, said)
-    return f"Numba: {said}"
-
-
-def _option_text(error: BaseException, place: tuple[str, int] | None) -> str:
-    """Return what a function on tensors says of an option that it does not support, with NumPy's name of the function.
-
-    Empty for any other error. This one is raised inside such a function, and its message begins with a verb. Most such
-    options are found when a port is written; the others depend on sizes, or the port could not be run then.
-    """
-    if not isinstance(error, NotImplementedError):
-        return ""
-    in_graph = FUNCTION_PLACE.findall(str(error))
-    names = in_graph or [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    names = [one.removesuffix(RENAMED) for one in names]
-    spelled = next((one for one in names if one in _names_by_spelling()), None)
-    if spelled is None or names[-1] not in needed_by([spelled]):
-        return ""
-    line = "" if place is None else linecache.getline(*place)
-    known = _names_by_spelling()[spelled]
-    name = next((one for one in known if re.search(rf"\b{one.rpartition('.')[2]}\(", line)), known[0])
-    said = describe_error(error).removeprefix(f"{NotImplementedError.__name__}: ")
-    return f"`{name}` {said}"
-
-
-@cache
-def _names_by_spelling() -> dict[str, list[str]]:
-    """Return NumPy's and SciPy's names of each function on tensors that a port may include."""
-    found: dict[str, list[str]] = {}
-    for name, entry in TABLE.items():
-        if not entry.is_of_tensorflow:
-            found.setdefault(entry.spelling, []).append(name)
-    return found
-
-
-def _is_of_numba(error: BaseException) -> bool:
-    frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and f"{os.sep}numba{os.sep}" in frames[-1].filename
 
 
 def place_in(error: BaseException, files: Iterable[str]) -> tuple[str, int] | None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyopbench.model.discover import require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import module_of
@@ -23,10 +21,6 @@ from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import file_of, place_in
 from pyopbench.ports.extract.module import place_of_user, register_copied
-
-MOST_NAMES = 20
-"""Functions of a module that are listed where a name is wrong, the nearest first."""
-
 
 OWN_OPS: dict[str, Target] = {}
 """The own ops of the run of this process by name, which only a worker has.
@@ -70,19 +64,9 @@ def _load(target: Target) -> Op:
     if target.function:
         function = getattr(module, target.function, None)
         if not callable(function):
-            known = _functions(module)
-            near = difflib.get_close_matches(target.function, known, n=3, cutoff=0.5)
-            raise BadInput(
-                "no such function",
-                received=target.function,
-                legal=", ".join([*near, *(name for name in known if name not in near)][:MOST_NAMES])
-                or "no function at all",
-                hint=f"did you mean {' or '.join(near)}?" if near else "check the name",
-            )
-        values = tuple(_values(target))
-        _require_taken(function, values, target)
+            require_known("function", [target.function], _functions(module))
         found: Any = OwnOp(
-            inputs=values,
+            inputs=tuple(_values(target)),
             numpy=function,
             source=target.text,
             keywords=target.keywords,
@@ -101,28 +85,6 @@ def _load(target: Target) -> Op:
         )
     register_copied(str(module.__file__), found.copied)
     return complete(replace(found, seed_with=target.seed_with or found.seed_with), target.name, folder)
-
-
-def _require_taken(function: Any, values: Sequence[Any], target: Target) -> None:
-    """Look whether a function takes as many inputs, and by these names.
-
-    Raises:
-        BadInput: it does not; with what it takes.
-    """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # written in C, and without one
-        return
-    first = len(values) - len(target.keywords)
-    try:
-        signature.bind(*values[:first], **dict(zip(target.keywords, values[first:], strict=True)))
-    except TypeError as error:
-        raise BadInput(
-            f"the inputs do not fit the function: {error}",
-            received=" ".join(f"--input {one!r}" for one in target.inputs),
-            hint=f"the function is {target.function}{signature}; "
-            "give --input EXPR for each positional argument, then --input NAME=EXPR",
-        ) from error
 
 
 def _functions(module: ModuleType) -> list[str]:

@@ -11,13 +11,7 @@ import tensorflow as tf
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, GradientBody, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.build_callback import (
-    CALLBACK_GRADIENTS,
-    Bridge,
-    build_callback,
-    why_no_eager_text,
-    why_no_tape,
-)
+from pyopbench.ops.build_callback import CALLBACK_GRADIENTS, Bridge, build_callback, why_no_tape
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 
@@ -91,25 +85,12 @@ VARIANTS = {
         summary="NumPy body behind tf.numpy_function",
         effort=0,
         build=partial(_build_on, tf.numpy_function),
-        unsupported=why_no_eager_text,
     ),
     # Stateful as by default: a `PyFunc` node.
     "py_func": _callback(
         name="py_func",
         summary="NumPy body behind tf.compat.v1.py_func (stateful)",
         build=partial(_build_on, tf.compat.v1.py_func),
-        unsupported=why_no_eager_text,
-    ),
-    # A `PyFuncStateless` node. It costs what `py_func` costs, and graphs treat it differently. Grappler runs it not at
-    # all where nothing uses its result, only while it optimises where the inputs are constants, and once where a
-    # function that holds it is called twice with the same input; two calls of `py_func` itself stay two, because each
-    # has a token of its own. A `PyFunc` runs every time.
-    "py_func_stateless": _callback(
-        name="py_func_stateless",
-        summary="NumPy body behind tf.compat.v1.py_func(stateful=False)",
-        build=partial(_build_on, partial(tf.compat.v1.py_func, stateful=False)),
-        unsupported=why_no_eager_text,
-        role="by_name",
     ),
     "py_function": _callback(
         name="py_function",

@@ -6,7 +6,7 @@ from functools import partial
 
 from pyopbench.model.case import MODES
 from pyopbench.model.variant import Variant
-from pyopbench.ops.compiled import why_no_function
+from pyopbench.ops.compiled import why_no_numba
 from pyopbench.ops.port_file import build_port
 
 _port = partial(
@@ -27,7 +27,7 @@ VARIANTS = {
         gradients=("custom_gradient",),
         modes=MODES,
         function_options={"autograph": False},
-        unsupported=lambda op, case: why_no_function(op),
+        unsupported=lambda op, case: why_no_numba(),
     ),
     "traced": _port(
         name="traced",

@@ -43,19 +43,13 @@ class PipelineSettings:
 class PipelineContext:
     """What the arrangements of one worker share; process pools are started when they are first asked for.
 
-    Attributes:
-        elements: what goes through every pipeline.
-        settings: what arrangements are made for.
-        program: the user's own pipeline, in which the arrangements are measured; None for the op alone.
-        start_seconds: how long starting the processes took, by the key of the arrangement.
-        kept: pipelines that must not be freed while they run.
+    `program` is the user's own pipeline, in which the arrangements are measured; None for the op alone.
     """
 
     def __init__(self, elements: Elements, settings: PipelineSettings, program: Program | None = None) -> None:
-        """Start nothing yet."""
         self.elements, self.settings, self.program = elements, settings, program
-        self.start_seconds: dict[str, float] = {}
-        self.kept: list[Any] = []
+        self.start_seconds: dict[str, float] = {}  # of processes, by the key of the arrangement
+        self.kept: list[Any] = []  # pipelines that must not be freed while they run
         self._pools: dict[str, Any] = {}
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -39,19 +39,12 @@ DELIVERED_SECONDS, MOST_DELIVERED = 0.05, 32
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """Inputs of an op, one set for each element, with what the body returns for them.
+    """Inputs of an op, one set for each element, with what the body returns for them."""
 
-    Attributes:
-        case: op, size and dtype; its variant is the current callback.
-        inputs: for each element the arrays of its inputs, all elements of the same shapes.
-        outputs: for each element the arrays that the body returns.
-        body_seconds: what the body takes for an element, called alone from Python: the median.
-    """
-
-    case: Case
-    inputs: tuple[tuple[Any, ...], ...]
+    case: Case  # its variant is the current callback
+    inputs: tuple[tuple[Any, ...], ...]  # arrays for each element, all elements of the same shapes
     outputs: tuple[tuple[Any, ...], ...]
-    body_seconds: float
+    body_seconds: float  # for an element, called alone from Python: the median
 
     @property
     def op(self) -> Op:
@@ -62,11 +55,6 @@ class Elements:
     def target(self) -> Target | None:
         """The own op as other processes load it; None for a built-in one."""
         return OWN_OPS.get(self.case.op)
-
-    @property
-    def body(self) -> Callable[..., Any]:
-        """The NumPy body of the op, on the inputs of one element."""
-        return self.op.numpy
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -166,14 +154,9 @@ def _require_alike(what: str, found: Any, expected: Any) -> None:
 
 
 def make_elements(op_name: str, variant: str, size: int, dtype: str, most: int | None = None) -> Elements:
-    """Return elements of an op; the same ones in every process, if it is given the same `most`.
+    """Return elements of an op for its current callback, a `variant`; with the same `most` the same in every process.
 
-    Args:
-        op_name: the op.
-        variant: of the current callback.
-        size: of the op, in its unit.
-        dtype: of the op.
-        most: how many elements; None for as many as time and memory allow.
+    There are `most` of them, or as many as time and memory allow.
     """
     op = load_op(op_name)
     case = Case(op_name, variant, NO_GRADIENT, "forward", "call", dtype, size)

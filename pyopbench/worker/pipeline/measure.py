@@ -56,7 +56,6 @@ class RunningPipeline:
     """A pipeline of one arrangement.
 
     Attributes:
-        arrangement: which.
         period: elements after which it repeats itself: whole deliveries, and as many batches as are made at the same
             time, because those come at the same time. Fewer would be timed as nothing, or as all of them.
         seconds_per_element: as last seen; infinite before.
@@ -64,7 +63,7 @@ class RunningPipeline:
 
     def __init__(self, arrangement: Arrangement, build: Build, context: PipelineContext) -> None:
         """Build it; nothing is drawn yet."""
-        self.arrangement, self._context = arrangement, context
+        self._context = context
         self.delivered = context.elements.delivered
         batch = max(arrangement.batch, 1)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
@@ -79,11 +78,7 @@ class RunningPipeline:
         self.seconds_per_element = math.inf
 
     def check(self) -> float:
-        """Draw all elements once and compare them with what the body makes of them.
-
-        Returns:
-            The largest error, relative as in `Elements.check`.
-        """
+        """Draw all elements once, compare them with what the body makes of them, and return the largest error."""
         elements, seen, largest = self._context.elements, [], 0.0
         many = len(elements.inputs)
         for _ in range(math.ceil(many / self.delivered)):
@@ -95,7 +90,7 @@ class RunningPipeline:
         return largest
 
     def _check_delivery(self) -> tuple[float, list[int]]:
-        """Draw a delivery and return its largest error and the numbers of its elements; raises as `check`."""
+        """Draw a delivery and return its largest error and the numbers of its elements."""
         elements = self._context.elements
         *outputs, numbers = next(self._iterator)
         if not numbers.shape.rank:  # an element without a batch axis
@@ -151,9 +146,8 @@ class RunningProgram(RunningPipeline):
 
     def __init__(self, arrangement: Arrangement, context: PipelineContext) -> None:
         """Build it; nothing is drawn yet."""
-        self.arrangement, self._context = arrangement, context
         assert context.program is not None
-        self._program = context.program
+        self._context, self._program = context, context.program
         self.delivered = self._program.step_elements
         batch = max(arrangement.batch, 1)
         parallel = len(usable_cores()) if arrangement.parallel == AUTOTUNE else arrangement.parallel
@@ -166,7 +160,7 @@ class RunningProgram(RunningPipeline):
         self.seconds_per_element = math.inf
 
     def check(self) -> float:
-        """Draw the first elements and compare them with those of the unchanged program; raises as overridden."""
+        """Draw the first elements and compare them with those of the unchanged program."""
         return self._program.check([flat_arrays(next(self._iterator)) for _ in self._program.reference])
 
     def _check_delivery(self) -> tuple[float, list[int]]:
@@ -207,16 +201,9 @@ def _drawing(iterator: Any) -> Callable[[Any], Any]:
 
 
 class ElementsOfPipeline:
-    """Elements of a pipeline that is built, checked and warm.
-
-    Attributes:
-        seconds_per_element: what one took at the end of its warm-up.
-        pool_seconds: what starting its processes took; None where it has none.
-        largest_error: of its elements, as from `RunningPipeline.check`.
-    """
+    """Elements of a pipeline that is built, checked and warm."""
 
     def __init__(self, arrangement: Arrangement, build: Build, context: PipelineContext) -> None:
-        """Build, check and warm it; raises whatever the pipeline raises."""
         # Kept, whatever comes of it: TensorFlow waits for calls under way when it frees a pipeline, and holds the
         # interpreter's lock, for which those calls wait.
         if context.program is None:
@@ -227,9 +214,8 @@ class ElementsOfPipeline:
         context.kept.append(running)
         self.largest_error = running.check()
         running.warm_up()
-        self.seconds_per_element = running.seconds_per_element
         running.rest()
-        self.pool_seconds = context.start_seconds.get(arrangement.key)
+        self.pool_seconds = context.start_seconds.get(arrangement.key)  # None where it has no processes
 
     def __call__(self) -> None:
         """Draw a block of elements that is as short as can be."""
@@ -240,7 +226,7 @@ class ElementsOfPipeline:
         return max(seconds, self._running.period * self._running.seconds_per_element)
 
     def block(self, seconds: float) -> tuple[int, float]:
-        """Draw elements for about so many seconds, and wait until the pipeline is idle; raises as its `block`.
+        """Draw elements for about so many seconds, and wait until the pipeline is idle.
 
         Returns:
             How many elements came, and the seconds that they took.
@@ -256,12 +242,8 @@ class ElementsOfPipeline:
 def prepare_pipelines(cases: Sequence[Case], request: Mapping[str, Any], at: Callable[[Case], object]) -> Made:
     """Build, check and warm the arrangements of a group, the current callback first.
 
-    Without the current callback there is nothing to compare with, so that nothing else is then prepared.
-
-    Args:
-        cases: of one op in a pipeline.
-        request: `plan_request`, what arrangements are made for.
-        at: is called with each case before it is prepared.
+    Without the current callback there is nothing to compare with, so that nothing else is then prepared. `at` is called
+    with each case before it is prepared.
 
     Returns:
         By `Case.runner` what is to be timed, or why it cannot be.
@@ -344,11 +326,8 @@ def describe_program(program: Program | None) -> dict[str, Any] | None:
 def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Answer a request for the arrangements of an op, or the error of its file, or what the body raised.
 
-    Args:
-        request: `op`, `variant` (the current callback), `size`, `dtype` (each None for the usual one), `parallel`,
-            `batch`, `processes`, `elements`, None for as many as is usual, and `forms` and `variants`, those to
-            measure, None for all.
-        emit: sends an event.
+    The request has `op`, `variant` (the current callback), `parallel`, `batch`, `processes`, and `size`, `dtype`,
+    `elements`, `forms` and `variants`: None for the usual ones or all.
     """
     reason = why_unloadable()
     if reason:
@@ -363,9 +342,7 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
             if (forms is None or one.form in forms) and (variants is None or one.variant in {"", *variants})
         ]
     except BadInput as error:  # of the program
-        said = {name: getattr(error, name) for name in ("message", "received", "legal", "hint")}
-        shown = {name: None if value is None else str(value) for name, value in said.items()}
-        return {"error": {**shown, "traceback": "".join(traceback.format_exception(error))}}
+        return {"error": {**error.as_plain(), "traceback": "".join(traceback.format_exception(error))}}
     except Exception as error:  # noqa: BLE001 - a body may raise anything
         return {"failure": describe_error(error)}
     elements, op = context.elements, context.elements.op

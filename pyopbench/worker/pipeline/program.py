@@ -46,15 +46,10 @@ Outputs = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True)
 class BodyCode:
-    """How the body is recognised among the functions that callbacks call.
-
-    Attributes:
-        code: of the function; None if it has none.
-        copied_from: files and lines of the program that its lines were copied from, if an op file has a copy of it.
-    """
+    """How the body is recognised among the functions that callbacks call."""
 
     code: types.CodeType | None
-    copied_from: frozenset[tuple[str, int]]
+    copied_from: frozenset[tuple[str, int]]  # files and lines of the program, if an op file has a copy of the body
 
     @classmethod
     def of(cls, body: Any) -> BodyCode:
@@ -119,11 +114,9 @@ class Program:
     """The pipeline of a user's function.
 
     Attributes:
-        text: how the command line names it.
         step_elements: how many elements one of its elements contains: the batch size, or 1.
         is_repeatable: does it give the same elements each time, so that values can be compared?
         place: file and line of the stage.
-        stage_calls: `num_parallel_calls` of the unchanged stage; None for none.
     """
 
     def __init__(self, text: str, elements: Elements) -> None:
@@ -137,7 +130,7 @@ class Program:
             if watch.stages != 1:
                 raise _no_one_stage(text, watch)
             assert watch.place is not None
-            self.place, self.stage_calls = watch.place, watch.calls
+            self.place = watch.place
             self.step_elements = max(watch.batches[-1] if watch.batches else 1, 1)
             self.reference = _steps_of(dataset)
             if not self.reference:
@@ -253,25 +246,13 @@ def call_as_in_a_map(outputs_of: Outputs, inputs: list[Any]) -> list[Any]:
 
 
 class _Watch:
-    """Intercepts calls while the user's function makes its dataset, and changes its stage.
-
-    Attributes:
-        body: what is looked for.
-        stages: maps that call the body.
-        others: names of callbacks that do not call the body.
-        place: file and line of the stage.
-        calls: its `num_parallel_calls`.
-        batches: the batch sizes.
-        prefetched: number of elements that the pipeline makes in advance.
-        is_replaced: has the change been made?
-    """
+    """Intercepts calls while the user's function makes its dataset, and changes its stage."""
 
     def __init__(self, body: BodyCode, dtypes: Sequence[str], change: InMap | InBatches | None) -> None:
-        self.stages, self.prefetched, self.is_replaced = 0, 0, False
-        self.others: list[str] = []
-        self.place: tuple[str, int] | None = None
-        self.calls: int | None = None
-        self.batches: list[int] = []
+        self.stages, self.prefetched, self.is_replaced = 0, 0, False  # stages: maps that call the body
+        self.others: list[str] = []  # names of callbacks that do not call the body
+        self.place: tuple[str, int] | None = None  # file and line of the stage
+        self.batches: list[int] = []  # their sizes
         self.body, self._dtypes, self._change = body, dtypes, change
         self._called, self._is_inside = 0, False
         self._originals: dict[str, Any] = {}
@@ -337,7 +318,7 @@ class _Watch:
             made = original(dataset, **given)
             if self._called == before:
                 return made
-            self._note(given)
+            self.stages, self.place = self.stages + 1, _caller()
             if change is None:
                 return made
             self.is_replaced = True
@@ -346,12 +327,8 @@ class _Watch:
                 given.pop("deterministic", None)
             return original(dataset, **given)
 
-    def _note(self, given: dict[str, Any]) -> None:
-        self.stages += 1
-        self.place, self.calls = _caller(), given.get("num_parallel_calls")
-
     def _in_batches(self, change: InBatches, slots: Slots | None, dataset: Any, given: dict[str, Any]) -> Any:
-        self._note(given)
+        self.stages, self.place = self.stages + 1, _caller()
         if slots is None:
             raise Unsupported(
                 "the map does more than call the body, so it cannot be moved behind `batch`; "

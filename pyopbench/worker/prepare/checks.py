@@ -18,17 +18,11 @@ from pyopbench.ports.arrays import as_array, as_given, as_tuple, in_parts, is_ro
 
 @dataclass(frozen=True)
 class Checked:
-    """The largest errors seen, relative to the largest magnitude of what was expected; None where not checked.
-
-    Attributes:
-        values: of the outputs.
-        gradient: against the reference gradient.
-        finite_difference: of the gradient against finite differences.
-    """
+    """The largest errors seen, relative to the largest magnitude of what was expected; None where not checked."""
 
     values: float
-    gradient: float | None = None
-    finite_difference: float | None = None
+    gradient: float | None = None  # against the reference gradient
+    finite_difference: float | None = None  # of the gradient
 
 
 def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negligible: float = 0.0) -> float:
@@ -112,11 +106,7 @@ def make_reference(op: Op, inputs: tuple[Any, ...], dtype: str, rng: np.random.G
 
 
 def check_values(op: Op, outputs: Any, reference: Reference, dtype: str) -> float:
-    """Return the largest error of outputs.
-
-    Raises:
-        WrongResult: number, type, shape, dtype or values are not the reference's.
-    """
+    """Return the largest error of outputs, of which none may differ in number, type, shape or dtype."""
     found = as_tuple(outputs)
     if len(found) != len(reference.outputs):
         raise WrongResult(f"{len(found)} outputs instead of {len(reference.outputs)}")
@@ -130,11 +120,7 @@ def check_values(op: Op, outputs: Any, reference: Reference, dtype: str) -> floa
 
 
 def check_gradients(op: Op, gradients: Sequence[Any], reference: Reference, dtype: str) -> float | None:
-    """Return the largest error of gradients, None if the reference has none.
-
-    Raises:
-        WrongResult: they are not the reference's.
-    """
+    """Return the largest error of gradients, None if the reference has none."""
     if reference.gradients is None:
         return None
     return max(
@@ -173,11 +159,7 @@ def dense(gradients: Sequence[Any]) -> list[Any]:
 
 
 def check_unchanged(what: str, tensors: Sequence[Any], arrays: Sequence[Any]) -> None:
-    """Look whether a body wrote to what it was given: in a graph a PyFunc is handed the tensor's own memory.
-
-    Raises:
-        WrongResult: the bytes of a tensor are not those of its array any more.
-    """
+    """Check that a body did not write to what it was given: in a graph a PyFunc gets the tensor's own memory."""
     for i, (tensor, array) in enumerate(zip(tensors, arrays, strict=True)):
         if not is_same(tensor, array):
             raise WrongResult(f"{what} {i} is overwritten by the function: in a graph that changes the caller's tensor")

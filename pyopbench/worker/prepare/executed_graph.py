@@ -35,13 +35,10 @@ where nothing but constants leads to them."""
 
 
 def names_on_data(nodes: Iterable[Any]) -> frozenset[str]:
-    """Return the names of the nodes that an argument, state or a branch reaches through inputs.
+    """Return the names of the nodes (`NodeDef`) that an argument, state or a branch reaches through inputs.
 
     A call of a function is one where its inputs are. Control edges are no inputs: they say when, not on what. But if
     both branches of a condition are constants, only control edges lead to them, and data decides which one arrives.
-
-    Args:
-        nodes: `NodeDef`s of one graph.
     """
     users: dict[str, list[str]] = defaultdict(list)
     found: set[str] = set()
@@ -84,7 +81,6 @@ class Chain:
     """A graph of copies.
 
     Attributes:
-        copies: how many.
         function: `(*inputs, *output_gradients) -> (outputs, gradients)` of the last copy; gradients are empty for a
             forward chain.
         scope: what the names of all nodes of copies hold, and no other name in the process, right before the number of
@@ -107,17 +103,8 @@ class Counts:
 def call_and_count(chain: Chain, arguments: Sequence[Any]) -> tuple[Any, Counts | None]:
     """Call a chain for the first time and count the nodes of the graph that is executed.
 
-    TensorFlow hands a graph out only when it makes it ready to run, which is at the first call.
-
-    Args:
-        chain: of copies.
-        arguments: tensors to call it with.
-
-    Returns:
-        What it returned, and the counts; None where TensorFlow handed out no graph with such names.
-
-    Raises:
-        Elided: the graph was built without any node of such a name.
+    TensorFlow hands a graph out only when it makes it ready to run, which is at the first call. The counts are None
+    where it handed out no graph with such names.
     """
     scope = chain.scope
     concrete = chain.function.get_concrete_function(*arguments)

@@ -59,11 +59,7 @@ def small_size(op: Op) -> int:
 
 
 def check_differences(checked: Checked, op: Op, variant: Variant, case: Case) -> Checked:
-    """Return `checked` with the error of the gradient against finite differences at a small size.
-
-    Raises:
-        WrongResult: the gradient is wrong.
-    """
+    """Return `checked` with the error of the gradient against finite differences at a small size."""
     key = (case.op, case.variant, case.gradient, case.mode, case.dtype)
     if key not in _errors:
         # A function of its own: one that has been traced for a second shape takes longer to call.
@@ -73,18 +69,9 @@ def check_differences(checked: Checked, op: Op, variant: Variant, case: Case) ->
 
 
 def difference_error(op: Op, function: Body, reference: Reference) -> float | None:
-    """Return the largest error of the gradients of a function against finite differences.
+    """Return the largest error of the gradients of a function on tensors against finite differences.
 
-    Args:
-        op: says which inputs are moved.
-        function: the wrapped body of a variant, on tensors.
-        reference: the inputs, and what flows into the floating outputs.
-
-    Returns:
-        The error relative to the magnitudes of the slope; None where finite differences cannot check an input.
-
-    Raises:
-        WrongResult: a gradient is missing, of another shape or dtype, or wrong.
+    It is relative to the magnitudes of the slope; None where finite differences cannot check an input.
     """
     inputs, weights = reference.inputs, reference.output_gradients
     forward, backward = forward_and_backward(op, function, constants(inputs), constants(weights))
@@ -135,16 +122,10 @@ class ScalarFunction:
 def slope_error(what: str, gradient: Any, function: ScalarFunction) -> float | None:
     """Return the largest error of a gradient against the slopes of a function along random directions.
 
-    Args:
-        what: names the gradient in the error.
-        gradient: of the shape and dtype of the input that is moved.
-        function: the function that it is the gradient of.
-
-    Returns:
-        The error relative to the magnitudes that a slope is made of; None where most directions say nothing.
+    It is relative to the magnitudes that a slope is made of; None where most directions say nothing.
 
     Raises:
-        WrongResult: the gradient is None, of another shape or dtype, or further off than `TOLERANCE`.
+        WrongResult: the gradient is None, of another shape or dtype than the input, or further off than `TOLERANCE`.
     """
     x = function.inputs[function.position]
     if gradient is None:

@@ -48,14 +48,9 @@ LONGEST_CALL_SECONDS = 0.02
 
 
 def enough_copies(empty_seconds: float, one_seconds: float) -> int:
-    """Return how many copies take enough beside an empty graph.
+    """Return the smallest of `STEPS` whose copies take `SHARE_OF_EMPTY` times the empty graph, else the largest.
 
-    Args:
-        empty_seconds: of a call of the empty graph.
-        one_seconds: of a call of the graph of one copy of the current callback.
-
-    Returns:
-        The smallest of `STEPS` whose copies take `SHARE_OF_EMPTY` times the empty graph, else the largest.
+    `one_seconds` are those of a call of the graph of one copy of the current callback.
     """
     added = one_seconds - empty_seconds
     return next((copies for copies in STEPS if copies * added >= SHARE_OF_EMPTY * empty_seconds), STEPS[-1])
@@ -98,14 +93,10 @@ def body_of_copy(built: Body, variant: Variant) -> Body:
 
 
 def link(op: Op, body: Body, copies: int, *, inputs: int) -> Chain:
-    """Return a graph of copies, one after another.
+    """Return a graph of copies of a body (`body_of_copy`), one after another.
 
-    Args:
-        op: the op.
-        body: builds one copy; `body_of_copy`.
-        copies: how many.
-        inputs: how many of the arguments are inputs; the others are output gradients, and without any each copy is a
-            forward pass alone.
+    The first `inputs` arguments are inputs; the others are output gradients, and without any each copy is a forward
+    pass alone.
     """
     scope = f"pyopbench{next(_unique)}"
 
@@ -134,18 +125,7 @@ def _gradients(op: Op, outputs: Sequence[Any], arguments: Sequence[Any], inputs:
 
 
 def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Chain, Any, Counts]:
-    """Call a chain for the first time and count the nodes of the graph that was executed.
-
-    Args:
-        make: returns the chain, a fresh one at every call.
-        arguments: tensors to call it with.
-
-    Returns:
-        The chain, what it returned, and the nodes of its copies.
-
-    Raises:
-        PyopbenchError: the executed graph could not be read.
-    """
+    """Call a fresh chain for the first time; return it, what it returned, and the nodes of its executed copies."""
     for _ in range(READINGS):
         chain = make()
         results, counts = call_and_count(chain, arguments)
@@ -156,19 +136,12 @@ def first_call(make: Callable[[], Chain], arguments: Sequence[Any]) -> tuple[Cha
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph of copies that was called, its results checked.
-
-    Attributes:
-        copies: how many.
-        call: calls it, without arguments.
-        checked: the errors of what the last copy returned.
-        seconds: about how long a call takes.
-    """
+    """A graph of copies that was called, its results checked."""
 
     copies: int
     call: Callable[[], Any]
-    checked: Checked
-    seconds: float
+    checked: Checked  # of what the last copy returned
+    seconds: float  # about how long a call takes
 
 
 def alive_graph(
@@ -184,10 +157,6 @@ def alive_graph(
         copies: how many; one where so many take too long or too much memory.
         arguments: tensors to call the chain with.
         check: `(outputs, gradients) -> errors` of the last copy; raises where they are wrong.
-
-    Raises:
-        Elided: TensorFlow does not execute all copies.
-        PyopbenchError: the executed graph could not be read.
     """
     try:
         chain, results, counts = first_call(partial(link_copies, copies), arguments)

@@ -65,25 +65,20 @@ class Prepared:
     """A case that is ready to be timed.
 
     Attributes:
-        case: the case.
         segments: callables without arguments that return when their work is done. A forward case has one; the others
             have two, forward under a tape and backward, to be called in turn: `py_function` pops its tape entry. In
             mode node there is one, the graph of copies.
-        checked: the errors against the reference.
-        copies: of the op in a call; 1 in every mode but node, where the empty graph has 0.
         stretch: how much longer each block is to last, as a share of what it costs: in mode node of what it takes
             beyond the empty graph. For controls.
-        call_seconds: about how long a call takes, where that was looked at.
-        source: what times its own blocks, where a row of calls by one thread is not what is to be timed.
     """
 
     case: Case
     segments: tuple[Callable[[], Any], ...]
     checked: Checked
-    copies: int = 1
+    copies: int = 1  # of the op in a call; the empty graph of mode node has 0
     stretch: float = 0.0
-    call_seconds: float | None = None
-    source: BlockSource | None = None
+    call_seconds: float | None = None  # about how long a call takes, where that was measured
+    source: BlockSource | None = None  # times its own blocks, where a row of calls by one thread is not what is timed
 
     @property
     def timed(self) -> tuple[int, ...]:

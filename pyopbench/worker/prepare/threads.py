@@ -65,11 +65,7 @@ class ConcurrentCall:
 
 
 class CallsTogether:
-    """The calls of all threads, which begin at the same moment, and how long each call of a block took.
-
-    Attributes:
-        calls: of each thread.
-    """
+    """The calls of all threads, which begin at the same moment, and how long each call of a block took."""
 
     def __init__(self, calls: Sequence[ConcurrentCall], clock: Callable[[], float] = time.perf_counter) -> None:
         self.calls = tuple(calls)
@@ -104,16 +100,7 @@ class CallsTogether:
 
 
 def prepare_together(op: Op, variant: Variant, case: Case) -> tuple[CallsTogether, Checked]:
-    """Build and check the calls of a case of mode `threads:N`.
-
-    Args:
-        op: of the case.
-        variant: of the case.
-        case: forward, or forward_backward.
-
-    Returns:
-        The calls, and by how much the first thread's was off when it was alone.
-    """
+    """Build and check the calls of a case of mode `threads:N`; return by how much the first was off when alone."""
     assert case.threads is not None
     function = wrap(variant.build(op, alone(case)), variant, "call")
     rng = np.random.default_rng([2, case.size, *case.op.encode()])

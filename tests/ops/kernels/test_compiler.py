@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,22 +37,14 @@ def source(tmp_path: Path) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sources that the compiler is asked for."""
     asked: list[str] = []
-    real = compiler._run
+    real = compiler.call
 
-    def run(command: tuple[str, ...], seconds: float) -> object:
-        asked.extend(Path(part).name for part in command if part.endswith(".cc"))
-        return real(command, seconds)
+    def call(command: Sequence[str], arguments: Sequence[str], source: Path, remedy: str) -> None:
+        asked.append(source.name)
+        real(command, arguments, source, remedy)
 
-    monkeypatch.setattr(compiler, "_run", run)
+    monkeypatch.setattr(compiler, "call", call)
     return asked
-
-
-def given_up(program: str) -> tuple[str, str]:
-    """Return what is told of a program that was given no time, and what to do."""
-    return (
-        f"{Path(program).name} was not done after 0 s",
-        "the next run tries again, best when the machine has less to do",
-    )
 
 
 def written(path: Path, text: str) -> Path:
@@ -139,14 +131,12 @@ def test_without_a_compiler_it_says_which_were_looked_for(source: Path, monkeypa
     )
 
 
-def test_a_compiler_that_does_not_end_is_given_up(source: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    compiler.compiler()
-    monkeypatch.setattr(compiler, "COMPILE_SECONDS", 0.0)
+def test_a_compiler_that_does_not_end_is_given_up(source: Path) -> None:
+    command, _ = compiler.compiler()
     with pytest.raises(CannotCompile) as caught:
-        library_of(source)
-    assert (caught.value.message, caught.value.hint) == given_up(compiler.compiler()[0][0])
-    assert str(source) in str(caught.value.received)
-    assert list(cache.iterdir()) == []
+        compiler.call(command, ["-c", str(source)], source, MEND, seconds=0.0)
+    assert caught.value.message == f"{Path(command[0]).name} was not done after 0 s"
+    assert caught.value.received == source
 
 
 def test_a_cache_that_cannot_be_made_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,34 +177,3 @@ def test_a_cache_that_cannot_be_written_to_is_told(source: Path, cache: Path) ->
     assert isinstance(caught.value.__cause__, PermissionError)
     assert caught.value.message == f"answer.cc cannot be compiled: {caught.value.__cause__}"
     assert caught.value.hint == SEE_TO_IT
-
-
-def test_what_killed_builds_left_is_taken_away(source: Path, cache: Path) -> None:
-    """Half a library, and a folder with a precompiled header."""
-    cache.mkdir(parents=True, mode=0o700)
-    old, new = written(cache / "old.part", ""), written(cache / "new.part", "")
-    headers = written(cache / "old-header.part" / "tensorflow.h.gch", "").parent
-    others = written(cache / "new-header.part" / "tensorflow.h.gch", "").parent
-    os.utime(old, (0, 0))
-    os.utime(headers, (0, 0))
-    library_of(source)
-    assert [path.exists() for path in (old, headers, new, others)] == [False, False, True, True]
-
-
-def test_a_header_that_is_given_comes_first_and_is_no_part_of_the_name(
-    source: Path, tmp_path: Path, compiled: list[str]
-) -> None:
-    header = written(tmp_path / "given" / "given.h", "#define GIVEN\n")
-    source.write_text("#ifdef GIVEN\n" + ANSWER % 1 + "#else\n" + ANSWER % 2 + "#endif\n", encoding="utf-8")
-    library = library_of(source, header=header)
-    assert answer_of(library) == 1
-    assert library_of(source) == library
-    assert compiled == ["answer.cc"]
-
-
-def test_what_is_refused_with_a_header_is_compiled_without_it(
-    source: Path, tmp_path: Path, compiled: list[str]
-) -> None:
-    header = written(tmp_path / "given" / "given.h", "#error had to relocate PCH\n")
-    assert answer_of(library_of(source, header=header)) == 42
-    assert compiled == ["answer.cc", "answer.cc"]

@@ -13,25 +13,21 @@ from pyopbench.ports.arrays import as_given
 
 
 @pytest.mark.parametrize(
-    ("value", "arrays"),
+    "value",
     [
-        ("größer", 1),
-        ("", 1),
-        ([1, 2, 3], 1),
-        ([[1.5, 2], [3, 4]], 1),
-        (["a", "few"], 1),
-        ([], 1),
-        ([[1, 2], [], [3]], 2),
-        ([["the", "cat"], ["sat"]], 2),
-        ([[[1], [2, 3]], [[4]]], 3),
-        (3.5, 1),
+        "größer",
+        "",
+        [1, 2, 3],
+        [[1.5, 2], [3, 4]],
+        ["a", "few"],
+        [],
+        3.5,
     ],
 )
-def test_a_body_gets_what_the_example_was(value: Any, arrays: int) -> None:
+def test_a_body_gets_what_the_example_was(value: Any) -> None:
     arguments = arguments_of([value], as_python=True)
     spread = arguments.spread([value])
-    assert len(spread) == arrays
-    assert all(one.dtype.kind in "ifO" for one in spread)
+    assert [one.dtype.kind in "ifO" for one in spread] == [True]
     (got,) = arguments.gather(as_given(spread))
     assert (got, type(got)) == (value, np.float64 if isinstance(value, float) else type(value))
 
@@ -64,7 +60,7 @@ def test_the_last_arguments_go_by_name() -> None:
 
 
 def test_what_no_tensor_holds_is_refused() -> None:
-    for value in (None, {"a": 1}, len):
+    for value in (None, {"a": 1}, len, [[1, 2], [], [3]], [["the", "cat"], ["sat"]]):
         with pytest.raises(BadInput) as refused:
             arguments_of([value]).spread([value])
         assert refused.value.hint

@@ -84,7 +84,7 @@ def spectrum(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("autograph", [True, False])
-def test_what_a_function_on_tensors_refuses_while_the_port_runs_has_its_name_and_the_line(
+def test_what_a_function_on_tensors_refuses_while_the_port_runs_has_the_line(
     autograph: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line that was copied from a program into an op file is told as that of the program."""
@@ -94,28 +94,18 @@ def test_what_a_function_on_tensors_refuses_while_the_port_runs_has_its_name_and
         port.get_concrete_function(tf.TensorSpec([None], tf.float64))
     line = line_of("    y = np.fft.irfft(x)")
     assert place_of(refused.value, op) == (str(HERE), line)
-    assert "`np.fft.irfft`" in explain(refused.value, op)
-    assert NotImplementedError.__name__ not in explain(refused.value, op)
     monkeypatch.setattr(extracted_module, "_COPIED", {})
     extracted_module.register_copied(str(HERE), [(line, 1, "program.py", 31)])
     assert place_of(refused.value, op) == ("program.py", 31)
-
-
-def test_other_errors_in_functions_on_tensors_keep_their_words() -> None:
-    op = complete(OwnOp(inputs=(np.ones(5),), numpy=spectrum), "made", HERE.parent)
-    assert explain(NotImplementedError("no"), op) == "NotImplementedError: no"
 
 
 def test_ops_that_are_not_the_users_keep_their_words() -> None:
     assert explain(ValueError("as it is"), square()) == "ValueError: as it is"
 
 
-@pytest.mark.parametrize("name", ["pyopbench10_0/sub:0", "arguments_0:0"])
-def test_tensors_that_are_in_nobodys_source_are_not_named(name: str) -> None:
-    """The line says which is meant; a graph of copies has a scope for each."""
+def test_the_scope_of_a_copy_is_not_named() -> None:
+    """It differs from graph to graph."""
     op = complete(OwnOp(inputs=(np.eye(3),), numpy=determinant), "made", HERE.parent)
-    error = TypeError(f'len is not well defined for a symbolic Tensor ({name})\n\nFile "{HERE}", line 9:\n')
-    assert explain(error, op) == f"TypeError: len is not well defined for a symbolic Tensor, {HERE.name} line 9"
     assert "pyopbench" not in explain(ValueError("{{node pyopbench10_0/MatMul}} is no square"), op)
 
 

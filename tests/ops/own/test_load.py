@@ -67,10 +67,10 @@ def test_text_and_nested_lists_reach_a_function_as_the_example_has_them(tmp_path
         "def body(references, text):\n    assert isinstance(text, str)\n"
         "    return [len(r) for r in references] + [len(text.split())]\n"
     )
-    op = load(tmp_path / "mine.py", source, "body", "[['the', 'cat'], ['sat']]", "'on a mat'")
-    assert [one.shape for one in op.make_inputs(op.sizes[0], "", np.random.default_rng(0))] == [(2,), (3,), ()]
+    op = load(tmp_path / "mine.py", source, "body", "[['the', 'cat'], ['sat', 'on']]", "'on a mat'")
+    assert [one.shape for one in op.make_inputs(op.sizes[0], "", np.random.default_rng(0))] == [(2, 2), ()]
     inputs = as_given(op.make_inputs(op.sizes[0], "", np.random.default_rng(0)))
-    np.testing.assert_array_equal(op.numpy(*inputs), [2, 1, 3])
+    np.testing.assert_array_equal(op.numpy(*inputs), [2, 2, 3])
 
 
 def test_a_body_that_is_random_takes_a_seed_from_the_command_line(tmp_path: Path) -> None:
@@ -133,11 +133,11 @@ def test_an_error_points_at_the_line_of_the_file(
     [
         ("", "", [], "does not define an op"),
         ("OP = 3\n", "", [], "does not define an op"),
-        ("def f(x): return x\n", "g", ["1.0"], "no such function"),
+        ("def f(x): return x\n", "g", ["1.0"], "unknown function"),
         ("def f(x): return x\n", "f", ["nothing"], "--input cannot be evaluated: NameError"),
         ("def f(x): return x\n", "f", ["missing.npy"], "FileNotFoundError"),
-        ("def f(x): return x\n", "f", ["1.0", "2.0"], "too many positional"),
-        ("def f(x, *, y): return x\n", "f", ["1.0"], "missing a required"),
+        ("def f(x): return x\n", "f", ["1.0", "2.0"], "takes 1 positional argument but 2 were given"),
+        ("def f(x, *, y): return x\n", "f", ["1.0"], "missing 1 required"),
         ("def f(x): return x[0, 0]\n", "f", ["np.ones(3)"], "IndexError"),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
     source = "".join(f"def {name}(x): return x\n" for name in [*names, "soft_dice"])
     with pytest.raises(BadInput) as refused:
         load(tmp_path / "mine.py", source, "sofft_dice", "1.0")
-    assert str(refused.value.legal).split(", ")[0] == "soft_dice"
+    assert "soft_dice" in refused.value.hint
 
 
 def test_a_saved_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from pyopbench.worker.prepare.prepare import prepare
 from small_ops import case_of, differing, power, put_in_place, square
 
 X = np.array([1.0, 1.5, 2.0])
-CALLBACKS = ("py_func", "py_func_stateless", "numpy_function", "py_function", "py_function_numpy")
+CALLBACKS = ("py_func", "numpy_function", "py_function", "py_function_numpy")
 
 
 @pytest.fixture(autouse=True)

@@ -235,7 +235,7 @@ def doubling_in_place(x: Any) -> Any:
     return x * x
 
 
-@pytest.mark.parametrize("variant", ["numpy_function", "py_func", "py_func_stateless"])
+@pytest.mark.parametrize("variant", ["numpy_function", "py_func"])
 def test_a_body_that_writes_to_its_input_is_refused_in_a_graph(put: Put, variant: str) -> None:
     """There it has the tensor's own memory, and every call would be given something else."""
     put(square(numpy=doubling_in_place, tensor=lambda x: 4 * tf.square(x)))

@@ -17,8 +17,7 @@ struct SP_Timer_st {};
 
 namespace {
 
-enum Counter { kToDevice, kToDeviceBytes, kToHost, kToHostBytes, kOnDevice, kOnDeviceBytes, kAllocations,
-               kAllocatedBytes, kCounters };
+enum Counter { kToDevice, kToDeviceBytes, kToHost, kToHostBytes, kCounters };
 
 std::atomic<uint64_t> counters[kCounters];
 
@@ -41,7 +40,6 @@ void* AllocateAligned(uint64_t size) {
 // Memory.
 
 void Allocate(const SP_Device*, uint64_t size, int64_t, SP_DeviceMemoryBase* memory) {
-  Count(kAllocations, size);
   memory->struct_size = SP_DEVICE_MEMORY_BASE_STRUCT_SIZE;
   memory->opaque = AllocateAligned(size);
   memory->size = memory->opaque == nullptr ? 0 : size;
@@ -79,7 +77,6 @@ void CopyToDevice(const SP_Device*, SP_Stream, SP_DeviceMemoryBase* to, const vo
 
 void CopyOnDevice(const SP_Device*, SP_Stream, SP_DeviceMemoryBase* to, const SP_DeviceMemoryBase* from, uint64_t size,
                   TF_Status* status) {
-  Count(kOnDevice, size);
   std::memmove(to->opaque, from->opaque, size);
   Succeed(status);
 }
