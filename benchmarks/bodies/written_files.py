@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyopbench.engine.port import Tools, write_port
+from pyopbench.engine.port import write_port
 from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.failures import LONGEST_REASON, describe_error, describe_message
 from pyopbench.model.op import Op
@@ -44,7 +44,7 @@ def became_of_file(op: Op, target: Target, variant: str, folder: Path, seconds: 
     """
     out = path_of(op, variant, folder)
     try:
-        write_port(target, variant, out, seconds, tools=_tools())
+        write_port(target, variant, out, seconds, ask=_answer, test=_own_tests().run)
     except WrongResult as error:
         said = describe_message(*str(error.received).partition(": ")[::2])
         return _became("failed", "its own test", f"{error.message}: {said}")
@@ -70,9 +70,13 @@ def _became(became: str, at: str, reason: str) -> dict[str, str]:
 
 
 @functools.cache
-def _tools() -> Tools:
-    """Return tools that write in this process, which already has TensorFlow, and run tests in one other process."""
-    return Tools(ask=lambda request: answer(request, lambda event: None), test=OwnTests().run)
+def _own_tests() -> OwnTests:
+    return OwnTests()
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Write in this process, which already has TensorFlow."""
+    return answer(request, lambda event: None)
 
 
 class OwnTests:

@@ -71,10 +71,7 @@ class WorkerFacts:
 
 
 def examine() -> Examination:
-    """Return what this machine has and lacks.
-
-    A worker starts TensorFlow and compiles a small kernel, unless it is in the cache.
-    """
+    """Return what this machine has and lacks; a worker starts TensorFlow, and compiles a kernel if none is cached."""
     worker = _ask_worker()
     checks = tuple(Check(name, needed_by, *_result(check, worker)) for name, needed_by, check in CHECKS)
     return Examination({"pyopbench": pyopbench.__version__, **cores.machine()}, checks)
@@ -112,10 +109,9 @@ def _tensorflow(worker: WorkerFacts) -> str:
 
 def _of_worker(name: str) -> Callable[[WorkerFacts], str]:
     def check(worker: WorkerFacts) -> str:
-        if worker.why_not:
-            raise Lacking(NO_TENSORFLOW)
-        if worker.answer["why_not"][name]:
-            raise Lacking(worker.answer["why_not"][name])
+        why_not = NO_TENSORFLOW if worker.why_not else worker.answer["why_not"][name]
+        if why_not:
+            raise Lacking(why_not)
         return worker.answer["versions"].get(name) or ""
 
     return check
@@ -125,14 +121,14 @@ def _gpu(worker: WorkerFacts) -> str:
     if worker.why_not:
         raise Lacking(NO_TENSORFLOW)
     names = formatting.listing([str(gpu["name"]) for gpu in worker.environment.get("gpus", ())])
-    if not worker.no_device:
-        return names
-    if names:
+    if worker.no_device:
+        hint = "pip install 'pyopbench[gpu]', and check that CUDA_VISIBLE_DEVICES does not hide it"
         raise Lacking(
-            f"TensorFlow sees no GPU, although the driver has {names}: pip install 'pyopbench[gpu]', and check that "
-            "CUDA_VISIBLE_DEVICES does not hide it"
+            f"TensorFlow sees no GPU, although the driver has {names}: {hint}"
+            if names
+            else "neither TensorFlow nor the driver sees a GPU; `placement` counts copies without one"
         )
-    raise Lacking("neither TensorFlow nor the driver sees a GPU; `placement` counts copies without one")
+    return names
 
 
 def _reports(_: WorkerFacts) -> str:
@@ -145,12 +141,11 @@ def _reports(_: WorkerFacts) -> str:
 
 
 def _git(_: WorkerFacts) -> str:
-    version = git.ask(Path.cwd(), "--version")
-    numbers = re.search(r"(\d+)\.(\d+)", version or "")
-    if version is None or numbers is None:
-        raise Lacking("git is not installed; on Debian or Ubuntu: apt-get install git")
-    if (int(numbers[1]), int(numbers[2])) < git.OLDEST:
-        raise Lacking(f"{version} is too old; install git {'.'.join(map(str, git.OLDEST))} or later")
+    version = git.ask(Path.cwd(), "--version") or ""
+    numbers = re.search(r"(\d+)\.(\d+)", version)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) < git.OLDEST:
+        oldest = ".".join(map(str, git.OLDEST))
+        raise Lacking(f"git {oldest} or later is not installed; on Debian or Ubuntu: apt-get install git")
     return version
 
 
@@ -180,8 +175,7 @@ def _version_of(program: str) -> str:
 
 def _cache(_: WorkerFacts) -> str:
     folder = cache_folder.folder_of("")
-    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    free = shutil.disk_usage(nearest).free
+    free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
     if free < LEAST_FREE_BYTES:
         least = formatting.byte_count(LEAST_FREE_BYTES)
         raise Lacking(f"less than {least} is free in {folder}; free some, or set {cache_folder.VARIABLE}")

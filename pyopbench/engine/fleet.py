@@ -21,6 +21,7 @@ from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
 from pyopbench.model.host import host_name
 from pyopbench.model.write_file import write_atomically
 from pyopbench.store.merge import Merging, merge
+from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 
 RESOURCE = "measure"
 """Of which a worker that measures has one, so that Dask gives it one shard at a time."""
@@ -30,7 +31,7 @@ MEASURED_CODES = (0, 1)
 """Exit codes of a run that has measured: 1 says that a variant is wrong, or slower than it may be."""
 SENT = (".py", ".npy")
 """Files that are sent with a shard, if a word of the command names them: own ops, and inputs."""
-RESULTS = (".json", ".jsonl")
+RESULTS = (RUN_FILE, SAMPLES_FILE)
 LONGEST_WORDS = 2000
 """Characters of the end of what a shard printed that come back when it fails."""
 SHARDS, MERGED = "shards", "merged"
@@ -58,10 +59,10 @@ class ShardFailed(Exception):
 
 
 def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]) -> ShardResults:
-    """Measure a shard in a process of its own. Dask calls this on its workers.
+    """Measure shard `shard` of `of`, from 1, in a process of its own. Dask calls this on its workers.
 
     Args:
-        shard: its number, from 1.
+        shard: its number.
         of: how many there are.
         words: of `pyopbench run`.
         files: that the words name, by relative path.
@@ -74,9 +75,8 @@ def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, byt
         for path, content in files.items():
             (folder / path).parent.mkdir(exist_ok=True)
             (folder / path).write_bytes(content)
-        command = [sys.executable, "-m", "pyopbench", "run", *words, "--shard", f"{shard}/{of}", "--out", str(results)]
         done = subprocess.run(
-            command,
+            [sys.executable, "-m", "pyopbench", "run", *words, "--shard", f"{shard}/{of}", "--out", str(results)],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -86,9 +86,8 @@ def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, byt
         )
         if done.returncode not in MEASURED_CODES:
             raise ShardFailed(f"{host_name()}: {done.stdout[-LONGEST_WORDS:].strip()}")
-        paths = [path for path in sorted(results.rglob("*")) if path.suffix in RESULTS and path.is_file()]
-        found = {path.relative_to(results).as_posix(): path.read_bytes() for path in paths}
-        return ShardResults(host_name(), done.returncode, found)
+        content_of = {name: (results / name).read_bytes() for name in RESULTS}
+        return ShardResults(host_name(), done.returncode, content_of)
 
 
 def take_files(words: Sequence[str]) -> tuple[list[str], dict[str, bytes]]:
@@ -167,10 +166,14 @@ def measure_shards(
             if future.status != "finished":
                 tell(f"shard {number} failed: {future.exception()}")
                 continue
-            found: ShardResults = future.result()
-            arrived.append(_write(folder / SHARDS / str(number), found))
-            is_wrong = is_wrong or found.code != 0
-            tell(f"shard {number} arrived from {found.host}, {len(arrived)} of {many}")
+            results: ShardResults = future.result()
+            place = folder / SHARDS / str(number)
+            place.mkdir(parents=True)
+            for name, content in results.files.items():
+                write_atomically(place / name, content)
+            arrived.append(place)
+            is_wrong = is_wrong or results.code != 0
+            tell(f"shard {number} arrived from {results.host}, {len(arrived)} of {many}")
             future.release()
     if not arrived:
         raise NothingMeasured(
@@ -192,11 +195,3 @@ def _count_workers(client: Any) -> int:
             "with --shards N, they may join later",
         )
     return many
-
-
-def _write(folder: Path, results: ShardResults) -> Path:
-    for name, content in results.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content)
-    return folder

@@ -29,10 +29,7 @@ def lock_path() -> Path:
 
 @contextmanager
 def held(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold this machine's lock, and wait while another process has it.
-
-    Args:
-        waiting: is called once if the lock is waited for.
+    """Hold this machine's lock; while another process has it, wait, after one call of `waiting`.
 
     Raises:
         BadInput: the file cannot be opened.
@@ -40,8 +37,7 @@ def held(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     if HELD in os.environ:
         yield
         return
-    descriptor = _open(lock_path())
-    try:
+    with _opened() as descriptor:
         if not _take(descriptor):
             waiting()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -50,32 +46,32 @@ def held(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
             yield
         finally:
             del os.environ[HELD]
-    finally:
-        os.close(descriptor)
 
 
 def is_free() -> bool:
     """Whether nobody measures on this machine at this moment."""
-    descriptor = _open(lock_path())
-    try:
+    with _opened() as descriptor:
         return _take(descriptor)
-    finally:
-        os.close(descriptor)
 
 
-def _open(path: Path) -> int:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+@contextmanager
+def _opened() -> Iterator[int]:
+    path, flags = lock_path(), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         try:
-            return os.open(path, flags)
+            descriptor = os.open(path, flags)
         except FileNotFoundError:  # Linux lets nobody open with O_CREAT what another user has made in /tmp
-            return os.open(path, flags | os.O_CREAT, 0o644)
+            descriptor = os.open(path, flags | os.O_CREAT, 0o644)
     except OSError as error:
         raise BadInput(
             "the lock that keeps two runs from measuring at once cannot be used",
             received=f"{path}: {error}",
             hint=f"remove it if nothing is being measured, or set {FOLDER_VARIABLE} to another folder",
         ) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _take(descriptor: int) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from msgspec import structs
 
-from pyopbench.engine.remaining_work import RemainingWork
+from pyopbench.engine.remaining_work import RemainingWork, rounds_of
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.case import GPU, by_placement, forward_group
 from pyopbench.model.errors import BadInput, WorkerLost
@@ -45,14 +44,14 @@ class Launch:
         number: int,
         groups: Sequence[str],
         heard: threading.Event,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
-        """Plan to prepare some groups.
+        """Plan to prepare some groups of one placement.
 
         Args:
             work: of the side.
             number: of the launch.
-            groups: to prepare, at least one, all of one placement.
+            groups: to prepare, at least one.
             heard: is set whenever the worker has said something; several launches share one.
             clock: returns seconds.
         """
@@ -65,16 +64,14 @@ class Launch:
         self.is_lost = self._was_killed = False
         self._groups, self._heard, self._clock = list(groups), heard, clock
         self._worker: Worker | None = None
-        self._began = self._asked = 0.0
+        self._began = clock()
+        self._asked = 0.0
 
     def open_groups(self) -> list[str]:
         """Return the groups that it can sample on."""
         most = self.work.settings.rounds
-        return [
-            group
-            for group in self.prepared
-            if not self.is_lost and self.rounds.get(group, 0) < most and self.work.cases(group)
-        ]
+        groups = [] if self.is_lost else self.prepared
+        return [group for group in groups if self.rounds.get(group, 0) < most and self.work.cases(group)]
 
     def close(self) -> None:
         """End the worker. May be called twice."""
@@ -96,11 +93,9 @@ class Launch:
         if not self.is_lost:
             self._worker = Worker(
                 self.work.settings.case_timeout_seconds,
-                self.work.python,
                 heard=self._heard,
-                checkout=self.work.checkout,
-                own=self.work.own,
                 hides_gpu=self.placement != GPU,
+                **self.work.worker,
             )
 
     def go_on(self) -> bool:
@@ -184,8 +179,7 @@ class Launch:
             return None
         line = line_of_answer(GroupLine, answer, launch=self.number, group=group, **{"pass": sweep})
         self.work.append(line)
-        made = max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
-        self.rounds[group] = max(made, self.rounds.get(group, 0))
+        self.rounds[group] = max(rounds_of(line), self.rounds.get(group, 0))
         return line
 
     def _request(self, do: str, group: str, **more: Any) -> dict[str, Any]:
@@ -213,12 +207,12 @@ def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
     return convert({**{key: answer[key] for key in keys if key in answer}, **known}, kind, "the worker's answer")
 
 
-def _require_same(planned: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _require_same(planned: Mapping[str, Any], imported: Mapping[str, Any]) -> None:
     for key in SAME_WHEN_RESUMED:
-        if planned.get(key) != found.get(key):
+        if planned.get(key) != imported.get(key):
             raise BadInput(
                 f"the run was started with a different {key}, so new measurements could not be compared",
-                received=f"{found.get(key)} now, {planned.get(key)} in {RUN_FILE}",
+                received=f"{imported.get(key)} now, {planned.get(key)} in {RUN_FILE}",
                 legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
                 hint="resume it where it was started, or start a new run",
             )

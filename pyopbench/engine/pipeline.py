@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from pyopbench.engine import plan
-from pyopbench.engine.worker_process import CaseLost, ask_once
+from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.cores import usable_cores
@@ -89,46 +90,27 @@ class PipelineRequest:
             case_timeout_seconds=self.timeout_seconds,
         )
 
-    def check(self) -> None:
-        """Check what can be checked without TensorFlow."""
-        require_known("op", [self.op], {*find("ops"), *self.own})
-        callbacks = [name for name, one in builtin_catalogue().variants.items() if one.kind == "callback"]
-        require_known("callback", [self.baseline], callbacks)
-        require_known("dtype", [self.dtype] if self.dtype else [], DTYPES)
-        wrong = [one for one in self.batch if one < 1] + [one for one in self.parallel if one < 1 and one != AUTOTUNE]
-        if wrong or (self.size is not None and self.size < 1):
-            raise BadInput(
-                "not valid for a pipeline",
-                received=f"parallel={self.parallel}, batch={self.batch}, size={self.size}",
-                legal="whole numbers from 1, and AUTOTUNE for --parallel",
-                hint="for example --parallel 1,4,AUTOTUNE --batch 32 --size 1000",
-            )
 
-    @property
-    def planned(self) -> dict[str, Any]:
-        """What arrangements are made for, as `store.types.PipelinePlan` holds it."""
-        return {
-            "parallel": sorted({1, *self.parallel}, key=lambda one: (one == AUTOTUNE, one)),
-            "batch": list(self.batch),
-            "processes": max(len(usable_cores()), 2),
-        }
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The request to a worker, as `worker.pipeline.measure.describe_pipelines` takes it."""
-        what = {"op": self.op, "variant": self.baseline, "size": self.size, "dtype": self.dtype, "elements": None}
-        chosen = {"forms": self.forms, "variants": self.variants}
-        return {"do": "pipeline", **what, **self.planned, **chosen}
+def _check(request: PipelineRequest) -> None:
+    """Check what can be checked without TensorFlow."""
+    require_known("op", [request.op], {*find("ops"), *request.own})
+    callbacks = [name for name, facts in builtin_catalogue().variants.items() if facts.kind == "callback"]
+    require_known("callback", [request.baseline], callbacks)
+    require_known("dtype", [request.dtype] if request.dtype else [], DTYPES)
+    numbers = (*request.batch, *(threads for threads in request.parallel if threads != AUTOTUNE), request.size or 1)
+    if min(numbers) < 1 or request.size == 0:
+        raise BadInput(
+            "not valid for a pipeline",
+            received=f"parallel={request.parallel}, batch={request.batch}, size={request.size}",
+            legal="whole numbers from 1, and AUTOTUNE for --parallel",
+            hint="for example --parallel 1,4,AUTOTUNE --batch 32 --size 1000",
+        )
 
 
 def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
-    """Return the own op of a run with the program in which it is measured, if there is one.
+    """Return the own op of a run with the program in which it is measured, as typed, if there is one.
 
-    Args:
-        name: of the op; empty if none was given.
-        own: the user's own ops.
-        program: as typed; empty for none.
-        command: the command to suggest for a run that exists already; empty for a new run.
+    `name` is that of the op, empty if none was named; `command` is what to suggest for a run that exists already.
 
     Raises:
         BadInput: the program is not valid, or the op is not one of the user's own.
@@ -148,58 +130,71 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
     """Plan a run in a pipeline and make its folder: a new one under `results/` if it is None.
 
     Raises:
-        BadInput: as `PipelineRequest.check`, a folder that holds a run, or a file that cannot be loaded.
+        BadInput: an unknown name, a number that makes no sense, a folder that holds a run, or a file that cannot be
+            loaded.
         NothingMeasured: the body itself fails.
     """
-    request.check()
+    _check(request)
     folder = folder or plan.new_folder()
     require_new(folder)
-    answer = _ask_for_plan(request)
+    settings = {
+        "parallel": sorted({1, *request.parallel}, key=lambda threads: (threads == AUTOTUNE, threads)),
+        "batch": list(request.batch),
+        "processes": max(len(usable_cores()), 2),
+    }
+    answer = _ask_for_plan(request, settings)
     asked = plan.Request(Axes(ops=(request.op,)), request.settings, command)
-    planned = plan.plan_of(asked, [plan.side_of(answer, request.own)])
     program = answer["plan"].get("program")
     elements = program["step_elements"] if program else request.step_elements
-    step = {"step_seconds": request.step_seconds * request.step_elements / elements, "step_elements": elements}
-    limits = {"minimum_effect": request.minimum_effect, "in_program": request.in_program}
-    found = {**request.planned, **step, **limits, **answer["plan"]}
-    pipeline = convert(found, PipelinePlan, "the worker's plan")
+    content = {
+        **settings,
+        "step_seconds": request.step_seconds * request.step_elements / elements,
+        "step_elements": elements,
+        "minimum_effect": request.minimum_effect,
+        "in_program": request.in_program,
+        **answer["plan"],
+    }
+    pipeline = convert(content, PipelinePlan, "the worker's plan")
+    planned = plan.plan_of(asked, [plan.side_of(answer, request.own)])
     return create(folder, structs.replace(planned, pipeline=pipeline), request.own)
 
 
-def _ask_for_plan(request: PipelineRequest) -> dict[str, Any]:
+def _ask_for_plan(request: PipelineRequest, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a request as `worker.pipeline.measure.describe_pipelines` takes it."""
+    asked: dict[str, Any] = {
+        "do": "pipeline",
+        "op": request.op,
+        "variant": request.baseline,
+        "size": request.size,
+        "elements": None,
+    }
+    asked |= {"dtype": request.dtype, "forms": request.forms, "variants": request.variants, **settings}
     try:
-        answer = ask_once(request.asked, request.timeout_seconds, own=request.own)
+        with Worker(request.timeout_seconds, own=request.own) as worker:
+            answer = worker.ask(asked)
     except CaseLost as lost:
-        raise _body_fails(lost.reason) from lost
+        answer = {"failure": lost.reason}
     plan.require_loaded(answer)
     if "failure" in answer:
-        raise _body_fails(answer["failure"])
+        raise NothingMeasured(
+            "the function fails even without a pipeline",
+            received=answer["failure"],
+            legal="a function that works for every element of its inputs",
+            hint="`pyopbench verify` shows why",
+        )
     return answer
 
 
-def _body_fails(reason: str) -> NothingMeasured:
-    return NothingMeasured(
-        "the function fails even without a pipeline",
-        received=reason,
-        legal="a function that works for every element of its inputs",
-        hint="`pyopbench verify` shows why",
-    )
-
-
 def require_current(run: OpenRun) -> None:
-    """Check that the current callback was measured, without which there is nothing to compare with.
-
-    Raises:
-        NothingMeasured: it was not.
-    """
+    """Check that the current callback was measured; raises `NothingMeasured` if there is nothing to compare with."""
     (side,) = run.measured
     current = side.side.current
     if any(isinstance(line, GroupLine) and line.samples.get(current.id) for line in side.lines):
         return
-    failures = (one for line in side.lines if isinstance(line, FAILING) for one in line.failures)
+    failures = (failure for line in side.lines if isinstance(line, FAILING) for failure in line.failures)
     raise NothingMeasured(
         "the current callback could not be measured in a pipeline",
-        received=next((one.reason for one in failures if one.case == current.id), "no block of it"),
+        received=next((failure.reason for failure in failures if failure.case == current.id), "no block of it"),
         legal=f"an op whose {current.variant} runs in Dataset.map",
         hint="fix that, or choose another callback with --baseline",
     )

@@ -7,29 +7,23 @@ import json
 import keyword
 import os
 import shlex
-import statistics
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyopbench.engine import port_test_process
-from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
-from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import OwnOps, Target
-from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
+from pyopbench.model.portable import WRITABLE, which_ruff
 from pyopbench.model.write_file import write_new
-
-TIMED_BLOCKS = 40
-"""Blocks of port and callback together, by whose medians they are compared."""
 
 LONGEST_ERROR = 2_000
 """Characters that are shown of what a test says when it fails."""
@@ -40,16 +34,14 @@ class WrittenPort:
     """A port that was written and has passed its own test.
 
     Attributes:
-        port: its file.
+        port, test: its file, and that of its test.
         function: the name of its function of tensors, or of datasets.
-        test: the file of its test.
         passed: names of the tests.
         not_run: file and line of statements that no example went through, which are written as they stood.
         notes: `known sizes: NAME` if those have to be where it is traced, `callback` if it is one, `64 bits` if it
             multiplies integers of Python's, `prints: LINES`.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
-        ratios: how many times as fast as the current callback it was, by size; empty if that was not timed.
     """
 
     port: Path
@@ -60,94 +52,64 @@ class WrittenPort:
     notes: tuple[str, ...]
     is_formatted: bool
     dataset: str = ""
-    ratios: Mapping[int, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Tools:
-    """What a port is written with: what answers a request, and what runs a test in a folder."""
-
-    ask: Callable[[dict[str, Any]], dict[str, Any]]
-    test: Callable[[Path, str, float], dict[str, Any]]
-
-
-def write_port(  # noqa: PLR0913 - the last two are for a command and for tests
+def write_port(  # noqa: PLR0913 - the last two are for tests, which have TensorFlow already
     target: Target,
     variant: str,
     out: Path,
     timeout_seconds: float = 600.0,
     *,
-    timed_seconds: float = 0.0,
-    tools: Tools | None = None,
+    ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    test: Callable[[Path, str, float], dict[str, Any]] | None = None,
 ) -> WrittenPort:
     """Write a port of an own op, and its test beside it, if that passes.
 
     Args:
         target: the op.
-        variant: of which kind it is; one of `WRITABLE`.
+        variant: of which kind it is; one of `WRITABLE`, or the key of an arrangement.
         out: the new file; its test is `test_` and its name.
         timeout_seconds: how long the test may take.
-        timed_seconds: for how long port and current callback are timed at each size of the test; 0 for not at all.
-        tools: for tests.
+        ask: answers a request; a worker if None.
+        test: runs a test; `run_test` if None.
 
     Raises:
         BadInput: a file is there already, the variant cannot be written, or the body cannot, with the user's line.
         WrongResult: the port fails its own test; nothing is written.
     """
-    test = out.with_name(f"test_{out.name}")
-    _check(variant, out, test)
-    with ExitStack() as stack:
-        if tools is None:
-            worker = stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=OwnOps((target,))))
-            tools = Tools(worker.ask, run_test)
-        answer = tools.ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
-        _require_written(answer, target, variant)
-        files = {out: answer["port"], test: answer["test"]}
-        with TemporaryDirectory() as scratch:
-            for path, text in files.items():
-                Path(scratch, path.name).write_text(text, encoding="utf-8")
-            result = tools.test(Path(scratch), test.stem, timeout_seconds)
-        _require_passed(result, variant, target)
+    test_file = out.with_name(f"test_{out.name}")
+    _check(variant, out, test_file)
+    request = {"do": "port", "op": asdict(target), "variant": variant, "module": out.stem}
+    if ask is not None:
+        answer = ask(request)
+    else:
+        with Worker(START_TIMEOUT_SECONDS, own=OwnOps((target,))) as worker:
+            answer = worker.ask(request)
+    _require_written(answer, target, variant)
+    files = {out: answer["port"], test_file: answer["test"]}
+    with TemporaryDirectory() as scratch:
         for path, text in files.items():
-            write_new(path, text.encode())
-        is_timed = timed_seconds > 0 and variant in PORTABLE
-        ratios = _ratios(tools.ask, answer, variant, timed_seconds) if is_timed else {}
+            Path(scratch, path.name).write_text(text, encoding="utf-8")
+        result = (test or run_test)(Path(scratch), test_file.stem, timeout_seconds)
+    if "failed" in result:
+        raise WrongResult(
+            f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
+            received=str(result["error"])[:LONGEST_ERROR],
+            legal="the values and the gradient of your function",
+            hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
+        )
+    for path, text in files.items():
+        write_new(path, text.encode())
     return WrittenPort(
         port=out,
         function=answer["function"],
-        test=test,
+        test=test_file,
         passed=tuple(result["passed"]),
         not_run=tuple((str(file), int(line)) for file, line in answer["not_run"]),
         notes=tuple(answer["notes"]),
         is_formatted=which_ruff() is not None,
         dataset=answer["dataset"],
-        ratios=ratios,
     )
-
-
-def _ratios(
-    ask: Callable[[dict[str, Any]], dict[str, Any]], answer: Mapping[str, Any], variant: str, seconds: float
-) -> dict[int, float]:
-    """Return how many times as fast as the current callback a port is in a graph, by size.
-
-    A size is left out where one of them is not right, or ends its process: this is a hint and no measurement.
-    """
-    op, dtype, callback = answer["op"], answer["dtype"], answer["callback"]
-    port = {"op": op, "variant": variant, "dtype": dtype, "text": answer["port"], "function": answer["function"]}
-    found: dict[int, float] = {}
-    for size in answer["sizes"]:
-        cases = [Case(op, one, NO_GRADIENT, "forward", "call", dtype, size).id for one in (callback, variant)]
-        timed = {"cases": cases, "seed": 0, "launch": 0, "pass": 0, "first_round": 0}
-        blocks = {"block_seconds": seconds / TIMED_BLOCKS, "group_seconds": seconds, "rounds": UNLIMITED}
-        try:
-            ask({"do": "prepare", **timed, "finite_differences": False, "ports": [port]})
-            samples = ask({"do": "sample", **timed, **blocks})["samples"]
-        except CaseLost:
-            break
-        if len(samples) == len(cases):
-            old, new = (statistics.median(row[3] / row[2] for row in samples[case]) for case in cases)
-            found[size] = old / new
-    return found
 
 
 def _check(variant: str, out: Path, test: Path) -> None:
@@ -162,8 +124,8 @@ def _check(variant: str, out: Path, test: Path) -> None:
     name = out.stem
     is_name = out.suffix == ".py" and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
     # Python looks for a normalized name; pytest reads `conftest` as something else.
-    is_found = unicodedata.normalize("NFKC", name) == name != "conftest"
-    if not is_name or not is_found or importlib.util.find_spec(name) is not None:
+    is_importable = unicodedata.normalize("NFKC", name) == name != "conftest"
+    if not is_name or not is_importable or importlib.util.find_spec(name) is not None:
         raise BadInput(
             "a port needs a file name that Python can import, and that no module has",
             received=out,
@@ -182,33 +144,17 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         raise BadInput.from_plain(answer["error"])
     if "refused" in answer:
         first, *others = answer["refused"]
-        also = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
-        what = "this line" if first["place"] else "the body"
+        places = [":".join(map(str, refused["place"] or ())) for refused in answer["refused"]]
+        also = [
+            f"{place}: {refused['why']}".removeprefix(": ") + (f" ({refused['fix']})" if refused["fix"] else "")
+            for place, refused in zip(places[1:], others, strict=True)
+        ]
+        more = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
         raise BadInput(
-            f"cannot write a port to {variant}: {first['why']}{also}",
-            received="; ".join([_place_text(first) or target.text, *map(_other_text, others)]),
+            f"cannot write a port to {variant}: {first['why']}{more}",
+            received="; ".join([places[0] or target.text, *also]),
             legal="bodies and functions that docs/port.md lists",
-            hint=first["fix"] or f"write {what} in another way that returns the same values, or keep the callback",
-        )
-
-
-def _place_text(refused: dict[str, Any]) -> str:
-    place = refused["place"]
-    return f"{place[0]}:{place[1]}" if place else ""
-
-
-def _other_text(refused: dict[str, Any]) -> str:
-    fix = f" ({refused['fix']})" if refused["fix"] else ""
-    return f"{_place_text(refused)}: {refused['why']}{fix}".removeprefix(": ")
-
-
-def _require_passed(result: dict[str, Any], variant: str, target: Target) -> None:
-    if "failed" in result:
-        raise WrongResult(
-            f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
-            received=str(result["error"])[:LONGEST_ERROR],
-            legal="the values and the gradient of your function",
-            hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
+            hint=first["fix"] or "write it in another way that returns the same values, or keep the callback",
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from msgspec import structs, to_builtins
@@ -13,9 +12,7 @@ from msgspec import structs, to_builtins
 from pyopbench.engine.worker_process import CaseLost
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, Case, Failure
-from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.store.run import OpenSide
 from pyopbench.store.types import (
     FAILING,
@@ -43,41 +40,34 @@ class RemainingWork:
     Attributes:
         side: of the run; every line of its samples goes through `append`.
         settings: of the run.
-        python: the interpreter of its workers; this one if None.
-        checkout: the files of the revision that it is of; None for the working tree.
-        own: the own ops of the run, as in the working tree.
+        worker: arguments of `Worker` that all its workers have in common.
         planned: group -> ids of its cases.
         open: group -> those that no analysis has closed.
         sampled: group -> the launches that have samples of it.
         failed: ids of cases that have a failure.
         looks: how many interim analyses there were.
-        ended: why measuring had ended before; None if it had not.
+        ended: how measuring had ended before; None if it had not.
     """
 
-    def __init__(
-        self, side: OpenSide, python: Path | None = None, checkout: Checkout | None = None, own: OwnOps = NO_OWN_OPS
-    ) -> None:
+    def __init__(self, side: OpenSide, worker: Mapping[str, Any]) -> None:
         """Read what a side lacks."""
-        self.side, self.settings = side, side.plan.settings
-        self.python, self.checkout, self.own = python, checkout, own
+        self.side, self.settings, self.worker = side, side.plan.settings, worker
         self.planned: dict[str, list[str]] = {}
         for case in side.side.cases:
             self.planned.setdefault(Case.from_id(case).group, []).append(case)
-        lines = side.lines
-        analyses = [line for line in lines if isinstance(line, LookLine)]
-        self.open = _open_groups(self.planned, analyses[-1].open) if analyses else dict(self.planned)
+        self.open = dict(self.planned)
         self.sampled: dict[str, set[int]] = {group: set() for group in self.planned}
-        for line in lines:
-            if isinstance(line, GroupLine) and line.samples:
-                self.sampled[line.group].add(line.launch)
-        self.failed = {failure.case for line in lines if isinstance(line, FAILING) for failure in line.failures}
-        self.looks = len(analyses)
-        self.ended = next((line.by for line in reversed(lines) if isinstance(line, EndedLine)), None)
-        self._checked = {line.group for line in lines if isinstance(line, PreparedLine) and line.checked is not None}
+        self.failed: set[str] = set()
+        self.looks = 0
+        self._checked: set[str] = set()
         self._checking: dict[str, int] = {}
         self._lost_once: set[str] = set()
         self._losses: Counter[tuple[str, ...]] = Counter()
         self._ports: dict[tuple[str, str, str], PortLine] = {}
+        for line in side.lines:
+            self._note(line)
+        last = side.lines[-1] if side.lines else None
+        self.ended = last if isinstance(last, EndedLine) else None
 
     @property
     def is_in_pipeline(self) -> bool:
@@ -103,11 +93,6 @@ class RemainingWork:
         return len(set().union(*self.sampled.values()))
 
     @property
-    def most_launches(self) -> int:
-        """How many launches may have samples in the end."""
-        return max(self.settings.launches, self.launches + self.most_needed)
-
-    @property
     def next_launch(self) -> int:
         """The number of the next launch: above all that have samples."""
         return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
@@ -115,15 +100,13 @@ class RemainingWork:
     @property
     def rounds(self) -> int:
         """How many rounds all launches together have stored, of what they have most of."""
-        rounds: dict[int, int] = {}
+        rounds: Counter[int] = Counter()
         for line in self.side.lines:
             if isinstance(line, GroupLine):
-                made = max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
-                rounds[line.launch] = max(made, rounds.get(line.launch, 0))
-        return sum(rounds.values())
+                rounds[line.launch] = max(rounds_of(line), rounds[line.launch])
+        return rounds.total()
 
-    def unfailed(self) -> list[str]:
-        """Return every planned case that has not failed."""
+    def _unfailed(self) -> list[str]:
         return [case for cases in self.planned.values() for case in cases if case not in self.failed]
 
     # What a worker is asked.
@@ -155,23 +138,16 @@ class RemainingWork:
         """
         op = Case.from_id(self.planned[group][0]).op
         ports = [to_builtins(line) for line in self._ports.values() if line.op == op]
-        asked = [{key: value for key, value in port.items() if key not in ("kind", "launch")} for port in ports]
-        return {**self._pipeline_request(), **({"ports": asked} if asked else {})}
-
-    def _pipeline_request(self) -> dict[str, Any]:
+        request: dict[str, Any] = {}
+        if ports:
+            request["ports"] = [{key: port[key] for key in port if key not in ("kind", "launch")} for port in ports]
         plan = self.side.plan.pipeline
-        if plan is None:
-            return {}
-        current = self.side.side.current
-        asked = {
-            "op": current.op,
-            "variant": current.variant,
-            "size": current.size,
-            "dtype": current.dtype,
-            "budget_seconds": self.settings.budget_seconds,
-            **{name: getattr(plan, name) for name in PLANNED},
-        }
-        return {"pipeline": {"plan_request": asked}}
+        if plan is not None:
+            current = self.side.side.current
+            asked = {name: getattr(current, name) for name in ("op", "variant", "size", "dtype")}
+            asked |= {name: getattr(plan, name) for name in PLANNED}
+            request["pipeline"] = {"plan_request": {**asked, "budget_seconds": self.settings.budget_seconds}}
+        return request
 
     # What came of it.
 
@@ -182,17 +158,25 @@ class RemainingWork:
         """
         if isinstance(line, FAILING):
             fresh = [failure for failure in line.failures if failure.case not in self.failed]
-            self.failed.update(failure.case for failure in fresh)
-            refused = refused_with_gradient(fresh, self.unfailed())
-            self.failed.update(failure.case for failure in refused)
+            known = {failure.case for failure in fresh}
+            refused = refused_with_gradient(fresh, [case for case in self._unfailed() if case not in known])
             line = structs.replace(line, failures=[*fresh, *refused])
-            if any(Case.from_id(failure.case).arrangement == CURRENT for failure in fresh):
+        self._note(line)
+        self.side.append(line)
+
+    def _note(self, line: AnyLine) -> None:
+        """Change the state as a line says, be it new or read."""
+        if isinstance(line, FAILING):
+            self.failed.update(failure.case for failure in line.failures)
+            if any(Case.from_id(failure.case).arrangement == CURRENT for failure in line.failures):
                 self.open = {}  # there is nothing left to compare with
         if isinstance(line, PreparedLine) and line.checked is not None:
             self._checked.add(line.group)
-        if isinstance(line, GroupLine) and line.samples:
+        elif isinstance(line, GroupLine) and line.samples:
             self.sampled[line.group].add(line.launch)
-        self.side.append(line)
+        elif isinstance(line, LookLine):
+            self.looks += 1
+            self.open = _open_groups(self.planned, line.open)
 
     def append_loss(self, group: str, launch: int, lost: CaseLost) -> None:
         """Store that a worker was lost in a group: its case fails, and a variant that has cost two workers is dropped.
@@ -201,7 +185,6 @@ class RemainingWork:
         time in a group.
         """
         cases, failed = self.cases(group), list[str]()
-        reason = lost.reason
         if (lost.case is None or lost.from_outside) and group not in self._lost_once:
             self._lost_once.add(group)
         elif lost.case is None:
@@ -211,8 +194,8 @@ class RemainingWork:
             failed = [key for key in cases if Case.from_id(key).runner == culprit.runner]
             self._losses[_blamed(culprit)] += 1
             if self._losses[_blamed(culprit)] >= MOST_LOSSES:
-                failed += [key for key in self.unfailed() if _blamed(Case.from_id(key)) == _blamed(culprit)]
-        failures = [Failure(key, lost.status, reason, launch) for key in dict.fromkeys(failed)]
+                failed += [key for key in self._unfailed() if _blamed(Case.from_id(key)) == _blamed(culprit)]
+        failures = [Failure(key, lost.status, lost.reason, launch) for key in dict.fromkeys(failed)]
         self.append(LostLine(launch=launch, group=group, failures=failures))
 
     def keep_ports(self, written: Sequence[PortLine]) -> None:
@@ -235,11 +218,10 @@ class RemainingWork:
                 )
             self._ports.setdefault(_port_key(line), line)
 
-    def narrow(self, open_cases: frozenset[str]) -> None:
-        """Store an interim analysis, and keep only what it leaves open."""
-        self.append(LookLine(launch=self.launches, open=sorted(open_cases)))
-        self.looks += 1
-        self.open = _open_groups(self.planned, open_cases)
+
+def rounds_of(line: GroupLine) -> int:
+    """Return how many rounds a launch has made of a group after a line, of the case that has most."""
+    return max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
 
 
 def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> list[Failure]:
@@ -257,13 +239,11 @@ def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> 
         for failure in failures
         if failure.status == "unsupported" and Case.from_id(failure.case).direction == "forward"
     }
-    if not reasons:
-        return []
-    left = {key: Case.from_id(key) for key in cases}
+    gradients = [Case.from_id(key) for key in cases] if reasons else []
     return [
-        replace(reasons[refused], case=key)
-        for key, case in left.items()
-        if case.direction != "forward" and (refused := case.forward_pass) in reasons
+        replace(reasons[case.forward_pass], case=case.id)
+        for case in gradients
+        if case.direction != "forward" and case.forward_pass in reasons
     ]
 
 

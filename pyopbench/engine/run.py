@@ -1,9 +1,9 @@
 """The run loop: batches of warm workers take turns until every case is settled or the budget is spent.
 
 A batch is as many launches as fit; each has a worker for every side and placement, whose rows are compared. Workers
-prepare in parallel, then sample one at a time, in sweeps over all open groups. A batch samples about three times as
-long as a worker took to prepare; another one follows while it fits whole, because processes differ more than the rounds
-of one.
+prepare in parallel, then sample one at a time, in sweeps over all open groups. A batch samples at least about three
+times as long as a worker took to prepare; another one follows while it fits whole, because processes differ more than
+the rounds of one, and all batches have about as many rounds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyopbench.model.case import Case, by_placement, place_and_rest
 from pyopbench.model.cores import usable_cores
 from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.store.run import OpenRun
-from pyopbench.store.types import EndedLine, GroupLine
+from pyopbench.store.types import EndedLine, GroupLine, LookLine
 
 LEAST_LAUNCHES = 2
 """With fewer there is no interval, so that many are sampled once whatever the budget."""
@@ -69,12 +69,9 @@ class Busy:
 class Progress:
     """A group is about to be prepared or sampled.
 
-    Attributes:
-        workers: that are preparing, or take turns.
-        sweep: its number over all open groups, from 0.
-        done, total: groups of the sweep that are done with, or prepared by this worker, and all of them.
-        planned: groups of all sides; later sweeps may have fewer.
-        seconds_left: how long the run may still last; None where nothing limits it.
+    So many `workers` are preparing, or take turns. Of the groups of this worker, or of this `sweep` over all open
+    groups (from 0), `done` of `total` are done with; `planned` are those of all sides. The run lasts at most
+    `seconds_left` longer; None where nothing limits it.
     """
 
     doing: Literal["preparing", "sampling"]
@@ -127,21 +124,23 @@ def measure(
     """
     with sides.checkouts_of(run) as checkouts, ExitStack() as locks:
         yield Busy("starting")  # a version of TensorFlow that is gone from the cache is installed again
-        pythons = [environments.python_of(side.side.asked) for side in run.measured]
         workers: list[dict[str, Any]] = [
-            {"python": python, "checkout": checkouts.get(side.side.label), "own": run.own}
-            for side, python in zip(run.measured, pythons, strict=True)
+            {
+                "python": environments.python_of(measured.side.asked),
+                "checkout": checkouts.get(measured.side.label),
+                "own": run.own,
+            }
+            for measured in run.measured
         ]
         locks.enter_context(run.locked())
         if judging.requires:
             yield Busy("trying what is required")
-            for side, how in zip(run.measured, workers, strict=True):
-                start = partial(Worker, verify.REQUIREMENT_SECONDS, hides_gpu=True, **how)
-                verify.try_missing(side, judging.requires, start)
-        works = [RemainingWork(side, **how) for side, how in zip(run.measured, workers, strict=True)]
-        budget = _Clock(works[0].settings.budget_seconds, clock)
-        ended = yield from _Loop(works, analyse or partial(judge_open, run, judging), budget).run()
-    yield ended
+            for measured, worker in zip(run.measured, workers, strict=True):
+                start = partial(Worker, verify.REQUIREMENT_SECONDS, hides_gpu=True, **worker)
+                verify.try_missing(measured, judging.requires, start)
+        works = [RemainingWork(measured, worker) for measured, worker in zip(run.measured, workers, strict=True)]
+        clock_of_run = _Clock(run.plan.settings.budget_seconds, clock)
+        yield from _Loop(works, analyse or partial(judge_open, run, judging), clock_of_run).run()
 
 
 @dataclass
@@ -170,6 +169,7 @@ class _Loop:
 
     def __init__(self, works: Sequence[RemainingWork], analyse: Analyse, clock: _Clock) -> None:
         self._works, self._judge_open, self._clock = works, analyse, clock
+        self._settings = works[0].settings
         # Of the last batch, of its slowest worker, and of its first sweep, which is made whatever time is left.
         self._preparing_seconds = self._launch_seconds = self._first_sweep_seconds = 0.0
         self._analysis_seconds = 4.0
@@ -178,17 +178,20 @@ class _Loop:
         self._round_seconds: dict[tuple[int, str], float] = {}
         self._is_spent = False
 
-    def run(self) -> Generator[Event, None, EndedLine]:
+    def run(self) -> Iterator[Event]:
         """Measure batch after batch until nothing is open, or no launch or no time is left."""
-        began_open = [work for work in self._works if work.most_needed]
+        began_open = self._open_works()
         while self._open_works() and self._may_begin():
             with ExitStack() as workers:
                 batch = yield from self._prepare_batch(workers)
                 if batch:
                     yield from self._sample_batch(batch)
-        ends = [(work, self._end(work, is_new=work in began_open)) for work in self._works]
-        measured = [ended for work, ended in ends if work.launches or work.most_needed]
-        return min(measured or [ended for _, ended in ends], key=lambda ended: ended.launch)
+        for work in self._works:
+            if work in began_open or work.ended is None:
+                work.ended = self._end(work)
+                work.append(work.ended)
+        ends = [work.ended for work in self._works if work.ended and (work.launches or work.most_needed)]
+        yield min(ends, key=lambda ended: ended.launch, default=self._end(self._works[0]))
 
     def _open_works(self) -> list[RemainingWork]:
         return [work for work in self._works if work.most_needed]
@@ -202,18 +205,15 @@ class _Loop:
         has_few = min(work.launches for work in self._open_works()) < LEAST_LAUNCHES
         return has_few or self._clock.left > self._preparing_seconds + self._first_sweep_seconds
 
-    def _end(self, work: RemainingWork, *, is_new: bool) -> EndedLine:
+    def _end(self, work: RemainingWork) -> EndedLine:
         is_open = any(map(work.cases, work.open))
         by: Literal["launches", "budget", "look"] = "launches"
-        if work.looks and not is_open:
-            by = "look"
-        elif is_open and (work.most_needed or self._is_spent or (not is_new and work.ended == "budget")):
+        if is_open and (work.most_needed or self._is_spent):
             by = "budget"
+        elif work.looks and not is_open:
+            by = "look"
         seconds, sampling = self._clock.spent, self._clock.sampling_seconds
-        line = EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
-        if is_new or work.ended is None:
-            work.append(line)
-        return line
+        return EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
 
     # Preparing: side by side, at most one worker a core.
 
@@ -238,30 +238,29 @@ class _Loop:
                 if launch.go_on():
                     active.remove(launch)
                 elif launch.todo and len(launch.todo) != todo:
-                    yield self._progress(launch.work, len(active), launch.todo[0], len(launch.prepared), todo)
+                    yield self._progress(len(active), launch.todo[0], len(launch.prepared), todo)
         warm = [launch for launch in batch if not launch.is_lost]
         self._preparing_seconds = self._clock.spent - began
         self._launch_seconds = max((launch.seconds or 0.0 for launch in warm), default=0.0)
         return warm
 
     def _plan_batch(self) -> tuple[list[Launch], threading.Event]:
-        """Return the launches of a batch, ordered by number, and the event that their workers set."""
+        """Return the launches of a batch, ordered by number, and the event that their workers set.
+
+        Launches are compared number by number: a group gets one that it lacks on any side.
+        """
         heard = threading.Event()
         first = max(work.next_launch for work in self._works)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
-        rows = min(most, max(work.most_needed for work in self._works))
         planned = [
             Launch(work, first + row, groups, heard, self._clock.now)
-            for row in range(rows)
+            for row in range(min(most, max(work.most_needed for work in self._works)))
+            for needed in [{group for work in self._works for group in work.open if work.needs(group) > row}]
             for work in self._works
-            for groups in by_placement(group for group in self._needed(row) if work.cases(group)).values()
+            for groups in by_placement(group for group in work.open if group in needed and work.cases(group)).values()
         ]
         return planned, heard
-
-    def _needed(self, row: int) -> dict[str, None]:
-        """Return the groups that lack more than `row` launches on any side: launches are compared number by number."""
-        return {group: None for work in self._works for group in work.open if work.needs(group) > row}
 
     def _may_join(self, waiting: Sequence[Launch], batch: Sequence[Launch], began: float, left: float) -> bool:
         """Whether the next launch may start: it completes a number that has started, or there is room and time."""
@@ -282,14 +281,19 @@ class _Loop:
     # Sampling: one worker at a time, while all others sleep.
 
     def _sample_batch(self, batch: list[Launch]) -> Iterator[Event]:
-        """Sample sweep by sweep until nothing is open, there is no time, or it is the next batch's turn."""
-        until = self._clock.spent + self._batch_seconds(batch)
-        rng = random.Random(f"{batch[0].work.settings.seed}/{batch[0].number}/turns")
+        """Sample sweep by sweep until nothing is open, there is no time, or it is the next batch's turn.
+
+        It is, once the time left is what the batches that are still to come need to make as many rounds as this one:
+        processes differ more than the rounds of one, so that all should count alike.
+        """
+        further = self._further_batches(batch)
+        rng = random.Random(f"{self._settings.seed}/{batch[0].number}/turns")
         for sweep in itertools.count():
-            began = self._clock.spent
+            began, rounds = self._clock.spent, _rounds_of(batch)
             yield from self._sweep(batch, sweep, rng)
+            seconds = self._clock.spent - began
             if sweep == 0:
-                self._first_sweep_seconds = self._clock.spent - began
+                self._first_sweep_seconds = seconds
             batch[:] = [launch for launch in batch if not launch.is_lost]
             if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
                 break
@@ -297,22 +301,23 @@ class _Loop:
                 yield self._analyse()
             if not any(launch.open_groups() for launch in batch):
                 break
-            if self._clock.spent >= until and self._open_works():
+            made = _rounds_of(batch)
+            again = self._preparing_seconds + made * seconds / max(made - rounds, 1.0)
+            if self._open_works() and self._clock.left <= further * again:
                 break
         self._earlier_rounds += _rounds_of(batch)
 
-    def _batch_seconds(self, batch: Sequence[Launch]) -> float:
-        """Return how long a batch samples: all that fit whole get equal parts of the time that is left."""
+    def _further_batches(self, batch: Sequence[Launch]) -> int:
+        """Return how many batches are to follow: as many as fit if each samples three times as long as it prepares."""
         left, sampling = self._clock.left, SAMPLING_PER_PREPARING * self._launch_seconds
-        if math.isinf(left):
-            return math.inf
         numbers = {launch.number for launch in batch}
-        if len(numbers) + self._launches() < LEAST_LAUNCHES:
-            return max(left, 0.0) / 2
         wanted = math.ceil((max(work.most_needed for work in self._works) - len(numbers)) / MOST_WORKERS)
+        if math.isinf(left) or wanted < 1:
+            return 0
         whole = self._preparing_seconds + sampling
-        further = min(wanted, int((left - sampling) / whole)) if whole else 0
-        return (left - further * self._preparing_seconds) / (further + 1) if further > 0 else math.inf
+        fitting = int((left - sampling) / whole) if whole else 0
+        least = 1 if len(numbers) + self._launches() < LEAST_LAUNCHES else 0
+        return max(min(wanted, fitting), least)
 
     def _sweep(self, batch: Sequence[Launch], sweep: int, rng: random.Random) -> Iterator[Event]:
         """Let all launches sample a group before the next one's turn; each group by all of them, or by none."""
@@ -328,7 +333,7 @@ class _Loop:
             for launch in launches:
                 if launch.is_lost or not launch.work.cases(group):
                     continue
-                yield self._progress(launch.work, len(batch), group, place, len(turns), sweep)
+                yield self._progress(len(batch), group, place, len(turns), sweep)
                 began = self._clock.spent
                 line = launch.sample(group, asked[id(launch)], sweep)
                 self._clock.sampling_seconds += self._clock.spent - began
@@ -346,7 +351,7 @@ class _Loop:
 
     def _rounds(self, launch: Launch, group: str, rounds: int, sweep: int) -> int:
         """Return how many rounds a group gets: slow ones fewer, none more than its launch may have."""
-        settings, seconds = launch.work.settings, self._seconds(launch, group)
+        settings, seconds = self._settings, self._seconds(launch, group)
         if sweep == 0:
             return settings.first_rounds
         affordable = max(int(settings.group_seconds / seconds), LEAST_ROUNDS) if seconds else rounds
@@ -360,7 +365,7 @@ class _Loop:
     def _is_analysis_due(self, batch: Sequence[Launch]) -> bool:
         work = self._works[0]
         least = 1 if work.is_in_pipeline else LEAST_LAUNCHES if len(self._works) == 1 else LEAST_FOR_COMPARISON
-        if work.settings.until == "end" or work.looks >= MOST_ANALYSES - 1 or self._launches() < least:
+        if self._settings.until == "end" or work.looks >= MOST_ANALYSES - 1 or self._launches() < least:
             return False
         rounds = self._earlier_rounds + _rounds_of(batch)
         # In a pipeline it takes no time, and saves rounds of slow arrangements, each of which takes seconds.
@@ -373,16 +378,14 @@ class _Loop:
     def _analyse(self) -> Analysed:
         """Judge what there is, and keep only what is still open."""
         began, launches = self._clock.spent, self._launches()
-        most = max(work.most_launches for work in self._works)
+        most = max(max(self._settings.launches, work.launches + work.most_needed) for work in self._works)
         open_cases, text = self._judge_open(launches, most)
         for work in self._works:
-            work.narrow(open_cases[work.side.side.label])
+            work.append(LookLine(launch=work.launches, open=sorted(open_cases[work.side.side.label])))
         self._analysis_seconds = self._clock.spent - began
         return Analysed(text)
 
-    def _progress(  # noqa: PLR0913 - each is known where a group is begun
-        self, work: RemainingWork, workers: int, group: str, done: int, total: int, sweep: int | None = None
-    ) -> Progress:
+    def _progress(self, workers: int, group: str, done: int, total: int, sweep: int | None = None) -> Progress:
         return Progress(
             doing="preparing" if sweep is None else "sampling",
             workers=workers,
@@ -390,7 +393,7 @@ class _Loop:
             group=group,
             done=done,
             total=total,
-            planned=len({name for one in self._works for name in one.planned}),
+            planned=len({name for work in self._works for name in work.planned}),
             seconds_left=None if self._clock.budget is None else max(self._clock.left, 0.0),
         )
 

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
@@ -66,17 +66,14 @@ class CaseLost(WorkerLost):
 
     def __init__(self, case: str | None, status: Status, reason: str, *, from_outside: bool = False) -> None:
         super().__init__(reason)
-        self.case = case
-        self.status = status
-        self.reason = reason
-        self.from_outside = from_outside
+        self.case, self.status, self.reason, self.from_outside = case, status, reason, from_outside
 
 
 class Worker:
     """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in.
 
     Requests are answered at once (`ask`), or sent and looked for now and then (`send` and `answer`), so that several
-    workers are busy at the same time. The first answer is that it has come up.
+    workers are busy at the same time.
 
     Attributes:
         timeout_seconds: longest silence within a request.
@@ -111,15 +108,14 @@ class Worker:
         """
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
-        self._python = python
-        self._is_up, self._event, self._hides_gpu = False, heard, hides_gpu
+        self._python, self._event, self._hides_gpu = python, heard, hides_gpu
+        self._is_up = False
         self._case: str | None = None
         with ExitStack() as resources:
             self._log = resources.enter_context(tempfile.TemporaryFile())
             # What TensorFlow, compilers and bodies leave in their temporary folder goes with the worker.
-            folder = resources.enter_context(
-                tempfile.TemporaryDirectory(prefix="pyopbench-", ignore_cleanup_errors=True)
-            )
+            scratch = tempfile.TemporaryDirectory(prefix="pyopbench-", ignore_cleanup_errors=True)
+            folder = resources.enter_context(scratch)
             with tempfile.TemporaryFile() as shared:
                 # Written, not only sized: a page that a full disk has no room for would end the worker when it is used.
                 shared.write(bytes(BYTES))
@@ -172,20 +168,12 @@ class Worker:
         self.close()
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return the answer.
-
-        Raises:
-            CaseLost: the worker was silent for too long and has been killed, or it ended.
-        """
+        """Send a request and return the answer; raises as `answer`."""
         self.send(request)
         return self._wait()
 
     def send(self, request: Mapping[str, Any]) -> None:
-        """Send a request, whose answer `answer` returns later.
-
-        Raises:
-            CaseLost: the worker has ended.
-        """
+        """Send a request, whose answer `answer` returns later; raises as `answer`."""
         assert self._process.stdin is not None
         self._case = None
         self._marker.clear()
@@ -207,10 +195,7 @@ class Worker:
         """
         until = time.monotonic() + seconds
         try:
-            while True:
-                event = self._next(until)
-                if event is None:
-                    return None
+            while (event := self._next(until)) is not None:
                 kind = event.pop("event")
                 if kind == "full":
                     raise CaseLost(event["case"], "raised", event["reason"])
@@ -227,12 +212,12 @@ class Worker:
                 f"the worker process did not start: {lost.reason}",
                 hint=f"check that this works: {python} -c 'import tensorflow'",
             ) from lost
+        return None
 
     def _wait(self) -> dict[str, Any]:
-        while True:
-            answer = self.answer(self.timeout_seconds)
-            if answer is not None:
-                return answer
+        while (answer := self.answer(self.timeout_seconds)) is None:
+            pass
+        return answer
 
     def close(self) -> None:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
@@ -240,10 +225,8 @@ class Worker:
         self._process.wait()
         self._reader.join(READ_SECONDS)
         if self._process.stdin is not None:
-            try:
+            with suppress(BrokenPipeError):  # what was still to be written concerns nobody any more
                 self._process.stdin.close()
-            except BrokenPipeError:
-                pass  # what was still to be written concerns nobody any more
         self._resources.close()
 
     def _kill(self) -> None:
@@ -299,17 +282,6 @@ class Worker:
         return CaseLost(case, "crashed", f"the worker process {how_ended(code)}{words}", from_outside=outside)
 
 
-def ask_once(
-    request: Mapping[str, Any],
-    timeout_seconds: float = START_TIMEOUT_SECONDS,
-    python: Path | None = None,
-    own: OwnOps = NO_OWN_OPS,
-) -> dict[str, Any]:
-    """Start a worker, send it one request and return the answer."""
-    with Worker(timeout_seconds, python, own=own) as worker:
-        return worker.ask(request)
-
-
 Item = TypeVar("Item")
 
 
@@ -321,11 +293,7 @@ def ask_each(
 ) -> Iterator[tuple[Item, dict[str, Any] | CaseLost]]:
     """Yield each item with the answer to its request, or with how its worker was lost: then the next one is started.
 
-    Args:
-        items: what is asked about.
-        request_of: returns the request for an item.
-        start: starts a worker.
-        first: a worker that is up already; it is ended as all are.
+    `first` is a worker that is up already; it is ended as all are.
 
     Raises:
         WorkerLost: a worker did not start.

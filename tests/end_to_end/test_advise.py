@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +23,7 @@ from pyopbench.advise.candidates import Candidate
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 from pyopbench.api.listeners import Listener
-from pyopbench.engine.port import Tools as PortTools
-from pyopbench.engine.worker_process import Worker, ask_once
+from pyopbench.engine.worker_process import Worker
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -155,7 +153,8 @@ for path in sorted(pathlib.Path().glob("test_*.py")):
 """
 
 
-UNTESTED = PortTools(ask_once, lambda *_: {"passed": []})
+def untested(*_: object) -> dict[str, list[str]]:
+    return {"passed": []}
 
 
 def write_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
@@ -195,9 +194,8 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
         with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
-            tools = replace(UNTESTED, ask=worker.ask)
-            patch.setattr(answers, "run_test", tools.test)
-            patch.setattr(answers, "write_port", partial(answers.write_port, tools=tools))
+            patch.setattr(answers, "run_test", untested)
+            patch.setattr(answers, "write_port", partial(answers.write_port, ask=worker.ask, test=untested))
             made = make_advice(program, root / "out", options, Listener(), Tools(decide=write_port))
     assert files_in(root / "program") == before, "nothing of the user's is touched"
     return made

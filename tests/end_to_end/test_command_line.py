@@ -86,10 +86,10 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
 
 
 def test_an_interrupt_while_planning_ends_with_its_exit_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(request: object, **_: object) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(plan, "ask_once", interrupted)
+    monkeypatch.setattr(plan, "plan_in", interrupted)
     assert call("run", "sinh").code == 130
 
 

@@ -137,7 +137,7 @@ def test_what_a_worker_prepares_by_is_what_the_first_one_has_planned(measured: M
     assert (plan["parallel"], plan["batch"]) == ([1, 4], [8])
     for one in asked(tmp_path, "prepare"):
         told = one["pipeline"]["plan_request"]
-        assert {name: told[name] for name in request.planned} == {name: plan[name] for name in request.planned}
+        assert [told[name] for name in ("parallel", "batch", "processes")] == [[1, 4], [8], plan["processes"]]
         assert (told["elements"], told["step_seconds"], told["budget_seconds"]) == (64, 1e-3, 20.0)
     assert open_run(run.folder).plan == run.plan
 
@@ -205,7 +205,7 @@ def test_a_plan_that_lacks_what_a_case_stands_for_is_refused(tmp_path: Path) -> 
 def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(
     request_: PipelineRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(pipeline, "ask_once", lambda *_, **__: pytest.fail("a worker was started"))
+    monkeypatch.setattr(pipeline, "Worker", lambda *_, **__: pytest.fail("a worker was started"))
     with pytest.raises(BadInput):
         begin(tmp_path / "run", request_, ())
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyopbench.engine import worker_process
-from pyopbench.engine.port import Tools, run_test, write_port
+from pyopbench.engine.port import run_test, write_port
 from pyopbench.model.arrangement import WRITTEN_FORMS
 from pyopbench.model.errors import BadInput, WrongResult
-from pyopbench.model.own_target import OwnOps, Target, read_target
+from pyopbench.model.own_target import Target
 
 TARGET = Target("mine", "/somewhere/mine.py", "body", ("1",))
 ANSWER = {
@@ -30,54 +28,21 @@ ANSWER = {
 PASSED = {"passed": ["test_x"]}
 
 
-def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED) -> Tools:
-    return Tools(lambda request: answer, lambda folder, module, seconds: result)
+def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED) -> dict[str, Any]:
+    return {"ask": lambda request: answer, "test": lambda folder, module, seconds: result}
 
 
 def test_both_files_are_written_as_the_worker_has_them(tmp_path: Path) -> None:
-    written = write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
+    written = write_port(TARGET, "traced", tmp_path / "ported.py", **tools())
     assert [written.port.read_text(), written.test.read_text()] == [ANSWER["port"], ANSWER["test"]]
     assert (written.function, written.test.name) == ("mine", "test_ported.py")
     assert (written.passed, written.not_run) == (("test_x",), (("/a/mine.py", 7),))
 
 
-SLOW = """import time
-
-import numpy as np
-import tensorflow as tf
-
-
-def body(x):
-    time.sleep(0.02 * {body})
-    return x * 2
-
-
-def port(x):
-    waited = tf.numpy_function(lambda: np.float32(time.sleep(0.02 * {port}) is None), [], tf.float32)
-    return x * 2 * waited
-"""
-
-
-@pytest.mark.parametrize("slow", ["body", "port", "wrong"])
-def test_it_is_timed_against_the_callback_where_it_is_right(
-    slow: str, tmp_path: Path, forked_worker: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(forked_worker)))
-    source, out = tmp_path / "mine.py", tmp_path / "ported.py"
-    source.write_text(SLOW.format(**{"body": 0, "port": 0, slow: 1}))
-    target = read_target(f"{source}:body", ["rng.random(3, np.float32)"], [])
-    text = source.read_text().replace("x * 2 * waited", "x * 3" if slow == "wrong" else "x * 2 * waited")
-    written = {**ANSWER, "port": text, "function": "port", "op": target.name, "sizes": [3]}
-    with worker_process.Worker(60, own=OwnOps((target,))) as worker:
-        planted = Tools(lambda request: written if request["do"] == "port" else worker.ask(request), lambda *_: PASSED)
-        ratios = write_port(target, "traced", out, timed_seconds=0.01, tools=planted).ratios
-    assert {size: ratio > 1 for size, ratio in ratios.items()} == ({} if slow == "wrong" else {3: slow == "body"})
-
-
 def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
     failed = {"passed": [], "failed": "test_values", "error": "AssertionError: 1 is not 2"}
     with pytest.raises(WrongResult) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(result=failed))
+        write_port(TARGET, "traced", tmp_path / "ported.py", **tools(result=failed))
     assert (caught.value.exit_code, caught.value.received) == (1, "AssertionError: 1 is not 2")
     assert list(tmp_path.iterdir()) == []
 
@@ -85,7 +50,7 @@ def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
 def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
     first = {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer={"refused": [first]}))
+        write_port(TARGET, "traced", tmp_path / "ported.py", **tools(answer={"refused": [first]}))
     assert (caught.value.received, caught.value.hint) == ("/a/mine.py:3", "use np.bar")
 
 
@@ -93,7 +58,7 @@ def test_everything_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -
     one, other = ({"why": "w", "fix": fix, "place": ["a.py", line]} for fix, line in (("f", 3), ("", 5)))
     nowhere = {"why": "n", "fix": "", "place": None}
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools(answer={"refused": [other, one, nowhere]}))
+        write_port(TARGET, "traced", tmp_path / "ported.py", **tools(answer={"refused": [other, one, nowhere]}))
     assert caught.value.received == "a.py:5; a.py:3: w (f); n"
 
 
@@ -103,7 +68,7 @@ def test_everything_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -
 )
 def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
-        write_port(TARGET, variant, tmp_path / name, tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
+        write_port(TARGET, variant, tmp_path / name, ask=pytest.fail, test=pytest.fail)
 
 
 @pytest.mark.parametrize(
@@ -125,21 +90,21 @@ def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str
 def test_a_file_that_python_would_not_import_is_refused_before_a_worker_starts(name: str, tmp_path: Path) -> None:
     (tmp_path / "a_file").write_text("")
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / name, tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
+        write_port(TARGET, "traced", tmp_path / name, ask=pytest.fail, test=pytest.fail)
     assert str(tmp_path) in str(caught.value.received)
     assert [path.name for path in tmp_path.iterdir()] == ["a_file"]
 
 
 def test_a_name_that_is_only_like_one_of_pythons_is_taken(tmp_path: Path) -> None:
     for name in ("ported.py", "type_port.py", "match.py", "größe.py"):
-        assert write_port(TARGET, "traced", tmp_path / name, tools=tools()).port == tmp_path / name
+        assert write_port(TARGET, "traced", tmp_path / name, **tools()).port == tmp_path / name
 
 
 @pytest.mark.parametrize("name", ["ported.py", "test_ported.py"])
 def test_nothing_that_is_there_is_written_over(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", tools=tools())
+        write_port(TARGET, "traced", tmp_path / "ported.py", **tools())
     assert caught.value.received == tmp_path / name
     assert (tmp_path / name).read_text() == "mine"
 
@@ -171,6 +136,6 @@ def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
 )
 def test_a_mistyped_arrangement_is_told_what_arrangements_are(key: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, key, tmp_path / "ported.py", tools=Tools(pytest.fail, pytest.fail))  # type: ignore[arg-type]
+        write_port(TARGET, key, tmp_path / "ported.py", ask=pytest.fail, test=pytest.fail)
     assert caught.value.received == key
     assert all(form in str(caught.value.legal) for form in WRITTEN_FORMS)

@@ -654,6 +654,16 @@ def test_batches_that_fit_into_the_budget_sample_for_equally_long(folder: Path) 
     assert min(turns.values()) >= 0.7 * max(turns.values()) > 10
 
 
+@pytest.mark.parametrize("minutes", [250, 400])
+def test_batches_have_as_many_turns_though_later_ones_have_fewer_cases(folder: Path, minutes: int) -> None:
+    plan(folder, "well", sizes=tuple(range(1, 7)), **analysed(launches=9, rounds=10**6, budget_seconds=60.0 * minutes))
+    kept = of("well", sizes=(1, 2))
+    measure(folder, analyse=Analyses(*[kept] * 9), clock=Clock())
+    turns = Counter(launch for launch, group in measured(folder) if group == stored.group(size=1))
+    assert len(turns) > 3
+    assert min(turns.values()) >= 0.7 * max(turns.values())
+
+
 def test_a_third_worker_has_to_leave_most_of_the_budget(folder: Path) -> None:
     """Each takes ten minutes to prepare eleven groups, two of them at a time."""
     for minutes, workers in ((40, 2), (120, 3)):

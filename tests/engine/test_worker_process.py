@@ -24,7 +24,6 @@ from pyopbench.engine.worker_process import (
     CaseLost,
     Worker,
     ask_each,
-    ask_once,
     cause_of_end,
     how_ended,
     tail_of,
@@ -180,11 +179,6 @@ def test_leaving_a_worker_ends_its_process() -> None:
         assert not is_gone(pid)
     assert is_gone(pid)
     worker.close()
-
-
-@pytest.mark.usefixtures("_fake")
-def test_one_request_may_have_a_worker_of_its_own() -> None:
-    assert ask_once(prepare("well"))["failures"] == []
 
 
 def line_of(source: str) -> str:
