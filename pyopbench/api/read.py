@@ -16,7 +16,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.store.run import OpenRun, open_sources
 
 if TYPE_CHECKING:
-    from pyopbench.api.results import AnyResult, ComparisonResult, RunResult, SidesResult
+    from pyopbench.api.results import AnyResult, ComparisonResult, RunResult
     from pyopbench.store.mix_file import Calls
     from pyopbench.store.run import Source
 
@@ -93,17 +93,15 @@ def open_judged(  # noqa: PLR0913 - the options of `read`
 
 
 def compare(
-    *sides: str | Path | RunResult | SidesResult,
-    axis: str = "run",
+    first: str | Path | RunResult,
+    second: str | Path | RunResult,
     minimum_effect: float = MINIMUM_EFFECT,
     run_spread: float = RUN_SPREAD,
 ) -> ComparisonResult:
-    """Compare two results, or two parts of one.
+    """Compare two stored results.
 
     Args:
-        sides: two results, side A and side B, each a path or what `run` or `read` returned; or one result and two
-            labels of an axis: `compare("store/versions", "2.16.2", "2.21.0", axis="tf")`.
-        axis: what they differ in: `run`, `commit`, `tf`, `side` or `variant`.
+        first, second: side A and side B, each the path of a result or what `run` or `read` returned.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
         run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
 
@@ -111,7 +109,7 @@ def compare(
         A verdict on each case that both sides have.
 
     Raises:
-        BadInput: there are no such results or labels, or the sides are of different tools.
+        BadInput: there are no such results, or the sides are of different tools.
         NothingMeasured: no case has a number on both sides.
     """
     from pyopbench.api.results import ComparisonResult
@@ -119,13 +117,13 @@ def compare(
     from pyopbench.judge.comparison.sides import read_sides
 
     judging_of("", minimum_effect)  # checks it
-    return ComparisonResult(compare_sides(read_sides(list(map(_word, sides)), axis), minimum_effect, run_spread))
+    return ComparisonResult(compare_sides(read_sides(_word(first), _word(second)), minimum_effect, run_spread))
 
 
-def _word(side: str | Path | RunResult | SidesResult) -> str:
+def _word(side: str | Path | RunResult) -> str:
     if isinstance(side, str | Path):
         return str(side)
-    sources = getattr(side, "sources", (side.folder,))
+    sources = side.sources
     if len(sources) > 1:
         raise BadInput(
             "a side of a comparison is one result, and this one was pooled from several",

@@ -153,15 +153,14 @@ class SidesResult:
             NothingMeasured: no environment has a sample.
         """
         self.folder, self._run, self._judging = run.folder, run, judging
+        slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
+        self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
+        self.comparisons = {label: ComparisonResult(one) for label, one in self.gate.comparisons.items()}
         self._judgements: Mapping[str, Judgement] = {}
         self.across: VersionComparison | None = None
         if not run.has_revisions:
             measured, unmeasured = find_measured(run)
-            self._judgements, self.across = judge_versions(run, measured, judging, unmeasured)
-        slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
-        self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
-        compared = self.gate.comparisons if self.across is None else self.across.comparisons
-        self.comparisons = {label: ComparisonResult(one) for label, one in compared.items()}
+            self._judgements, self.across = judge_versions(run, measured, judging, self.gate, unmeasured)
 
     @cached_property
     def runs(self) -> Mapping[str, RunResult]:

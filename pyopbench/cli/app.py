@@ -101,12 +101,7 @@ fleet.command(
 )(_exiting(measuring.run_fleet))
 fleet.command("merge")(_exiting(measuring.merge))
 _add(JUDGE, judging.report)
-_add(
-    JUDGE,
-    judging.compare,
-    "With --axis commit, tf, side or variant, name one result and two labels of that axis: "
-    "`pyopbench compare RESULTS A B --axis tf`.",
-)
+_add(JUDGE, judging.compare)
 _add(
     JUDGE,
     judging.history,

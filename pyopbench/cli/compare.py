@@ -51,19 +51,19 @@ def outcome_text(slowdown: float | None, cases: int, bodies: int) -> str:
 
 def print_comparison(found: Comparison, said: str) -> None:
     """Print a comparison for a terminal, and a last sentence."""
-    from pyopbench.judge.comparison.diff import heading_of, notes_of
+    from pyopbench.judge.comparison.diff import notes_of
     from pyopbench.report import comparison
 
     out.print(f"[bold]{escape(found.title())}[/]\n")
     for note in notes_of(found):
-        heading = f"[bold yellow]{escape(heading_of(note))}:[/] " if heading_of(note) else ""
-        out.print(f"{heading}{escape(note.text())}")
+        heading = f"[bold yellow]{escape(note.heading)}:[/] " if note.heading else ""
+        out.print(f"{heading}{escape(note.sentence)}")
     out.print()
     if found.differences:
         print_table("What else differs", ("environment", "A", "B"), comparison.differences(found))
     slower = found.counts()["slower"]
     rows = comparison.rows(found)[: max(MOST_ROWS, slower)]
-    shared = comparison.shared_parts([case.key for case in found.cases])
+    shared = comparison.shared_parts([case.case for case in found.cases])
     print_table(f"Worst first{shared and f'; all are {shared}'}", comparison.COLUMNS, rows, folds=True)
     if len(rows) < len(found.cases):
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")

@@ -41,8 +41,8 @@ def print_history(found: History, folder: Path) -> None:
     say(escape(found.summary()))
     if found.changes:
         say(escape(found.alarm_text()))
-    for remark in found.remarks:
-        say(escape(remark.text()), mark="- ")
+    for note in found.notes:
+        say(escape(note.text()), mark="- ")
     commands = [one.text() for one in found.reruns()[:MOST_ROWS]]
     if commands:
         out.print(RERUN)

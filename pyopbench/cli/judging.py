@@ -75,12 +75,10 @@ def report(
 
 
 def compare(
-    words: Annotated[
-        list[str], typer.Argument(metavar="A B", help="Two results, or one result and two labels of --axis.")
+    first: Annotated[
+        Path, typer.Argument(metavar="A", help="A folder of a run, or a file of asv or pytest-benchmark.")
     ],
-    axis: Annotated[
-        str, typer.Option(metavar="NAME", help="What A and B differ in: run, side, commit, tf or variant.")
-    ] = "run",
+    second: Annotated[Path, typer.Argument(metavar="B", help="The other, of the same tool.")],
     fail_on: Annotated[
         str,
         typer.Option(
@@ -102,7 +100,7 @@ def compare(
     as_json: options.AsJson = False,
     markdown: Annotated[str | None, typer.Option(metavar="FILE", help="Also write Markdown; - prints it.")] = None,
 ) -> int:
-    """Compare two results: folders of runs, results of asv, files of pytest-benchmark."""
+    """Compare two stored results."""
     from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison, require_free
     from pyopbench.cli.output import out, print_warnings
     from pyopbench.model.write_file import write_atomically
@@ -114,8 +112,8 @@ def compare(
     from pyopbench.judge.comparison.sides import read_sides
     from pyopbench.report import comparison
 
-    sides = read_sides(words, axis)
-    print_warnings([warning for run in (*sides.first.runs, *sides.second.runs) for warning in run.warnings])
+    sides = read_sides(first, second)
+    print_warnings([warning for side in (sides.first, sides.second) for warning in side.run.warnings])
     compared = compare_sides(sides, minimum_effect, run_spread)
     cases = () if slowdown is None else compared.slower_by(slowdown)
     bodies = () if slowdown is None else compared.bodies_slower_by(slowdown)
@@ -154,10 +152,10 @@ def history(
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
     from pyopbench.cli.history import print_history, write_history
     from pyopbench.cli.output import err, out, print_warnings
-    from pyopbench.judge.comparison.history import Options, read_history
+    from pyopbench.judge.comparison.history import read_history
 
     with err.status("reading"):
-        found = read_history(results, Options(by, minimum_effect))  # type: ignore[arg-type]
+        found = read_history(results, by, minimum_effect)  # type: ignore[arg-type]
     print_warnings(found.warnings)
     write_history(found, out_path)
     if as_json:

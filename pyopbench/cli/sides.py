@@ -32,13 +32,13 @@ def report_sides(run: OpenRun, options: judge.Judging, fail_on: str | None, *, a
     """
     has_revisions = run.has_revisions
     slowdown = sides.failing_slowdown(run, fail_on, options.minimum_effect)
-    is_wrong = False if has_revisions else _report_environments(run, options, is_silent=as_json)
     with err.status("comparing"):
         from pyopbench.judge.comparison.gate import read_gate
         from pyopbench.report import gate as report
 
         gate = read_gate(run, options.minimum_effect, slowdown)
         report.write(gate, run.folder)
+    is_wrong = False if has_revisions else _report_environments(run, gate, options, is_silent=as_json)
     if as_json:
         out.print_json(report.as_json(gate))
     elif slowdown is not None or has_revisions:
@@ -46,7 +46,7 @@ def report_sides(run: OpenRun, options: judge.Judging, fail_on: str | None, *, a
     return gate.exit_code if slowdown is not None or has_revisions else int(is_wrong)
 
 
-def _report_environments(run: OpenRun, options: judge.Judging, *, is_silent: bool) -> bool:
+def _report_environments(run: OpenRun, gate: Gate, options: judge.Judging, *, is_silent: bool) -> bool:
     """Write a report for each environment and a comparison for each but the first; was a variant wrong on one?"""
     from pyopbench.judge.requirements import remarks
     from pyopbench.report import write
@@ -54,7 +54,7 @@ def _report_environments(run: OpenRun, options: judge.Judging, *, is_silent: boo
     found, unmeasured = sides.find_measured(run)
     _warn_of_unmeasured(run, unmeasured)
     with err.status(escape(printable(f"judging {formatting.listing([side.label for side in found])}"))):
-        judgements, across = write.report_versions(run, found, options, unmeasured)
+        judgements, across = write.report_versions(run, found, options, gate, unmeasured)
     for warning in dict.fromkeys(warning for judgement in judgements for warning in judgement.run.warnings):
         say(f"[yellow]warning:[/] {escape(warning.text())}", err)
     if not is_silent:
@@ -149,7 +149,7 @@ def _print_cases(gate: Gate) -> None:
         label, found = next(iter(gate.comparisons.items()), ("", None))
         if found is None:
             return
-        shared, columns = comparison.shared_parts([case.key for case in found.cases]), comparison.COLUMNS
+        shared, columns = comparison.shared_parts([case.case for case in found.cases]), comparison.COLUMNS
         rows = comparison.rows(found)[: max(MOST_ROWS, found.counts()["slower"])]
         title = f"{label} (B) against {gate.first.label} (A){shared and f'; all are {shared}'}"
         more = len(found.cases) - len(rows)

@@ -24,7 +24,7 @@ from pyopbench.engine.launch import Launch
 from pyopbench.engine.remaining_work import RemainingWork
 from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
-from pyopbench.judge.comparison import diff
+from pyopbench.judge.comparison import gate
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, by_placement, place_and_rest
 from pyopbench.model.cores import usable_cores
@@ -409,7 +409,7 @@ def judge_open(
         (side,) = run.measured
         alone = judge.interim_analysis(run, judging, launches, most)
         return {side.side.label: alone.open}, alone.text()
-    comparison = diff.interim_comparison(run, judging.minimum_effect)
+    comparison = gate.interim_comparison(run, judging.minimum_effect)
     open_cases = dict(comparison.open)
     if not run.has_revisions:
         for side in run.measured:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pyopbench.model import formatting
 from pyopbench.stats.estimate import MOST_LAUNCHES
@@ -52,18 +52,64 @@ def finite(value: float | None) -> float | None:
 
 
 @dataclass(frozen=True)
-class SecondLaunch:
+class Finding:
+    """A kind with its numbers, which `TEXTS` has a sentence for; a kind that takes more has a `text` of its own."""
+
+    def text(self) -> str:
+        """Return it in words."""
+        values = {name: _in_words(name, value) for name, value in vars(self).items() if name != "kind"}
+        return TEXTS[vars(self)["kind"]].format(**values)
+
+
+TEXTS = {
+    "second_launch": "run a second launch: one launch gives no interval",
+    "none_worth_it": "no variant saves more than {threshold} of the time of {baseline}: {best}",
+    "no_candidate": "no variant{required} was measured alongside {baseline} at all sizes of the mix",
+    "baseline_failed": "{label} has no number: {status} at {size}: {message}",
+    "baseline_not_measured": "{baseline} was not measured, so there is nothing to compare with",
+    "baseline_too_noisy": f"the cost of {{label}} is {formatting.TOO_NOISY} (at {{size}}, in {{launches}}), so there "
+    "is nothing to compare with; measure it in more launches, or on a quieter machine",
+    "dtype_not_called": "your mix has no calls in {dtype}",
+    "beyond_measured": "{baseline} has no number at {sizes}{statuses}, which the mix needs",
+    "baseline_barred": "{baseline} does not support what you require, so it must be replaced",
+    "baseline_lacks_sizes": "{baseline} has no number at {sizes}{statuses}, so the answer does not cover it",
+    "candidate_lacks_sizes": "{label} has no number at {sizes}{statuses}, so it is a candidate only at the other sizes",
+    "no_launch_over_mix": "no launch measured {label} at all sizes of the mix, so it is a candidate only by size",
+    "no_answer_at": "no number at {sizes}",
+    "differs_by_size": "the answer differs by size",
+}
+"""Kind -> its sentence, with the fields of the finding in words."""
+
+
+def _in_words(name: str, value: Any) -> str:
+    match name:
+        case "threshold":
+            return formatting.points(value)
+        case "best":
+            return str(value.text())
+        case "size":
+            return formatting.size(value)
+        case "sizes":
+            return formatting.listing([formatting.size(size) for size in value])
+        case "statuses":
+            return f" ({formatting.listing(value)})" if value else ""
+        case "launches":
+            return formatting.count(value, "launch", "launches")
+        case "required":
+            return " that supports what you require" if value else ""
+        case _:
+            return str(value)
+
+
+@dataclass(frozen=True)
+class SecondLaunch(Finding):
     """One launch gives no interval."""
 
     kind: Literal["second_launch"] = "second_launch"
 
-    def text(self) -> str:
-        """Return what would change a decision."""
-        return "a second launch is run: one gives no interval"
-
 
 @dataclass(frozen=True)
-class MoreLaunches:
+class MoreLaunches(Finding):
     """About how many launches in all would settle the choice.
 
     Attributes:
@@ -77,9 +123,10 @@ class MoreLaunches:
     enough: int | None
     kind: Literal["more_launches"] = "more_launches"
 
-    def text(self) -> str:
-        """Return what would change a decision."""
-        return _more_launches(self)
+    def text(self) -> str:  # noqa: D102
+        if self.enough is None:
+            return f"{self.label}: more than {MOST_LAUNCHES:,} launches would be needed to settle it"
+        return f"{self.label}: about {self.enough} launches instead of {self.launches} should settle it"
 
 
 Settling: TypeAlias = SecondLaunch | MoreLaunches
@@ -116,7 +163,7 @@ class MeasuredGain:
 
 # Why a decision is what it is
 @dataclass(frozen=True)
-class ClearGain:
+class ClearGain(Finding):
     """A candidate is clearly worth it.
 
     Attributes:
@@ -132,13 +179,16 @@ class ClearGain:
     faster_takes_more_work: bool = False
     kind: Literal["clear_gain"] = "clear_gain"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        return f"{self.chosen.text()} of the time of {self.baseline}{_passed_over(self)}"
+    def text(self) -> str:  # noqa: D102
+        why = f"{self.chosen.text()} of the time of {self.baseline}"
+        if self.faster is None:
+            return why
+        work = ", and takes more work" if self.faster_takes_more_work else ""
+        return f"{why}; {self.faster.text()}, not clearly more{work}"
 
 
 @dataclass(frozen=True)
-class NoneWorthIt:
+class NoneWorthIt(Finding):
     """No candidate saves more than the share `threshold`, as far as can be told; `best` is the best of them."""
 
     baseline: str
@@ -146,14 +196,9 @@ class NoneWorthIt:
     best: MeasuredGain
     kind: Literal["none_worth_it"] = "none_worth_it"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        border, best = formatting.points(self.threshold), self.best.text()
-        return f"no variant saves more than {border} of the time of {self.baseline}: {best}"
-
 
 @dataclass(frozen=True)
-class StillOpen:
+class StillOpen(Finding):
     """Some candidates may save more or less than the share `threshold`: `candidates`, what saves most first."""
 
     baseline: str
@@ -162,27 +207,26 @@ class StillOpen:
     settled_by: Settling
     kind: Literal["still_open"] = "still_open"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        return _still_open(self)
+    def text(self, most: int = MOST_NAMED) -> str:
+        """Return why the answer is open, with the best of the candidates."""
+        named = [gain.text() for gain in self.candidates[:most]]
+        left = len(self.candidates) - most
+        still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
+        border = f"{formatting.points(self.threshold)} of the time of {self.baseline}"
+        return f"{still_open}: this may be more or less than {border}; {self.settled_by.text()}"
 
 
 @dataclass(frozen=True)
-class NoCandidate:
+class NoCandidate(Finding):
     """Nothing was measured beside the baseline at all sizes; `required`: nothing that can do what is required."""
 
     baseline: str
     required: bool
     kind: Literal["no_candidate"] = "no_candidate"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        able = " that supports what you require" if self.required else ""
-        return f"no variant{able} was measured alongside {self.baseline} at all sizes of the mix"
-
 
 @dataclass(frozen=True)
-class BaselineFailed:
+class BaselineFailed(Finding):
     """The baseline has no number at all: its first failure, and the worker's own message about it."""
 
     label: str
@@ -191,25 +235,17 @@ class BaselineFailed:
     message: str
     kind: Literal["baseline_failed"] = "baseline_failed"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        return f"{self.label} has no number: {self.status} at {formatting.size(self.size)}: {self.message}"
-
 
 @dataclass(frozen=True)
-class BaselineNotMeasured:
+class BaselineNotMeasured(Finding):
     """The baseline was not measured here, nor did it fail."""
 
     baseline: str
     kind: Literal["baseline_not_measured"] = "baseline_not_measured"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        return f"{self.baseline} was not measured, so there is nothing to compare with"
-
 
 @dataclass(frozen=True)
-class BaselineTooNoisy:
+class BaselineTooNoisy(Finding):
     """The baseline was measured, and its cost is too noisy to compare anything with.
 
     Attributes:
@@ -228,40 +264,23 @@ class BaselineTooNoisy:
     launches: int
     kind: Literal["baseline_too_noisy"] = "baseline_too_noisy"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        launches = formatting.count(self.launches, "launch", "launches")
-        where = f"at {formatting.size(self.size)}, in {launches}"
-        return (
-            f"the cost of {self.label} is {formatting.TOO_NOISY} ({where}), so there is nothing to compare with; "
-            "measure it in more launches, or on a quieter machine"
-        )
-
 
 @dataclass(frozen=True)
-class DtypeNotCalled:
+class DtypeNotCalled(Finding):
     """The mix that was given has no calls in this dtype."""
 
     dtype: str
     kind: Literal["dtype_not_called"] = "dtype_not_called"
 
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        return f"your mix has no calls in {self.dtype}"
-
 
 @dataclass(frozen=True)
-class BeyondMeasured:
+class BeyondMeasured(Finding):
     """The mix asks for sizes at which the baseline has no number; `statuses` say how it failed there, if it did."""
 
     baseline: str
     sizes: tuple[int, ...]
     statuses: tuple[str, ...]
     kind: Literal["beyond_measured"] = "beyond_measured"
-
-    def text(self) -> str:
-        """Return why a decision is what it is."""
-        return f"{_no_number(self.baseline, self.sizes, self.statuses)}, which the mix needs"
 
 
 Reason: TypeAlias = (
@@ -279,19 +298,15 @@ Reason: TypeAlias = (
 
 # What the reason leaves out
 @dataclass(frozen=True)
-class BaselineBarred:
+class BaselineBarred(Finding):
     """The current callback cannot stay, because it does not meet a requirement."""
 
     baseline: str
     kind: Literal["baseline_barred"] = "baseline_barred"
 
-    def text(self) -> str:
-        """Return what goes with a reason."""
-        return f"{self.baseline} does not support what you require, so it must be replaced"
-
 
 @dataclass(frozen=True)
-class BaselineLacksSizes:
+class BaselineLacksSizes(Finding):
     """The baseline has no number at planned sizes, of which the decision says nothing."""
 
     baseline: str
@@ -299,13 +314,9 @@ class BaselineLacksSizes:
     statuses: tuple[str, ...]
     kind: Literal["baseline_lacks_sizes"] = "baseline_lacks_sizes"
 
-    def text(self) -> str:
-        """Return what goes with a reason."""
-        return f"{_no_number(self.baseline, self.sizes, self.statuses)}, so the answer does not cover it"
-
 
 @dataclass(frozen=True)
-class CandidateLacksSizes:
+class CandidateLacksSizes(Finding):
     """A candidate has no number at sizes of the mix and is none over it, only at the other sizes."""
 
     label: str
@@ -313,22 +324,13 @@ class CandidateLacksSizes:
     statuses: tuple[str, ...]
     kind: Literal["candidate_lacks_sizes"] = "candidate_lacks_sizes"
 
-    def text(self) -> str:
-        """Return what goes with a reason."""
-        gone = _no_number(self.label, self.sizes, self.statuses)
-        return f"{gone}, so it is a candidate only at the other sizes"
-
 
 @dataclass(frozen=True)
-class NoLaunchOverMix:
+class NoLaunchOverMix(Finding):
     """A candidate has every size of the mix, but no launch with all of them; it is a candidate only at single sizes."""
 
     label: str
     kind: Literal["no_launch_over_mix"] = "no_launch_over_mix"
-
-    def text(self) -> str:
-        """Return what goes with a reason."""
-        return f"no launch measured {self.label} at all sizes of the mix, so it is a candidate only by size"
 
 
 Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | NoLaunchOverMix
@@ -336,26 +338,18 @@ Caveat: TypeAlias = BaselineBarred | BaselineLacksSizes | CandidateLacksSizes | 
 
 # What a decision says nothing of, or not in one word
 @dataclass(frozen=True)
-class NoAnswerAt:
+class NoAnswerAt(Finding):
     """Planned sizes that have no answer, because the baseline has no number there."""
 
     sizes: tuple[int, ...]
     kind: Literal["no_answer_at"] = "no_answer_at"
 
-    def text(self) -> str:
-        """Return what an answer says nothing of, or not in one word."""
-        return f"no number at {_sizes(self.sizes)}"
-
 
 @dataclass(frozen=True)
-class DiffersBySize:
+class DiffersBySize(Finding):
     """The answer is not the same at every size."""
 
     kind: Literal["differs_by_size"] = "differs_by_size"
-
-    def text(self) -> str:
-        """Return what an answer says nothing of, or not in one word."""
-        return "the answer differs by size"
 
 
 Note: TypeAlias = NoAnswerAt | DiffersBySize
@@ -399,35 +393,4 @@ def _bound_text(loss: float) -> str:
 
 def open_text(reason: Reason) -> str:
     """Return why a decision is undecided, as briefly as that can be said: of open candidates the best alone."""
-    return _still_open(reason, 1) if isinstance(reason, StillOpen) else reason.text()
-
-
-def _passed_over(reason: ClearGain) -> str:
-    if reason.faster is None:
-        return ""
-    work = ", and takes more work" if reason.faster_takes_more_work else ""
-    return f"; {reason.faster.text()}, not clearly more{work}"
-
-
-def _still_open(reason: StillOpen, most: int = MOST_NAMED) -> str:
-    named = [gain.text() for gain in reason.candidates[:most]]
-    left = len(reason.candidates) - most
-    still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
-    border = f"{formatting.points(reason.threshold)} of the time of {reason.baseline}"
-    return f"{still_open}: this may be more or less than {border}; {reason.settled_by.text()}"
-
-
-def _more_launches(flip: MoreLaunches) -> str:
-    watched = f"(for {flip.label})"
-    if flip.enough is None:
-        return f"this would take more than {MOST_LAUNCHES:,} launches instead of {flip.launches} {watched}"
-    return f"about {flip.enough} launches instead of {flip.launches} would decide it {watched}"
-
-
-def _no_number(label: str, sizes: Sequence[int], statuses: Sequence[str]) -> str:
-    how = f" ({formatting.listing(statuses)})" if statuses else ""
-    return f"{label} has no number at {_sizes(sizes)}{how}"
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    return formatting.listing([formatting.size(size) for size in sizes])
+    return reason.text(1) if isinstance(reason, StillOpen) else reason.text()

@@ -242,12 +242,18 @@ def holes_of(groups: Mapping[Reason, Sequence[str]]) -> tuple[Hole, ...]:
     return tuple(sorted(holes, key=lambda hole: (rank(hole.reason.status), -hole.cases, hole.reason.said)))
 
 
+def parse_case(case: str) -> Case | None:
+    """Return the case of an id; None for what is not one, such as the name of a benchmark of another suite."""
+    try:
+        return Case.from_id(case)
+    except BadInput:
+        return None
+
+
 def op_of(case: str) -> str:
     """Return the op of a case; of what is not the id of one, all of it."""
-    try:
-        return Case.from_id(case).op
-    except BadInput:
-        return case
+    known = parse_case(case)
+    return case if known is None else known.op
 
 
 def rank(status: Status) -> int:

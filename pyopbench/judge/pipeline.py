@@ -11,7 +11,6 @@ import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +30,7 @@ from pyopbench.model.option_text import option_text
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
-from pyopbench.stats.launch_model import RUN_EFFECT, fit
+from pyopbench.stats.launch_model import fit
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import PipelineRows
@@ -57,81 +56,6 @@ that are about as good."""
 NEAR_BEST, NEAR_SHARE = 2.0, 0.1
 """What takes more than so many times as long as the best, or as the training step if that is longer, and by more than
 this share of the current callback's time longer, is measured no more: it is not as good, whatever noise there was."""
-LOOP_SECONDS = 1.5e-3
-"""Python of a training loop in each step, as Keras' `fit` has it, for which a callback may have to wait, or it for the
-callback: both need the interpreter's lock."""
-
-
-def _undecided_text(judgement: PipelineJudgement) -> str:
-    best = judgement.choice.gain
-    if any(one.case == judgement.rows.current.id for one in judgement.rows.failures):
-        return "The current callback failed, so there is nothing to compare with."
-    if best is None or not best.change.known:
-        return f"One launch gives no interval. {_more_text(FEWEST_DECIDING, judgement)}"
-    words = f"{best.label} may be better, but the intervals are too wide to say."
-    return f"{words} {_more_text(launches_to_decide(judgement), judgement)}"
-
-
-def launches_to_decide(judgement: PipelineJudgement) -> int:
-    """Return about how many launches an answer takes: an interval narrows with the square root of their number.
-
-    The interval must not contain the smallest effect worth acting on. If the best arrangement saves about as much as
-    that, it is measured until it is known to half of that effect.
-    """
-    best, effect = judgement.choice.gain, judgement.choice.minimum_effect
-    assert best is not None
-    launches = max((one.launches for one in judgement.throughputs), default=FEWEST_LAUNCHES)
-    half = (best.saved_high - best.saved_low) / 2
-    distance = max(abs(best.saved - effect), effect / 2)
-    return min(max(math.ceil(launches * (half / distance) ** 2), launches + 1, FEWEST_DECIDING), MOST_NAMED)
-
-
-def _more_text(launches: int, judgement: PipelineJudgement) -> str:
-    minutes = math.ceil(launches * judgement.rows.launch_seconds / 60) or 1
-    least = "at least " if launches == MOST_NAMED else "about "
-    return (
-        f"A decision needs {least}{formatting.count(launches, 'launch', 'launches')}: "
-        f"--launches {launches} --budget {minutes}m, {formatting.count(minutes, 'minute')}."
-    )
-
-
-def _keep_text(judgement: PipelineJudgement) -> str:
-    if judgement.is_hidden:
-        return "The input is not the bottleneck: it is ready before the step asks for it."
-    best = judgement.choice.gain
-    if best is None:
-        return "No other arrangement could be measured."
-    return f"Nothing saves more than {formatting.percent(judgement.choice.minimum_effect)} of the time per element."
-
-
-def _predicted(judgement: PipelineJudgement) -> str:
-    now = judgement.steps_per_second(judgement.current)
-    after = None if judgement.chosen is None else judgement.steps_per_second(judgement.chosen)
-    if now is None:
-        return ""
-    words = f"Expect {_rate_text(now)} steps a second now"
-    if after is None or judgement.action == "keep":
-        return f"{words}."
-    return f"{words} and {_rate_text(after)} after the change, if nothing else slows the step down."
-
-
-def measured_text(judgement: PipelineJudgement) -> str:
-    """Return in words what the measured pipeline contained."""
-    program = judgement.program
-    if program is None:
-        return (
-            "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
-            "program."
-        )
-    values = "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
-    return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
-
-
-def _rate_text(rate: tuple[float, float, float]) -> str:
-    """Return a number with its interval, where it has one."""
-    value, low, high = rate
-    interval = f" ({formatting.number(low)}–{formatting.number(high)})" if math.isfinite(low) else ""
-    return f"{formatting.number(value)}{interval}"
 
 
 @dataclass(frozen=True)
@@ -169,7 +93,6 @@ class Throughput:
         arrangement: which.
         seconds: for an element.
         low, high: of these, the interval of 95% over launches; nan for one launch.
-        next_low, next_high: the same for a single run of a program, at another time.
         launches: in which it was measured.
         pool_start_seconds: what starting its processes took, the median; None where it has none.
     """
@@ -178,8 +101,6 @@ class Throughput:
     seconds: float
     low: float
     high: float
-    next_low: float
-    next_high: float
     launches: int
     pool_start_seconds: float | None
 
@@ -187,12 +108,6 @@ class Throughput:
     def rate(self) -> float:
         """Elements a second."""
         return 1 / self.seconds
-
-    def pool_text(self) -> str:
-        """Return what starting its processes takes."""
-        return (
-            f"Starting the processes takes {formatting.seconds(self.pool_start_seconds)} once, which is not included."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,97 +119,40 @@ class PipelineJudgement:
         step: what takes the elements.
         throughputs: of every arrangement with a number, the quickest first.
         choice: among them.
+        current: the current callback in a plain `map`.
+        chosen: what to go to; the current callback for keep, None for undecided.
+        is_hidden: True if the current input hides behind the step, False if the step waits for it; None where the
+            interval does not tell, or the step is not known.
     """
 
     rows: PipelineRows
     step: TrainingStep
     throughputs: tuple[Throughput, ...]
     choice: Choice
+    current: Throughput
+    chosen: Throughput | None
+    is_hidden: bool | None
 
-    @cached_property
+    @property
     def by_key(self) -> dict[str, Throughput]:
         """The throughputs by the keys of their arrangements."""
         return {one.arrangement.key: one for one in self.throughputs}
-
-    @property
-    def current(self) -> Throughput:
-        """The current callback in a plain `map`."""
-        return self.by_key[CURRENT]
-
-    @property
-    def chosen(self) -> Throughput | None:
-        """What to go to; the current callback for keep, and None for undecided."""
-        if self.choice.action == "undecided":
-            return None
-        return self.current if self.choice.label is None else self.by_key[self.choice.label]
 
     @property
     def action(self) -> str:
         """What to do: an action of `Arrangement`, or `undecided`."""
         return "undecided" if self.chosen is None else self.chosen.arrangement.action
 
-    def input_seconds(self, of: Throughput) -> tuple[float, float, float]:
-        """Return what the input of one step takes: seconds, and the ends of its interval."""
-        return of.seconds * self.step.elements, of.low * self.step.elements, of.high * self.step.elements
-
     @property
-    def is_hidden(self) -> bool:
-        """Does the current input hide behind the step, as far as the data tell?"""
-        high = self.current.high if math.isfinite(self.current.high) else self.current.seconds
-        return self.step.seconds is not None and high <= self.step.seconds_per_element
-
-    @property
-    def is_not_hidden(self) -> bool:
-        """Does the step wait for the current input, as far as the data tell?"""
-        low = self.current.low if math.isfinite(self.current.low) else self.current.seconds
-        return self.step.seconds is not None and low > self.step.seconds_per_element
-
-    def steps_per_second(self, of: Throughput) -> tuple[float, float, float] | None:
-        """Return steps a second with an arrangement, and the ends of the interval; None where the step is not known.
-
-        The lower end allows for a training loop whose Python takes turns with that of the pipeline.
-        """
-        if self.step.seconds is None and self.program is None:
-            return None
-        step = self.step.seconds or 0.0
+    def input_seconds(self) -> tuple[float, float, float]:
+        """What the input of one step takes today: seconds, and the ends of its interval."""
         elements = self.step.elements
-        taken, quickest, slowest = (one * elements for one in (of.seconds, of.next_low, of.next_high))
-        slowest += 0.0 if of.arrangement.is_port else LOOP_SECONDS
-        return 1 / max(taken, step), 1 / max(slowest, step), 1 / max(quickest, step)
+        return self.current.seconds * elements, self.current.low * elements, self.current.high * elements
 
     @property
     def program(self) -> ProgramFacts | None:
         """The user's own pipeline in which the op was measured; None if only the op was in the pipeline."""
         return self.rows.plan.program
-
-    def answer_text(self) -> str:
-        """Return what to do, with the change in one line where there is one."""
-        chosen = self.chosen
-        words = ACTIONS[self.action]
-        if chosen is None or self.action == "keep":
-            return words
-        return f"{words}: {chosen.arrangement.code}"
-
-    def why_text(self) -> str:
-        """Return what the answer rests on."""
-        chosen, gain = self.chosen, self.choice.gain
-        if chosen is None:
-            return _undecided_text(self)
-        if self.action == "keep":
-            return _keep_text(self)
-        assert gain is not None
-        times = formatting.ratio_interval(gain.value, gain.low, gain.high)
-        felt = "as many steps a second" if self.is_not_hidden else "as many elements a second"
-        return f"{times} {felt} as with the current callback. Nothing that takes less work is as good."
-
-    def loss_text(self) -> str:
-        """Return what the answer may cost against the best; empty where there is no answer or no interval."""
-        loss = self.choice.loss
-        if loss is None or not math.isfinite(loss):
-            return ""
-        if round(loss, NO_LOSS_DIGITS) <= 0:
-            return "No other arrangement is better."
-        return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -311,27 +169,84 @@ class PipelineJudgement:
             return ()
         return tuple(port_words(self.rows.words, key, f"{self.rows.current.op}_arranged.py"))
 
-    def file_text(self) -> str:
-        """Return how to get the answer as a file, and how many threads its processes use; empty if there is no file."""
-        words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
-        if self.action != "processes" or not words:
-            return words
-        return (
-            f"{words}. In each of its processes, OpenCV, OpenMP and linear algebra libraries are limited to one "
-            "thread, as they were during the measurement."
+    def answer_text(self) -> str:
+        """Return what to do, with the change in one line where there is one."""
+        words = ACTIONS[self.action]
+        return words if self.chosen is None or self.action == "keep" else f"{words}: {self.chosen.arrangement.code}"
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return why, and what else there is to know, a sentence or two each."""
+        return tuple(
+            filter(None, (self._measured(), self.why_text(), self._file(), self._loss(), self._as_good(), self._step()))
         )
 
-    def as_good_text(self) -> str:
-        """Return which other arrangements are about as good; empty where none is."""
+    def _measured(self) -> str:
+        program = self.program
+        if program is None:
+            return (
+                "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
+                "program."
+            )
+        values = "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
+        return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
+
+    def why_text(self) -> str:
+        """Return what the answer rests on."""
+        best = self.choice.gain
+        if self.chosen is None:
+            return self._why_undecided()
+        if self.action != "keep" and best is not None:
+            times = formatting.ratio_interval(best.value, best.low, best.high)
+            rate = "as many steps a second" if self.is_hidden is False else "as many elements a second"
+            return f"{times} {rate} as with the current callback. Nothing that takes less work is as good."
+        if self.is_hidden:
+            return "The input is not the bottleneck: it is ready before the step asks for it."
+        if best is None:
+            return "No other arrangement could be measured."
+        return f"Nothing saves more than {formatting.percent(self.choice.minimum_effect)} of the time per element."
+
+    def _why_undecided(self) -> str:
+        best = self.choice.gain
+        if any(one.case == self.rows.current.id for one in self.rows.failures):
+            return "The current callback failed, so there is nothing to compare with."
+        if best is None or not best.change.known:
+            return f"One launch gives no interval. {self._more(FEWEST_DECIDING)}"
+        words = f"{best.label} may be better, but the intervals are too wide to say."
+        return f"{words} {self._more(launches_to_decide(self))}"
+
+    def _more(self, launches: int) -> str:
+        minutes = math.ceil(launches * self.rows.launch_seconds / 60) or 1
+        least = "at least " if launches == MOST_NAMED else "about "
+        return (
+            f"A decision needs {least}{formatting.count(launches, 'launch', 'launches')}: "
+            f"--launches {launches} --budget {minutes}m, {formatting.count(minutes, 'minute')}."
+        )
+
+    def _file(self) -> str:
+        words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
+        if self.chosen is None or self.chosen.pool_start_seconds is None:
+            return words
+        start = formatting.seconds(self.chosen.pool_start_seconds)
+        limits = "In each of its processes, OpenCV, OpenMP and linear algebra libraries are limited to one thread, as "
+        limits += f"they were during the measurement. Starting the processes takes {start} once, which is not included."
+        return f"{words}. {limits}" if words else limits
+
+    def _loss(self) -> str:
+        """Return what the answer may cost against the best; "" where there is no answer or no interval."""
+        loss = self.choice.loss
+        if loss is None or not math.isfinite(loss):
+            return ""
+        if round(loss, NO_LOSS_DIGITS) <= 0:
+            return "No other arrangement is better."
+        return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
+
+    def _as_good(self) -> str:
         others = self.choice.as_good
         return f"About as good, for as much effort or more: {formatting.listing(others)}." if others else ""
 
-    def step_text(self) -> str:
+    def _step(self) -> str:
         """Return how the input compares with the step, or from which step time on it stops mattering."""
-        step, current = self.step, self.current
-        if self.program is not None and step.seconds is None:
-            return _predicted(self)
-        seconds, low, high = self.input_seconds(current)
+        step, (seconds, low, high) = self.step, self.input_seconds
         taken = formatting.seconds_interval(seconds, low, high)
         batch = formatting.count(step.elements, "element")
         if step.seconds is None:
@@ -343,11 +258,25 @@ class PipelineJudgement:
         of_step = (
             f"The input of a step of {batch} takes {taken}, {share} of the step ({formatting.seconds(step.seconds)})"
         )
+        if self.is_hidden is None:
+            return f"{of_step}. Whether it is hidden behind the step is too close to say."
         if self.is_hidden:
             return f"{of_step}. It could take {formatting.ratio(step.seconds / seconds)} as long and still be hidden."
-        if not self.is_not_hidden:
-            return f"{of_step}. Whether it is hidden behind the step is too close to say."
-        return f"{of_step}, so the step waits for its input. {_predicted(self)}"
+        return f"{of_step}, so the step waits for its input."
+
+
+def launches_to_decide(judgement: PipelineJudgement) -> int:
+    """Return about how many launches an answer takes: an interval narrows with the square root of their number.
+
+    The interval must not contain the smallest effect worth acting on. If the best arrangement saves about as much as
+    that, it is measured until it is known to half of that effect.
+    """
+    best, effect = judgement.choice.gain, judgement.choice.minimum_effect
+    assert best is not None
+    launches = max((one.launches for one in judgement.throughputs), default=FEWEST_LAUNCHES)
+    half = (best.saved_high - best.saved_low) / 2
+    distance = max(abs(best.saved - effect), effect / 2)
+    return min(max(math.ceil(launches * (half / distance) ** 2), launches + 1, FEWEST_DECIDING), MOST_NAMED)
 
 
 def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> PipelineJudgement:
@@ -370,7 +299,19 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
         )
     choice = _choose(frame, rows.current.size, arrangements, minimum_effect, step)
     throughputs = _throughputs(frame, rows, arrangements)
-    return PipelineJudgement(rows, step, throughputs, choice)
+    by_key = {one.arrangement.key: one for one in throughputs}
+    current = by_key[CURRENT]
+    chosen = None if choice.action == "undecided" else by_key[choice.label or CURRENT]
+    return PipelineJudgement(rows, step, throughputs, choice, current, chosen, _is_hidden(current, step))
+
+
+def _is_hidden(current: Throughput, step: TrainingStep) -> bool | None:
+    if step.seconds is None:
+        return None
+    low, high = (end if math.isfinite(end) else current.seconds for end in (current.low, current.high))
+    if high <= step.seconds_per_element:
+        return True
+    return False if low > step.seconds_per_element else None
 
 
 def step_of(plan: PipelinePlan) -> TrainingStep:
@@ -439,16 +380,13 @@ def _throughputs(
     pools = {Case.from_id(key).arrangement: found for key, found in rows.pool_seconds.items()}
     found = []
     for key, estimate in zip(keys, moderated([Estimate.of(one) for one in values]), strict=True):
-        ends = (*estimate.interval(), *estimate.next_interval(RUN_EFFECT))
-        low, high, next_low, next_high = (end if math.isnan(end) else exp(end) for end in ends)
+        low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
         found.append(
             Throughput(
                 arrangements[key],
                 exp(estimate.mean),
                 low,
                 high,
-                next_low,
-                next_high,
                 estimate.n,
                 float(np.median(pools[key])) if key in pools else None,
             )
@@ -463,22 +401,21 @@ def _choose(
     minimum_effect: float,
     step: TrainingStep,
 ) -> Choice:
-    baseline = CURRENT
     rules = Rules(minimum_effect, alike=ALIKE)
     launches = frame.drop_duplicates(["case", *UNIT]).groupby("case").size()
-    there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != baseline]
+    there = [key for key in launches.index if launches[key] >= FEWEST_LAUNCHES and key != CURRENT]
     felt = frame.assign(seconds=frame["seconds"].clip(lower=step.seconds_per_element))
-    ratios = costs.ratios(felt, dict.fromkeys(there, baseline), UNIT)
+    ratios = costs.ratios(felt, dict.fromkeys(there, CURRENT), UNIT)
     if ratios.empty:
         return Choice("undecided", None, (), (), rules)
     # What ports shift by against callbacks from run to run was measured inside graphs, and is not known of pipelines.
     model = fit(list(shares_of(costs.launch_medians(ratios, "ratio", UNIT)).values()), run_effect=0.0)
     ports = frozenset(key for key in there if arrangements[key].is_port)
     named = ratios.rename(columns={"case": "label"}).assign(size=size)
-    contrasts = contrasts_of(named, baseline, ports, model)
+    contrasts = contrasts_of(named, CURRENT, ports, model)
     candidates = [
         Candidate(key, "port" if key in ports else "callback", arrangements[key].effort, contrasts.shares(key))
         for key in contrasts.labels
-        if key != baseline
+        if key != CURRENT
     ]
     return choose(candidates, contrasts, even_mix((size,)), rules)

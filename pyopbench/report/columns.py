@@ -114,7 +114,7 @@ def _compared(comparison: Comparison) -> Iterable[dict[str, Any]]:
     return (
         {
             **vars(one.verdict),
-            "case": str(one.key),
+            "case": one.case,
             "seconds_a": one.first_seconds,
             "seconds_b": one.second_seconds,
             "launches_a": one.first_launches,
@@ -240,7 +240,7 @@ UNMATCHED = Facts(
         ("reason", "text", "the same in words"),
     ),
     lambda comparison: (
-        {"case": str(one.key), "side": one.side, "kind": one.kind, "reason": one.text()} for one in comparison.unmatched
+        {"case": one.case, "side": one.side, "kind": one.kind, "reason": one.text()} for one in comparison.unmatched
     ),
 )
 VALUES = Facts(

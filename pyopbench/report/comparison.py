@@ -11,8 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from pyopbench.judge.comparison.bodies import ComparedBody
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of, text_of
-from pyopbench.judge.comparison.sides import CaseKey, ComparedSide
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of
+from pyopbench.judge.comparison.sides import ComparedSide
+from pyopbench.judge.latencies import parse_case
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
@@ -34,7 +35,7 @@ def differences(found: Comparison) -> tuple[tuple[str, str, str], ...]:
 
 def rows(found: Comparison) -> tuple[tuple[str, ...], ...]:
     """Return a row of `COLUMNS` for each case, worst first."""
-    names = short_names([case.key for case in found.cases])
+    names = short_names([case.case for case in found.cases])
     return tuple(_row(case, name) for case, name in zip(found.cases, names, strict=True))
 
 
@@ -50,38 +51,33 @@ def _row(case: ComparedCase, name: str) -> tuple[str, ...]:
     )
 
 
-def shared_parts(keys: Sequence[CaseKey]) -> str:
+def shared_parts(cases: Sequence[str]) -> str:
     """Return the parts that all cases have in common, such as `call float32 cpu`; "" where there is but one."""
-    columns = _columns(keys)
-    return " ".join(column[0] for column in columns if len(set(column)) == 1)
+    return " ".join(column[0] for column in _columns(cases) if len(set(column)) == 1)
 
 
-def short_names(keys: Sequence[CaseKey]) -> list[str]:
+def short_names(cases: Sequence[str]) -> list[str]:
     """Return cases without the parts that all of them have in common; names of other benchmarks stay as they are."""
-    varying = [place for place, column in enumerate(_columns(keys)) if len(set(column)) > 1]
-    return [" ".join(_parts(key)[place] for place in varying) if varying and key.parts else str(key) for key in keys]
+    varying = [place for place, column in enumerate(_columns(cases)) if len(set(column)) > 1]
+    return [" ".join(_parts(case)[place] for place in varying) if varying and _parts(case) else case for case in cases]
 
 
-def _columns(keys: Sequence[CaseKey]) -> list[tuple[str, ...]]:
-    """Return the parts of all cases, part by part; nothing for a single one, or where some have an environment."""
-    cases = [_parts(key) for key in keys if key.parts]
-    alike = len({len(parts) for parts in cases}) == 1
-    return list(zip(*cases, strict=True)) if alike and len(cases) > 1 else []
+def _columns(cases: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the parts of all cases, part by part; nothing for a single one."""
+    parts = [_parts(case) for case in cases if _parts(case)]
+    return list(zip(*parts, strict=True)) if len(parts) > 1 else []
 
 
-def _parts(key: CaseKey) -> tuple[str, ...]:
-    """Return the parts of a case; which environment it was measured in is one more."""
-    if not key.environment:
-        return key.parts
-    values = dict(key.environment)
-    return (*key.parts, f"TF {values['tensorflow']}" if "tensorflow" in values else f"in {' '.join(values.values())}")
+def _parts(case: str) -> tuple[str, ...]:
+    known = parse_case(case)
+    return () if known is None else tuple(map(str, known.parts))
 
 
 def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
     """Return a row of how many cases, side and reason, with the first of them."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for one in found.unmatched:
-        grouped.setdefault((one.side, one.text()), []).append(str(one.key))
+        grouped.setdefault((one.side, one.text()), []).append(one.case)
     return tuple(
         (len(cases), side, f"{reason}; {'' if len(cases) == 1 else 'the first: '}{cases[0]}")
         for (side, reason), cases in grouped.items()
@@ -90,7 +86,7 @@ def unmatched(found: Comparison) -> tuple[tuple[int, str, str], ...]:
 
 def failing_text(case: UnmatchedCase) -> str:
     """Return a case that fails on one side, and why."""
-    return f"{case.key} is {case.text()}"
+    return f"{case.case} is {case.text()}"
 
 
 def markdown(found: Comparison, failed: str) -> str:
@@ -101,10 +97,10 @@ def markdown(found: Comparison, failed: str) -> str:
         failed: what it was to fail on, and whether it did, in words.
     """
     lines = [f"## {escape(found.title())}", "", escape(found.summary()), "", escape(failed), ""]
-    lines += [f"- {escape(text_of(note))}" for note in notes_of(found)]
+    lines += [f"- {escape(note.text())}" for note in notes_of(found)]
     if found.differences:
         lines += ["", "What else differs:", "", *_table(("environment", "A", "B"), differences(found))]
-    shared = shared_parts([case.key for case in found.cases])
+    shared = shared_parts([case.case for case in found.cases])
     if found.bodies:
         lines += ["", "Bodies, over all cases that run them:", "", *(f"- {escape(one.text())}" for one in found.bodies)]
     lines += ["", escape(f"All are: {shared}") if shared else "", "", *_table(COLUMNS, rows(found))]
@@ -118,8 +114,8 @@ def markdown(found: Comparison, failed: str) -> str:
 
 
 def _reasons(found: Comparison) -> list[str]:
-    open_ = [(case.key, reason) for case in found.cases if (reason := case.verdict.reason) is not None]
-    told = [f"- {escape(str(key))}: {escape(reason.text())}" for key, reason in open_[:MOST_REASONS]]
+    open_ = [(case.case, reason) for case in found.cases if (reason := case.verdict.reason) is not None]
+    told = [f"- {escape(case)}: {escape(reason.text())}" for case, reason in open_[:MOST_REASONS]]
     return told + ([f"- and {len(open_) - MOST_REASONS:,} more"] if len(open_) > MOST_REASONS else [])
 
 
@@ -144,18 +140,17 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
     sides = found.sides
     document = {
         "schema": SCHEMA,
-        "axis": sides.axis,
-        "tool": sides.tool,
+        "tool": sides.first.run.tool,
         "a": _side(sides.first),
         "b": _side(sides.second),
-        "paired": sides.paired or None,
+        "interleaved": sides.interleaved,
         "minimum_effect": found.minimum_effect,
-        "run_spread": None if sides.paired else found.run_spread,
+        "run_spread": None if sides.interleaved else found.run_spread,
         "smallest_found": found.smallest,
         "fail_on": fail_on,
         "failed": failed,
         "counts": found.counts(),
-        "notes": [asdict(note) for note in notes_of(found)],
+        "notes": [note.as_data() for note in notes_of(found)],
         "differences": [asdict(one) for one in found.differences],
         "bodies": [_body(body) for body in found.bodies],
         "cases": [_case(case) for case in found.cases],
@@ -165,13 +160,12 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
 
 
 def _side(side: ComparedSide) -> dict[str, Any]:
-    warnings = [asdict(warning) for run in side.runs for warning in run.warnings]
-    return {"label": side.label, "runs": [run.name for run in side.runs], "warnings": warnings}
+    return {"label": side.label, "run": side.run.name, "warnings": [asdict(warning) for warning in side.run.warnings]}
 
 
 def _body(body: ComparedBody) -> dict[str, Any]:
     key = body.key
-    named = {"op": key.op, "body": key.body, "kind": key.kind, "environment": dict(key.environment)}
+    named = {"op": key.op, "body": key.body, "kind": key.kind}
     return {**named, "cases": list(body.cases), "launches": body.verdict.launches, **_verdict(body.verdict)}
 
 
@@ -189,7 +183,7 @@ def _verdict(verdict: CaseVerdict) -> dict[str, Any]:
 
 def _case(case: ComparedCase) -> dict[str, Any]:
     return {
-        **_key(case.key),
+        "case": case.case,
         **_verdict(case.verdict),
         "a_seconds": case.first_seconds,
         "b_seconds": case.second_seconds,
@@ -200,13 +194,9 @@ def _case(case: ComparedCase) -> dict[str, Any]:
 
 def _unmatched(case: UnmatchedCase) -> dict[str, Any]:
     return {
-        **_key(case.key),
+        "case": case.case,
         "side": case.side,
         "kind": case.kind,
         "status": case.status or None,
         "reason": case.reason or None,
     }
-
-
-def _key(key: CaseKey) -> dict[str, Any]:
-    return {"case": key.name, "environment": dict(key.environment)}

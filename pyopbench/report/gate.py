@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from pyopbench.judge.comparison import gate as wording
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison, NotPaired, notes_of, text_of
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison, notes_of
 from pyopbench.judge.comparison.gate import CHANGED, Gate
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
@@ -51,8 +51,8 @@ def comment(gate: Gate) -> str:
     ]
     warning = gate.warning_text()
     lines += [f"- {escape(line)}" for line in (*((warning,) if warning else ()), *findings(gate))]
-    unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if isinstance(one, NotPaired)]
-    lines += [f"- {escape(text_of(one))}" for one in unpaired[:1]]
+    unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if one.kind == "not_paired"]
+    lines += [f"- {escape(one.text())}" for one in unpaired[:1]]
     known = [gate.values_text(), gate.reach_text(), gate.control_text(), gate.machine_text()]
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
@@ -128,19 +128,19 @@ def table_together(gate: Gate, most: int) -> RevisionTable:
 
     What is faster goes before what is not told apart, and of those the furthest from 1.
     """
-    alike = ((label, sorted(one.cases, key=lambda case: str(case.key))) for label, one in gate.comparisons.items())
+    alike = ((label, sorted(one.cases, key=lambda case: case.case)) for label, one in gate.comparisons.items())
     found = [(label, case) for label, cases in alike for case in cases]
     ranked = sorted(range(len(found)), key=lambda place: _rank(found[place][1]))
     slower = sum(case.verdict.outcome == "slower" for _, case in found)
     kept = sorted(ranked[: max(most, slower)])
-    keys = list(dict.fromkeys(case.key for _, case in found))
+    keys = list(dict.fromkeys(case.case for _, case in found))
     names = dict(zip(keys, comparison.short_names(keys), strict=True))
-    rows = [(found[place][0], names[found[place][1].key], *_cells(found[place][1])) for place in kept]
+    rows = [(found[place][0], names[found[place][1].case], *_cells(found[place][1])) for place in kept]
     more = len(found) - len(kept)
     if len(keys) > 1:
         return RevisionTable(comparison.shared_parts(keys), TOGETHER, tuple(rows), more)
     without = tuple((label, *cells) for label, _, *cells in rows)
-    return RevisionTable(str(keys[0]), (TOGETHER[0], *TOGETHER[2:]), without, more)
+    return RevisionTable(keys[0], (TOGETHER[0], *TOGETHER[2:]), without, more)
 
 
 def _cells(case: ComparedCase) -> tuple[str, ...]:
@@ -169,9 +169,9 @@ def as_json(gate: Gate) -> str:
         "smallest_found": gate.smallest,
         "first": _revision(gate.first),
         "others": [_revision(one) for one in gate.others],
-        "slower": [{"side": label, "case": str(case.key)} for label, case in gate.slower],
+        "slower": [{"side": label, "case": case.case} for label, case in gate.slower],
         "slower_bodies": [{"side": label, "body": str(body.key)} for label, body in gate.slower_bodies],
-        "failing": [{"side": label, **asdict(case), "key": str(case.key)} for label, case in gate.failing],
+        "failing": [{"side": label, **asdict(case)} for label, case in gate.failing],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "twins": None if gate.twins is None else _comparison(gate.twins, gate),
@@ -220,7 +220,7 @@ def junit(gate: Gate) -> bytes:
             for case in found.cases:
                 _case_test(suite, case, is_slower=id(case) in slower)
         for unmatched in (case for label, case in gate.failing if label == one.label):
-            test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(unmatched.key)))
+            test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(unmatched.case))
             ET.SubElement(test, "failure", message=_xml(comparison.failing_text(unmatched)))
         _count(suite)
     text: str = ET.tostring(suites, encoding="unicode")
@@ -239,7 +239,7 @@ def _values_test(suite: ET.Element, gate: Gate, version: Side) -> None:
 def _case_test(suite: ET.Element, case: ComparedCase, *, is_slower: bool) -> None:
     verdict = case.verdict
     seconds = f"{case.second_seconds:.9f}" if math.isfinite(case.second_seconds) else "0"
-    test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(str(case.key)), time=seconds)
+    test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(case.case), time=seconds)
     ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
     if is_slower:
         ET.SubElement(test, "failure", message=_xml(f"slower: {ratio}"))

@@ -11,8 +11,6 @@ from typing import Any
 
 from pyopbench.judge.comparison.changes import FoundChange, Traced
 from pyopbench.judge.comparison.history import RERUN, History
-from pyopbench.judge.comparison.series import Series
-from pyopbench.judge.comparison.sides import CaseKey
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report.comparison import shared_parts, short_names
@@ -44,14 +42,10 @@ def short_rows(history: History, most: int) -> tuple[str, list[tuple[str, ...]]]
         The parts that the cases of all series have in common, which the rows go without; and the cells of `COLUMNS`
         for each change.
     """
-    keys = [_key(one.series) for one in history.traced]
-    names = short_names(keys)
+    cases = [one.series.name for one in history.traced]
+    names = short_names(cases)
     rows = [(names[one.number], *row_of(history, one)[1:]) for one in history.changes[:most]]
-    return shared_parts(keys), rows
-
-
-def _key(series: Series) -> CaseKey:
-    return CaseKey(series.case, tuple(series.case.split("/")) if series.fields else (), series.environment)
+    return shared_parts(cases), rows
 
 
 def markdown(history: History) -> str:
@@ -65,7 +59,7 @@ def markdown(history: History) -> str:
             lines += ["", f"and {len(history.changes) - len(rows):,} more"]
         lines.append("")
     lines += [escape(history.alarm_text()), ""]
-    lines += [f"- {escape(one.text())}" for one in history.remarks]
+    lines += [f"- {escape(one.text())}" for one in history.notes]
     commands = [one.text() for one in history.reruns()[:MOST_COMMANDS]]
     if commands:
         lines += ["", RERUN, "", str(fence("\n".join(commands)))]
@@ -78,12 +72,12 @@ def as_json(history: History) -> str:
         "schema": SCHEMA,
         "axis": history.axis,
         "tools": history.tools,
-        "minimum_effect": history.options.minimum_effect,
+        "minimum_effect": history.minimum_effect,
         "moments": [asdict(moment) for moment in history.moments],
         "series": [_series(one) for one in history.traced],
         "changes": [_change(history, change) for change in history.changes],
         "reruns": [{**asdict(one), "command": one.command} for one in history.reruns()],
-        "remarks": [asdict(remark) for remark in history.remarks],
+        "notes": [note.as_data() for note in history.notes],
         "warnings": [asdict(warning) for warning in history.warnings],
     }
     return json.dumps(without_nan(document), sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"

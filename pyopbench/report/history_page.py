@@ -47,7 +47,7 @@ def html(history: History) -> str:
         span=first.label if first == last else f"{first.label} to {last.label}",
         tools=formatting.listing(history.tools),
         answer=[Paragraph(history.summary()), *_changes(history), Paragraph(history.alarm_text(), "muted")],
-        remarks=[Bullets(tuple(remark.text() for remark in history.remarks))] if history.remarks else [],
+        remarks=[Bullets(tuple(note.text() for note in history.notes))] if history.notes else [],
         commands=_commands(history),
         figures=figures,
         more=[Paragraph(f"{left:,} more series with changes have no chart.", "muted")] if left else [],

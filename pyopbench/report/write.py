@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -27,9 +26,10 @@ from pyopbench.report import comparison, page
 from pyopbench.report.columns import decisions_json
 from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table, sections
 from pyopbench.report.sections.pipeline import DECISION, as_data
-from pyopbench.store.run import axis_of, report_folder
+from pyopbench.store.run import report_folder
 
 if TYPE_CHECKING:
+    from pyopbench.judge.comparison.gate import Gate
     from pyopbench.judge.judge import Judgement, Judging
     from pyopbench.store.run import OpenRun, Source
     from pyopbench.store.types import Side
@@ -81,20 +81,21 @@ def report_results(sources: Sequence[Source], folder: Path, judging: Judging) ->
 
 
 def report_versions(
-    run: OpenRun, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
+    run: OpenRun, versions: Sequence[Side], judging: Judging, gate: Gate, unmeasured: Mapping[str, str]
 ) -> tuple[list[Judgement], VersionComparison]:
-    """Judge every version of a run, compare the others with the first, and write a report of each with all in it.
+    """Judge every version of a run, and write a report of each with all in it.
 
     Args:
         run: on several versions.
         versions: those that have a sample, at least one.
         judging: how to judge.
+        gate: how they compare.
         unmeasured: label -> why a version has no sample.
 
     Returns:
         A judgement for each version; and what they come to side by side, with the first one shown.
     """
-    found, together = judge_versions(run, versions, judging, unmeasured)
+    found, together = judge_versions(run, versions, judging, gate, unmeasured)
     write_versions(run, found, together)
     return list(found.values()), together
 
@@ -104,11 +105,8 @@ def write_versions(run: OpenRun, judgements: Mapping[str, Judgement], across: Ve
     several = len(judgements) + len(across.unmeasured) > 1
     for label, judgement in judgements.items():
         write(judgement, report_folder(run.folder, label), replace(across, shown=label) if several else None)
-    axis = axis_of([measured.side for measured in run.measured])
     for label, found in across.comparisons.items():
-        again = shlex.join(["pyopbench", "compare", str(run.folder), across.labels[0], label, "--axis", axis])
-        text = comparison.markdown(found, f"Again: {again}")
-        write_atomically(comparison_path(run.folder, across, label), text.encode())
+        write_atomically(comparison_path(run.folder, across, label), comparison.markdown(found, "").encode())
 
 
 def comparison_path(folder: Path, across: VersionComparison, label: str) -> Path:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -266,13 +266,6 @@ def open_sources(sources: Sequence[Source]) -> list[Source]:
     return [
         open_run(source) if not isinstance(source, Path) or is_run(source) else source for source in unique.values()
     ]
-
-
-def axis_of(sides: Sequence[Side]) -> Literal["commit", "tf", "side"]:
-    """Return what sides differ in, as `compare --axis` takes it."""
-    if all(side.revision is not None for side in sides):
-        return "commit"
-    return "tf" if all(side.is_of_tf_alone for side in sides) else "side"
 
 
 def name_sides(sides: Sequence[Side]) -> list[Side]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import told
-from foreign_files import asv_folder, document, write
+from foreign_files import document, write
 from pairs import cases, write_run
 from pyopbench.cli import app
 
@@ -112,14 +112,6 @@ def why_no_json(content: str) -> str:
     with pytest.raises(json.JSONDecodeError) as caught:
         json.loads(content)
     return f"not JSON: {caught.value.msg} at line {caught.value.lineno}, column {caught.value.colno}"
-
-
-def test_commits_of_asv_by_the_first_digits(call: Call, tmp_path: Path) -> None:
-    folder = asv_folder(tmp_path / "asv", first=document("asv-first"), second=document("asv-second"))
-    code, printed, said = call("compare", folder, "f8023586", "e56cd84e", "--axis", "commit")
-    assert code == 0
-    assert "UNPAIRED" in printed
-    assert "PeakMemory" in said, "what is left out is said on stderr"
 
 
 def test_a_report_of_asv_says_first_what_it_cannot_tell(call: Call, tmp_path: Path) -> None:

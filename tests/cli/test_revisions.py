@@ -73,7 +73,6 @@ def test_a_slowdown_fails_with_exit_code_1_and_is_in_every_file(call: Call, proj
     assert (suite.get("tests"), suite.get("failures")) == ("4", "3")
     for share, code in (("slower:20%", 0), ("never", 0), ("slower", 1)):
         assert call("report", tmp_path / "run", "--fail-on", share).code == code
-    assert call("compare", tmp_path / "run", "HEAD~1", "HEAD", "--axis", "commit").code == 1
 
 
 def test_a_run_is_continued_and_reported_by_what_it_was_begun_with(call: Call, project: Path, tmp_path: Path) -> None:

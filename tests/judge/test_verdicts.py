@@ -324,7 +324,7 @@ def test_the_empty_function_beside_copies_is_no_case_that_is_too_small() -> None
 
 
 def test_a_case_that_is_too_small_is_in_every_output_with_its_reason(tmp_path: Path) -> None:
-    sides = read_sides([str(write_run(tmp_path / name, cases(), seed=seed)) for seed, name in enumerate("ab")], "run")
+    sides = read_sides(*(write_run(tmp_path / name, cases(), seed=seed) for seed, name in enumerate("ab")))
     for side in (sides.first, sides.second):
         side.frame["mode"] = "node"
     large, small = sides.first.frame["case"].unique()[:2]
@@ -334,7 +334,7 @@ def test_a_case_that_is_too_small_is_in_every_output_with_its_reason(tmp_path: P
         for name in made:
             side.frame[name] = made[name]
     found = compare_sides(sides)
-    by_case = {str(one.key): one.verdict for one in found.cases}
+    by_case = {one.case: one.verdict for one in found.cases}
     assert by_case[small].reason == NotAboveZero(4, 4)
     assert by_case[large].outcome == "equivalent" or by_case[large].outcome == "unresolved"
     assert NotAboveZero(4, 4).text() in comparison.markdown(found, "")

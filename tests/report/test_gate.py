@@ -92,7 +92,7 @@ def test_json_has_revisions_comparisons_and_the_control(folder: Path) -> None:
     assert document["first"]["commit"] == "0" * 40
     assert len(document["slower"]) == 60
     assert set(document["comparisons"]) == {"r1", "r2"}
-    assert document["comparisons"]["r1"]["paired"] == "block"
+    assert document["comparisons"]["r1"]["interleaved"]
     assert len(document["twins"]["cases"]) == 2
 
 

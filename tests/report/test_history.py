@@ -11,7 +11,7 @@ import stored
 from histories import CHANGED, commit, stepped, write_commits
 from judgements import CLOSING
 from pairs import write_run
-from pyopbench.judge.comparison.history import Options, read_history
+from pyopbench.judge.comparison.history import read_history
 from pyopbench.report.history import COLUMNS, SCHEMA, as_json, markdown, row_of, short_rows
 from pyopbench.report.history_page import html
 
@@ -19,7 +19,7 @@ from pyopbench.report.history_page import html
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """Fourteen commits, of which one case takes 1.3 times as long from the ninth on."""
-    return read_history(write_commits(tmp_path_factory.mktemp("runs"), stepped(14, 8, 1.3)), Options())
+    return read_history(write_commits(tmp_path_factory.mktemp("runs"), stepped(14, 8, 1.3)))
 
 
 def test_a_change_is_in_every_output(found):
@@ -57,7 +57,7 @@ def test_the_same_history_is_the_same_bytes(found):
 
 
 def test_a_history_without_a_change_says_so(tmp_path):
-    still = read_history(write_commits(tmp_path, [{}] * 6), Options())
+    still = read_history(write_commits(tmp_path, [{}] * 6))
     assert "|" not in markdown(still).replace("\\|", "")
     assert json.loads(as_json(still))["changes"] == []
     assert "<table" not in html(still).split('id="changes"')[1].split('id="limits"')[0]
@@ -77,4 +77,4 @@ def test_names_are_no_markup(tmp_path):
         write_run(tmp_path / f"run-{number}", [CHANGED], environment={**environment, "tensorflow": f"2.{number}"})
         for number in range(2)
     ]
-    assert "<script" not in html(read_history(paths, Options(axis="commit")))
+    assert "<script" not in html(read_history(paths, axis="commit"))

@@ -14,6 +14,7 @@ from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.judge import judge
 from pyopbench.judge.comparison.diff import reach_of
+from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
@@ -41,12 +42,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
     every = stored.sides_of(folder)
-    found, across = write.report_versions(open_run(folder), every, judge.Judging(VARIANTS[0], 0.03), unmeasured)
+    judging = judge.Judging(VARIANTS[0], 0.03)
+    found, across = write.report_versions(open_run(folder), every, judging, read_gate(folder, 0.03), unmeasured)
     return found[-1], replace(across, shown=every[-1].label)
 
 
 def verdict_of(judged: Shown, case: str) -> Verdict:
-    (found,) = [one.verdict for one in judged[1].comparisons["2.21.0"].cases if str(one.key) == case]
+    (found,) = [one.verdict for one in judged[1].comparisons["2.21.0"].cases if one.case == case]
     return found
 
 

@@ -22,11 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.judge.comparison.sides import BLOCK_COLUMNS, CaseKey, Sides
+from pyopbench.judge.comparison.sides import BLOCK_COLUMNS
+from pyopbench.judge.latencies import parse_case
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
-from pyopbench.model.case import Case
 from pyopbench.stats.estimate import Estimate, estimates
+from pyopbench.store.types import Catalogue
 
 FEWEST_CASES = 2
 """A single case has its own verdict."""
@@ -47,17 +48,14 @@ class BodyKey:
         op: its name.
         body: which of its bodies, such as `numpy`.
         kind: `callback` or `port`; a port made of a body does not run it.
-        environment: as in `sides.CaseKey`.
     """
 
     op: str
     body: str
     kind: str
-    environment: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        where = f" in {' '.join(value for _, value in self.environment)}" if self.environment else ""
-        return f"{self.op}, {self.body} body in {'callbacks' if self.kind == 'callback' else 'ports'}{where}"
+        return f"{self.op}, {self.body} body in {'callbacks' if self.kind == 'callback' else 'ports'}"
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class ComparedBody:
 
     Attributes:
         key: which.
-        cases: that run it and are compared, by the text of their keys.
+        cases: that run it and are compared, their ids.
         verdict: on the mean ratio over these cases.
     """
 
@@ -80,28 +78,21 @@ class ComparedBody:
         return f"{self.key}: {ratio} over {formatting.count(len(self.cases), 'case')}, {self.verdict.outcome}"
 
 
-def shared_bodies(sides: Sides, cases: Sequence[str]) -> dict[BodyKey, tuple[str, ...]]:
+def shared_bodies(catalogue: Catalogue, names: Sequence[str]) -> dict[BodyKey, tuple[str, ...]]:
     """Return the cases of each body that several of them run.
 
     Args:
-        sides: that were measured interleaved.
-        cases: texts of the keys of those that can be compared.
+        catalogue: of a side.
+        names: ids of the cases that can be compared; names of benchmarks of other suites have no body.
     """
-    catalogue = sides.first.runs[0].catalogue
-    found: dict[BodyKey, list[str]] = {}
-    for name in cases:
-        key = sides.first.keys[name]
-        case = _case_of(key)
+    cases: dict[BodyKey, list[str]] = {}
+    for name in names:
+        case = parse_case(name)
         if case is not None:
             facts = catalogue.variant(case.variant)
             if facts.kind in ("callback", "port"):
-                found.setdefault(BodyKey(case.op, facts.body, facts.kind, key.environment), []).append(name)
-    return {key: tuple(names) for key, names in found.items() if len(names) >= FEWEST_CASES}
-
-
-def _case_of(key: CaseKey) -> Case | None:
-    """Return a case of pyopbench; None for a benchmark of another suite, or where variants are compared."""
-    return Case.from_id(key.name) if len(key.parts) == len(Case.__dataclass_fields__) else None
+                cases.setdefault(BodyKey(case.op, facts.body, facts.kind), []).append(name)
+    return {key: tuple(of_body) for key, of_body in cases.items() if len(of_body) >= FEWEST_CASES}
 
 
 def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]]) -> list[Estimate]:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 from scipy import special
 
@@ -15,12 +15,11 @@ from pyopbench.judge.comparison.series import Axis, Moment, Series
 from pyopbench.model import formatting
 from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.side import HERE, Environment
-from pyopbench.stats.change_points import ChangePoint, Segmentation
+from pyopbench.stats.change_points import Segmentation
 from pyopbench.stats.estimate import LEVEL
 from pyopbench.store.measured_run import Run
 from pyopbench.store.types import builtin_catalogue
 
-Tool: TypeAlias = Literal["pyopbench", "asv"]
 OPTIONS: Mapping[Axis, str] = {"commit": "--rev", "tf": "--tf"}
 """Which option of `pyopbench run` takes the moments of an axis."""
 CARRIED = ("--input", "--seed-with")
@@ -36,15 +35,13 @@ class Rerun:
     """Two moments to be measured interleaved.
 
     Attributes:
-        tool: which one measures them.
         axis: what they are.
         before, after: commits or versions, in full.
         ops: words for the ops on the command line, with what belongs to them.
-        cases: ids of the cases, or names of asv's benchmarks.
+        cases: ids of the cases.
         environment: TensorFlow, packages and Python of all of them; with `axis` `tf`, without the version.
     """
 
-    tool: Tool
     axis: Axis
     before: str
     after: str
@@ -55,27 +52,13 @@ class Rerun:
     @property
     def command(self) -> tuple[str, ...]:
         """The command line, without where results go."""
-        if self.tool == "asv":
-            names = sorted({f"^{re.escape(case.partition('(')[0])}" for case in self.cases})
-            benches = (word for name in names for word in ("--bench", name))
-            return ("asv", "continuous", "--interleave-rounds", *benches, self.before, self.after)
-        option = OPTIONS[self.axis]
+        option, where = OPTIONS[self.axis], self.environment
+        options = {"--tf": where.tf, "--with": ",".join(where.packages), "--python": where.python}
         return (
-            "pyopbench",
-            "run",
-            *self.ops,
-            *(option, self.before, option, self.after),
-            *self._environment_options(),
-            *_selection(map(Case.from_id, self.cases)),
+            *("pyopbench", "run", *self.ops, option, self.before, option, self.after),
+            *(word for name, value in options.items() if value for word in (name, value)),
+            *_selection(list(map(Case.from_id, self.cases))),
         )
-
-    def _environment_options(self) -> Iterator[str]:
-        """Yield the options that name the environment."""
-        given = {"--tf": self.environment.tf, "--python": self.environment.python}
-        given |= {"--with": ",".join(self.environment.packages)}
-        for option, value in given.items():
-            if value:
-                yield from (option, value)
 
     def text(self) -> str:
         """Return the command that measures both sides again."""
@@ -85,27 +68,23 @@ class Rerun:
 def rerun_of(axis: Axis, before: Moment, after: Moment, series: Series, runs: Sequence[Run]) -> Rerun | None:
     """Return what would confirm a change between two moments; None where nothing can be measured anew."""
     named = axis in OPTIONS and (axis != "commit" or all(COMMIT.fullmatch(one.value) for one in (before, after)))
-    if not named or series.tool not in ("pyopbench", "asv") or before.value == after.value:
+    if not named or series.tool != "pyopbench" or before.value == after.value:
         return None
-    of_asv = series.tool == "asv"
-    if of_asv and axis != "commit":
-        return None
-    if of_asv:
-        return Rerun("asv", axis, before.value, after.value, (), (series.case,))
     run = next(run for run in runs if run.name == after.run)
     where = replace(run.asked, tf=None) if axis == "tf" else run.asked
-    return Rerun("pyopbench", axis, before.value, after.value, _words(series, run), (series.case,), where)
+    return Rerun(axis, before.value, after.value, _words(series, run), (series.case,), where)
 
 
 def together(reruns: Iterable[Rerun]) -> list[Rerun]:
     """Return one for each pair of moments, of all their ops and cases, in order."""
-    found: dict[tuple[Any, ...], Rerun] = {}
+    by_pair: dict[tuple[str, str, Environment], Rerun] = {}
     for one in reruns:
-        key = (one.tool, one.axis, one.before, one.after, one.environment)
-        known = found.get(key, replace(one, ops=(), cases=()))
-        words = known.ops if set(_pairs(one.ops)) <= set(_pairs(known.ops)) else (*known.ops, *one.ops)
-        found[key] = replace(known, ops=words, cases=tuple(dict.fromkeys((*known.cases, *one.cases))))
-    return list(found.values())
+        key = (one.before, one.after, one.environment)
+        known = by_pair.get(key, replace(one, ops=(), cases=()))
+        new = [pair for pair in _pairs(one.ops) if pair not in set(_pairs(known.ops))]
+        words = (*known.ops, *(word for pair in new for word in pair))
+        by_pair[key] = replace(known, ops=words, cases=tuple(dict.fromkeys((*known.cases, *one.cases))))
+    return list(by_pair.values())
 
 
 def _words(series: Series, run: Run) -> tuple[str, ...]:
@@ -129,21 +108,20 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
         place += many
 
 
-def _selection(cases: Iterable[Case]) -> Iterator[str]:
+def _selection(cases: Sequence[Case]) -> Iterator[str]:
     """Yield the options that name cases, and as few others as options can."""
-    found = list(cases)
-    if not found:
+    if not cases:
         return
-    yield from ("--variant", ",".join(dict.fromkeys(one.variant for one in found)))
-    yield from ("--baseline", found[0].variant)  # a run needs one; moments do not
+    yield from ("--variant", ",".join(dict.fromkeys(case.variant for case in cases)))
+    yield from ("--baseline", cases[0].variant)  # a run needs one; moments do not
     axes = {
-        "gradient": [one.gradient for one in found if one.gradient != NO_GRADIENT],
-        "direction": [one.direction for one in found],
-        "mode": [one.mode for one in found if one.threads is None],
-        "threads": [str(one.threads) for one in found if one.threads is not None],
-        "device": [one.placement for one in found],
-        "dtype": [one.dtype for one in found],
-        "size": [str(size) for size in sorted({one.size for one in found})],
+        "gradient": [case.gradient for case in cases if case.gradient != NO_GRADIENT],
+        "direction": [case.direction for case in cases],
+        "mode": [case.mode for case in cases if case.threads is None],
+        "threads": [str(case.threads) for case in cases if case.threads is not None],
+        "device": [case.placement for case in cases],
+        "dtype": [case.dtype for case in cases],
+        "size": [str(size) for size in sorted({case.size for case in cases})],
     }
     for axis, values in axes.items():
         if values:
@@ -208,29 +186,20 @@ def changes_in(
     for number, one in enumerate(traced):
         places = one.series.places
         for change in one.found.changes:
-            beside = _beside(change, one.series, moments)
-            rerun = rerun_of(axis, beside[2], beside[3], one.series, runs)
-            labels = [moment.label for moment in beside]
-            half = reach * change.error
+            # The moments next to the change, and the last between which it lies.
+            before, after, last = (moments[places[at]] for at in (change.place - 1, change.place, change.last))
             yield FoundChange(
                 number,
                 int(places[change.place]),
-                before=labels[0],
-                after=labels[1],
+                before=before.label,
+                after=after.label,
                 first=moments[places[change.first]].label,
-                last=labels[3],
+                last=last.label,
                 ratio=math.exp(change.step),
-                low=math.exp(change.step - half),
-                high=math.exp(change.step + half),
-                rerun=rerun,
+                low=math.exp(change.step - reach * change.error),
+                high=math.exp(change.step + reach * change.error),
+                rerun=rerun_of(axis, moments[places[change.first - 1]], last, one.series, runs),
             )
-
-
-def _beside(change: ChangePoint, series: Series, moments: Sequence[Moment]) -> tuple[Moment, Moment, Moment, Moment]:
-    """Return the moments right before and after a change, and those between which it lies for all that is known."""
-    around = (change.place - 1, change.place, change.first - 1, change.last)
-    before, after, earliest, latest = (moments[series.places[place]] for place in around)
-    return before, after, earliest, latest
 
 
 def importance(change: FoundChange) -> tuple[float, int, str]:

@@ -1,26 +1,28 @@
-"""Revisions of one run against the first of them: what became slower, what computes other values, what cannot run.
+"""The sides of one run against the first of them: what became slower, what computes other values, what cannot run.
 
-Beside them stands the control: a few groups of the first revision, measured a second time as if they were another one.
+This is the one place that compares the sides of a run: the gate, reports, frames and interim analyses take a pair's
+verdict from here. Next to it is the control: a few groups of the first side, measured again as if they were another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.bodies import ComparedBody
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, NoCommonCase, UnmatchedCase, compare_sides
-from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
+from pyopbench.judge.comparison.sides import Sides, are_interleaved, side_of, usual_over
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
+from pyopbench.stats.corrections import ALL_ANALYSES, Analyses
 from pyopbench.store.merge import bare_command
 from pyopbench.store.read import read_source
-from pyopbench.store.run import OpenRun, axis_of, open_run, short_hash
+from pyopbench.store.run import OpenRun, open_run, short_hash
 from pyopbench.store.types import Revision, Side, ValueDifference
 
 NO_VALUES = "No values were compared."
@@ -63,7 +65,7 @@ def case_text(label: str, case: ComparedCase, many: int) -> str:
     """Return a case that is slower, with its ratio; with the revision where there are several."""
     verdict = case.verdict
     where = f"{label}: " if many > 1 else ""
-    return f"{where}{case.key} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
+    return f"{where}{case.case} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
 
 
 def body_text(label: str, body: ComparedBody, many: int) -> str:
@@ -127,7 +129,7 @@ class Gate:
         """What revisions compute otherwise, each with the label of the revision that is the first to do so."""
         found: dict[tuple[str, str, int, str, str], tuple[str, ValueDifference]] = {}
         for one in self.others:
-            for told in _differences(one):
+            for told in one.values.differences:
                 found.setdefault((told.op, told.dtype, told.size, told.kind, told.reason), (one.label, told))
         return tuple(found.values())
 
@@ -273,50 +275,103 @@ class Gate:
         return problem_text(version) if found is None else f"{version.label}: {found.in_a_line}"
 
 
-def _differences(version: Side) -> Sequence[ValueDifference]:
-    return version.values.differences
-
-
-def read_gate(source: Path | OpenRun, minimum_effect: float = MINIMUM_EFFECT, fail_on: float | None = None) -> Gate:
-    """Compare the revisions of a run with the first that was measured.
+def read_gate(
+    source: Path | OpenRun,
+    minimum_effect: float = MINIMUM_EFFECT,
+    fail_on: float | None = None,
+    looks: Analyses | None = None,
+) -> Gate:
+    """Compare the sides of a run with the first that could be planned.
 
     Args:
         source: the run, or its folder.
         minimum_effect: a relative difference that is worth acting on.
         fail_on: the slowdown that fails, as a share; None if none does.
+        looks: at the data that are charged; None for those that the run held.
 
     Raises:
         BadInput: a file is not as it was written.
     """
     opened = open_run(source)
-    every = opened.plan.sides
-    usable = [one for one in every if one.problem is None]
-    first, twin = usable[0], next((one for one in usable if one.is_control), None)
-    others = tuple(one for one in every if one not in (first, twin))
-    measured = [one for one in others if one in usable]
     runs = read_source(opened)
+    labels = [measured.side.label for measured in opened.measured]
+    by_label = {label: side_of(label, run) for label, run in zip(labels, runs, strict=True)}
+    usable = [side for side in opened.plan.sides if side.problem is None]
+    first, control = usable[0], next((side for side in usable if side.is_control), None)
+    others = tuple(side for side in opened.plan.sides if side not in (first, control))
 
     def sides_of(other: Side) -> Sides:
-        return sides_along(axis_of(every), runs, [first.label, other.label], str(opened.folder))
+        a, b = by_label[first.label], by_label[other.label]
+        return Sides(a, b, interleaved=are_interleaved([a.run, b.run]))
 
-    usual = usual_over([sides_of(one) for one in measured])
+    pairs = {side.label: sides_of(side) for side in others if side in usable}
+    correction = Correction(looks=looks, usual=usual_over(list(pairs.values())))
 
-    def compare(other: Side, among: int) -> Comparison | NothingMeasured:
+    def compare(sides: Sides, among: int) -> Comparison | NothingMeasured:
         try:
-            return compare_sides(sides_of(other), minimum_effect, correction=Correction(among, usual=usual))
+            return compare_sides(sides, minimum_effect, correction=replace(correction, among=among))
         except NothingMeasured as error:
             return error
 
-    found = {one.label: compare(one, len(measured)) for one in measured}
-    twins = None if twin is None else compare(twin, 1)
-    machine = machine_state(runs)
+    compared = {label: compare(sides, len(pairs)) for label, sides in pairs.items()}
+    twins = None if control is None else compare(sides_of(control), 1)
     return Gate(
         first,
         others,
-        {label: one for label, one in found.items() if isinstance(one, Comparison)},
-        {label: one for label, one in found.items() if isinstance(one, NothingMeasured)},
+        {label: one for label, one in compared.items() if isinstance(one, Comparison)},
+        {label: one for label, one in compared.items() if isinstance(one, NothingMeasured)},
         twins if isinstance(twins, Comparison) else None,
         fail_on,
-        machine,
+        machine_state(runs),
         tuple(bare_command(runs[0].command)),
     )
+
+
+@dataclass(frozen=True)
+class InterimComparison:
+    """What an interim analysis of a run on several sides shows.
+
+    Attributes:
+        open: label of each side -> ids of the cases that are worth measuring on.
+        compared: cases of all comparisons.
+        resolved: those that are slower, faster or equivalent.
+    """
+
+    open: Mapping[str, frozenset[str]]
+    compared: int
+    resolved: int
+
+
+def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison:
+    """Compare every side with the first and return what is open, in both of a pair.
+
+    Of a control, which is the first side again, what is open there is: its pairs need both.
+
+    Args:
+        run: on all sides.
+        minimum_effect: a relative difference that is worth acting on.
+    """
+    gate = read_gate(run, minimum_effect, looks=ALL_ANALYSES)
+    open_: dict[str, set[str]] = {measured.side.label: set() for measured in run.measured}
+    compared = resolved = 0
+    for label, comparison in gate.comparisons.items():
+        compared += len(comparison.cases)
+        resolved += sum(case.verdict.outcome != "unresolved" for case in comparison.cases)
+        for side in (gate.first.label, label):
+            open_[side] |= _open(comparison)
+    planned = {measured.side.label: set(measured.side.cases) for measured in run.measured}
+    for label in gate.unmatched:
+        both = planned[gate.first.label] | planned[label]
+        compared += len(both)
+        for side in (gate.first.label, label):
+            open_[side] |= both
+    for measured in run.measured:
+        if measured.side.is_control:
+            open_[measured.side.label] = open_[gate.first.label]
+    return InterimComparison({label: frozenset(cases) for label, cases in open_.items()}, compared, resolved)
+
+
+def _open(comparison: Comparison) -> set[str]:
+    """Return the cases that need more launches, including all cases of an unresolved body: its estimate needs them."""
+    of_bodies = {case for body in comparison.bodies if body.verdict.outcome == "unresolved" for case in body.cases}
+    return of_bodies | {case.case for case in comparison.cases if case.verdict.outcome == "unresolved"}

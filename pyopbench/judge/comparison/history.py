@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-from pyopbench.judge.comparison.changes import (
-    FoundChange,
-    Rerun,
-    Traced,
-    changes_in,
-    importance,
-    together,
-)
-from pyopbench.judge.comparison.series import Axis, Moment, are_interleaved, moment_of, series_of, usual_axis
+from pyopbench.judge.comparison.changes import FoundChange, Rerun, Traced, changes_in, importance, together
+from pyopbench.judge.comparison.diff import Note
+from pyopbench.judge.comparison.series import Axis, Moment, moment_of, series_of, usual_axis
+from pyopbench.judge.comparison.sides import are_interleaved
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
@@ -45,200 +40,77 @@ FEWEST_SHARING = 3
 """So many series of one anchor have to change at one place before the anchor itself is what has changed."""
 
 
-def _of(many: int, of: int) -> str:
-    return "All series are" if many == of else f"{many:,} of {formatting.count(of, 'series', 'series')} are"
-
-
-@dataclass(frozen=True)
-class AnchorChanged:
-    """At `after`, `many` of `of` series of one anchor changed in the same direction: it may be the anchor that did."""
-
-    anchor: str
-    after: str
-    many: int
-    of: int
-    kind: Literal["anchor_changed"] = "anchor_changed"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        return (
-            f"At {self.after}, {self.many} of the {self.of} series that are relative to {self.anchor} changed in the "
-            "same direction. "
-            f"Perhaps {self.anchor} itself changed, in the opposite direction."
-        )
-
-
-@dataclass(frozen=True)
-class ValuesChanged:
-    """At `after`, `ops` began to compute other values than at the first moment: their times are of another function.
-
-    `until` is the moment from which on they compute as before again; "" where none does.
-    """
-
-    after: str
-    ops: tuple[str, ...]
-    until: str = ""
-    kind: Literal["values_changed"] = "values_changed"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        differ = f"{formatting.listing(self.ops)} {'computes' if len(self.ops) == 1 else 'compute'} different values"
-        if self.until:
-            return (
-                f"From {self.after} on, and until {self.until}, {differ}, so times in between cannot be compared with "
-                "others."
-            )
-        return f"From {self.after} on, {differ}, so times before and after cannot be compared."
-
-
-@dataclass(frozen=True)
-class NotMeasured:
-    """Nothing could be measured of the revision `label`, for this `reason`: a series goes past it."""
-
-    label: str
-    reason: str
-    kind: Literal["not_measured"] = "not_measured"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        return f"{self.label} is not measured: {self.reason}"
-
-
-@dataclass(frozen=True)
-class OnlyLatency:
-    """`many` of `of` series are latencies: what the machine did at a moment is in them, and looks like a change."""
-
-    many: int
-    of: int
-    kind: Literal["only_latency"] = "only_latency"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        return (
-            f"{_of(self.many, self.of)} absolute times, with nothing measured in the same rounds to compare with. "
-            "A slower machine looks the same as slower code there; only measuring both sides again distinguishes them."
-        )
-
-
-@dataclass(frozen=True)
-class RunsNotInterleaved:
-    """`many` series are of runs that were not interleaved, which differ by more than their launches tell."""
-
-    many: int
-    of: int
-    kind: Literal["runs_not_interleaved"] = "runs_not_interleaved"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        return (
-            f"{_of(self.many, self.of)} from runs that were not interleaved. Such runs of the same code differ by more "
-            "than their launches show, so errors and thresholds are wider."
-        )
-
-
-@dataclass(frozen=True)
-class TooShort:
-    """`many` series have fewer than `fewest` points and were not searched for changes."""
-
-    many: int
-    fewest: int
-    kind: Literal["too_short"] = "too_short"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        points = f"fewer than {self.fewest} points"
-        return f"{formatting.count(self.many, 'series has', 'series have')} {points} and cannot show a change."
-
-
-@dataclass(frozen=True)
-class SmallChanges:
-    """`many` changes are smaller than the minimum effect and are not listed."""
-
-    many: int
-    minimum_effect: float
-    kind: Literal["small_changes"] = "small_changes"
-
-    def text(self) -> str:
-        """Return what a reader has to know, in a sentence or two."""
-        least = formatting.percent(self.minimum_effect)
-        return f"{formatting.count(self.many, 'change')} of less than {least} are not listed (--min-effect)."
-
-
-Remark: TypeAlias = (
-    NotMeasured | ValuesChanged | AnchorChanged | OnlyLatency | RunsNotInterleaved | TooShort | SmallChanges | Caveat
-)
-"""Something that a reader has to know, as a value."""
-
-
-def remarks_of(
-    traced: Sequence[Traced], changes: Sequence[FoundChange], small: Sequence[float], runs: Sequence[Run]
-) -> Iterator[Remark]:
-    """Yield what is to be said of some series.
+def notes_of(
+    traced: Sequence[Traced], changes: Sequence[FoundChange], small: int, minimum_effect: float, runs: Sequence[Run]
+) -> Iterator[Note]:
+    """Yield what a reader has to know of some series.
 
     Args:
         traced: the series.
         changes: those that are listed.
-        small: the minimum effect, for each change that is smaller.
+        small: how many are not, because they are smaller than `minimum_effect`.
+        minimum_effect: as a share.
         runs: where they come from.
     """
     yield from _anchors_changed(traced, changes)
     many = len(traced)
     latencies = sum(one.series.measure == "latency" for one in traced)
     if latencies:
-        yield OnlyLatency(latencies, many)
+        sentence = (
+            f"{_share_text(latencies, many)} absolute times, with nothing measured in the same rounds to compare with. "
+            "A slower machine looks the same as slower code there; only measuring both sides again distinguishes them."
+        )
+        yield Note("only_latency", sentence, {"many": latencies, "of": many})
     apart = sum(one.series.noise == "autocorrelated" for one in traced)
     if apart:
-        yield RunsNotInterleaved(apart, many)
+        sentence = (
+            f"{_share_text(apart, many)} from runs that were not interleaved. Such runs of the same code differ by "
+            "more than their launches show, so errors and thresholds are wider."
+        )
+        yield Note("runs_not_interleaved", sentence, {"many": apart, "of": many})
     short = sum(math.isinf(one.found.threshold) for one in traced)
     if short:
-        yield TooShort(short, FEWEST_POINTS)
+        counted = formatting.count(short, "series has", "series have")
+        sentence = f"{counted} fewer than {FEWEST_POINTS} points and cannot show a change."
+        yield Note("too_short", sentence, {"many": short, "fewest": FEWEST_POINTS})
     if small:
-        yield SmallChanges(len(small), small[0])
-    yield from dict.fromkeys(limitation for run in runs for limitation in run.cannot)
+        least = formatting.percent(minimum_effect)
+        sentence = f"{formatting.count(small, 'change')} of less than {least} are not listed (--min-effect)."
+        yield Note("small_changes", sentence, {"many": small, "minimum_effect": minimum_effect})
+    for caveat in dict.fromkeys(caveat for run in runs for caveat in run.cannot):
+        yield Note(caveat.kind, caveat.sentence)
 
 
-def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[ValuesChanged]:
-    """Yield where ops began to compute otherwise, and where they ceased to, in runs that were interleaved."""
+def _share_text(many: int, of: int) -> str:
+    return "All series are" if many == of else f"{many:,} of {formatting.count(of, 'series', 'series')} are"
+
+
+def values_changed(axis: Axis, sources: Sequence[Sequence[Run]]) -> Iterator[Note]:
+    """Yield where ops compute other values than at the first moment of interleaved runs: there they are other work."""
     for runs in sources:
         labels = [moment_of(axis, run).label for run in runs]
-        others = [set(run.environment.get(OTHER_VALUES, ())) for run in runs]
-        together: dict[tuple[int, str], list[str]] = {}
-        for op in sorted(set().union(*others)):
-            differ = [op in some for some in others]
-            for place in (place for place, one in enumerate(differ) if one and not (place and differ[place - 1])):
-                until = next((labels[end] for end in range(place, len(runs)) if not differ[end]), "")
-                together.setdefault((place, until), []).append(op)
-        yield from (ValuesChanged(labels[place], tuple(ops), until) for (place, until), ops in sorted(together.items()))
+        ops_of: dict[tuple[str, ...], list[str]] = {}
+        for op in sorted({op for run in runs for op in run.environment.get(OTHER_VALUES, ())}):
+            at = [label for label, run in zip(labels, runs, strict=True) if op in run.environment.get(OTHER_VALUES, ())]
+            ops_of.setdefault(tuple(at), []).append(op)
+        for moments, ops in ops_of.items():
+            differ = f"{formatting.listing(ops)} {'computes' if len(ops) == 1 else 'compute'} other values"
+            sentence = f"{differ} at {formatting.listing(moments)}, so times there cannot be compared with the others."
+            yield Note("values_changed", sentence, {"at": moments, "ops": tuple(ops)})
 
 
-def _anchors_changed(traced: Sequence[Traced], changes: Sequence[FoundChange]) -> Iterator[AnchorChanged]:
+def _anchors_changed(traced: Sequence[Traced], changes: Sequence[FoundChange]) -> Iterator[Note]:
     """Yield the anchors whose series changed together: a ratio moves as well where its denominator does."""
-    of: dict[str, int] = {}
-    for one in traced:
-        if one.series.anchored_to == "variant":
-            of[one.series.anchor] = of.get(one.series.anchor, 0) + 1
-    together: dict[tuple[str, str, str], int] = {}
-    for change in changes:
-        series = traced[change.number].series
-        if series.anchored_to == "variant":
-            key = (series.anchor, change.after, change.direction)
-            together[key] = together.get(key, 0) + 1
-    for (anchor, after, _), many in together.items():
-        if many >= FEWEST_SHARING and 2 * many > of[anchor]:
-            yield AnchorChanged(anchor, after, many, of[anchor])
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a history is judged.
-
-    Attributes:
-        axis: None for what the results differ in.
-        minimum_effect: the smallest change that is shown, as a share.
-    """
-
-    axis: Axis | None = None
-    minimum_effect: float = MINIMUM_EFFECT
+    anchors = [one.series.anchor if one.series.anchored_to == "variant" else "" for one in traced]
+    series, changed = Counter(anchors), Counter((anchors[one.number], one.after, one.direction) for one in changes)
+    for (anchor, after, _), many in changed.items():
+        if anchor and many >= FEWEST_SHARING and 2 * many > series[anchor]:
+            sentence = (
+                f"At {after}, {many} of the {series[anchor]} series that are relative to {anchor} changed in the same "
+                f"direction. Perhaps {anchor} itself changed, in the opposite direction."
+            )
+            values = {"anchor": anchor, "after": after, "many": many, "of": series[anchor]}
+            yield Note("anchor_changed", sentence, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,20 +119,20 @@ class History:
 
     Attributes:
         axis, moments: what series are over, oldest first.
-        options: how it was judged, with the axis filled in.
+        minimum_effect: the smallest change that is listed, as a share.
         traced: the series, in order of their names.
         changes: those of at least the minimum effect, the largest first.
-        remarks: what a reader has to know.
+        notes: what a reader has to know.
         warnings: of the results.
         tools: what measured.
     """
 
     axis: Axis
     moments: tuple[Moment, ...]
-    options: Options
+    minimum_effect: float
     traced: tuple[Traced, ...]
     changes: tuple[FoundChange, ...]
-    remarks: tuple[Remark, ...]
+    notes: tuple[Note, ...]
     warnings: tuple[Caveat, ...]
     tools: tuple[str, ...]
 
@@ -292,12 +164,13 @@ class History:
         )
 
 
-def read_history(paths: Sequence[Path], options: Options) -> History:
+def read_history(paths: Sequence[Path], axis: Axis | None = None, minimum_effect: float = MINIMUM_EFFECT) -> History:
     """Read results and find the changes in them.
 
     Args:
         paths: of results, as `store.read.read_source` takes them.
-        options: how to judge.
+        axis: None for what the results differ in.
+        minimum_effect: the smallest change that is listed, as a share.
 
     Raises:
         BadInput: a path is not of results.
@@ -305,7 +178,7 @@ def read_history(paths: Sequence[Path], options: Options) -> History:
     """
     folders = list(dict.fromkeys(real_path(path) for path in paths))
     sources = [_read(path) for path in folders]
-    found = history_of(_alike(sources), options)
+    found = history_of(_alike(sources), axis, minimum_effect)
     if not found.traced:
         raise NothingMeasured(
             "nothing was timed",
@@ -313,29 +186,28 @@ def read_history(paths: Sequence[Path], options: Options) -> History:
             legal="results with at least one benchmark that has a time",
             hint="pyopbench report DIR shows what a folder of results contains",
         )
-    return replace(found, remarks=(*_not_measured(folders), *found.remarks))
+    return replace(found, notes=(*_not_measured(folders), *found.notes))
 
 
-def history_of(sources: Sequence[Sequence[Run]], options: Options) -> History:
+def history_of(sources: Sequence[Sequence[Run]], axis: Axis | None, minimum_effect: float) -> History:
     """Return the history of some sources; see `read_history`."""
-    axis = options.axis or usual_axis(sources)
-    options = replace(options, axis=axis)
+    axis = axis or usual_axis(sources)
     moments, series = series_of(sources, axis)
     ordered = sorted(series, key=lambda one: (one.name, one.anchor))
     traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, ALARM_RATE, one.between)) for one in ordered)
     runs = [run for source in sources for run in source]
     every = list(changes_in(axis, moments, traced, runs))
-    changes = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(options.minimum_effect)]
-    small = [options.minimum_effect] * (len(every) - len(changes))
+    changes = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(minimum_effect)]
+    notes = notes_of(traced, changes, len(every) - len(changes), minimum_effect, runs)
     return History(
         axis,
         moments,
-        options,
+        minimum_effect,
         traced,
-        tuple(sorted(changes, key=importance)),
-        (*values_changed(axis, sources), *remarks_of(traced, changes, small, runs)),
-        tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
-        tuple(sorted({run.tool for run in runs})),
+        changes=tuple(sorted(changes, key=importance)),
+        notes=(*values_changed(axis, sources), *notes),
+        warnings=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
+        tools=tuple(sorted({run.tool for run in runs})),
     )
 
 
@@ -349,11 +221,12 @@ def _read(path: Path) -> tuple[Run, ...]:
     return tuple(_dated(run, side) for run, side in sides if not side.is_control)
 
 
-def _not_measured(folders: Sequence[Path]) -> Iterator[NotMeasured]:
-    """Yield the revisions of which there is nothing, with the reason."""
+def _not_measured(folders: Sequence[Path]) -> Iterator[Note]:
+    """Yield the revisions of which there is nothing, with the reason: a series goes past them."""
     for version in (side for path in folders if is_run(path) for side in read_plan(path).sides):
         if version.problem is not None:
-            yield NotMeasured(version.label, version.problem)
+            sentence = f"{version.label} is not measured: {version.problem}"
+            yield Note("not_measured", sentence, {"label": version.label, "reason": version.problem})
 
 
 def _of_user(run: Run) -> Run:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.judge.comparison.sides import environment_name, sweep_logs
+from pyopbench.judge.comparison.sides import are_interleaved, sweep_logs
 from pyopbench.judge.latencies import (
     baseline_of,
     checked_frame,
@@ -41,8 +41,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Measure: TypeAlias = Literal["ratio", "latency"]
 Anchor: TypeAlias = Literal["moment", "variant", ""]
 
-BLOCK = "block"
-"""The column of frames whose launches of one number were made in turns, one of each run."""
 COLUMNS = ("tool", "launch", "case", "mode", "round", "calls", "seconds", "copies", "floor_seconds")
 """What the log of a launch is made of, besides the run."""
 PASSES = 20
@@ -146,11 +144,6 @@ class Point:
     low: float
     high: float
     launches: int
-
-
-def are_interleaved(runs: Sequence[Run]) -> bool:
-    """Whether launches of the same number were made in turns, one of each run."""
-    return len(runs) > 1 and all(BLOCK in run.frame.columns for run in runs)
 
 
 def points_of(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point]:
@@ -375,7 +368,8 @@ class Series:
     @property
     def name(self) -> str:
         """The case, with what tells it from other series of it."""
-        return f"{self.case} in {environment_name(self.environment)}" if self.environment else self.case
+        words = [f"TensorFlow {value}" if name == "tensorflow" else value for name, value in self.environment]
+        return f"{self.case} in {' '.join(words)}" if words else self.case
 
     def measure_text(self) -> str:
         """Return what the values of a series are."""

@@ -1,26 +1,23 @@
-"""One run on several versions of TensorFlow: what each version answers, and what changed from the first to the others.
+"""One run on several environments: what each of them answers, and what changed from the first to the others.
 
-Every report of such a run shows all versions, beside what it says of its own one.
+Every report of such a run shows all of them, in addition to what it says of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge.comparison.diff import Comparison, compare_sides
-from pyopbench.judge.comparison.sides import Sides, sides_along, usual_over
+from pyopbench.judge.comparison.diff import Comparison
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import judge
-from pyopbench.judge.verdicts import Correction
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.store.read import read_source
-from pyopbench.store.run import axis_of
 
 if TYPE_CHECKING:
+    from pyopbench.judge.comparison.gate import Gate
     from pyopbench.judge.judge import Judgement, Judging
     from pyopbench.store.run import OpenRun
     from pyopbench.store.types import Side
@@ -28,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VersionResult:
-    """What was judged of one version.
+    """What was judged of one environment.
 
     Attributes:
-        label: the version, as `store.types.Side.label`.
-        numpy: the NumPy that it brings; "" where that is not told.
+        label: as `store.types.Side.label`.
+        numpy: the version of NumPy there; "" where that is not known.
         decisions: as of its judgement.
         latencies: as `latencies.latency_table`.
     """
@@ -45,15 +42,14 @@ class VersionResult:
 
 @dataclass(frozen=True, eq=False)
 class VersionComparison:
-    """All versions of a run.
+    """All environments of a run.
 
     Attributes:
-        shown: label of the version that the report is of.
+        shown: label of the one that the report is of.
         versions: in the order in which they were asked for; the others are compared with the first.
-        comparisons: label -> what changed to that version from the first one; a version without a case in common with
-            the first has none.
+        comparisons: label -> what changed to that one from the first; none without a case in common with it.
         unmatched: label -> why there is no comparison.
-        unmeasured: label -> why a version that was asked for has no sample; it is in none of the others.
+        unmeasured: label -> why one that was asked for has no sample; it is in none of the others.
     """
 
     shown: str
@@ -64,53 +60,31 @@ class VersionComparison:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The versions in their order."""
-        return tuple(one.label for one in self.versions)
-
-
-def compare_versions(run: OpenRun, versions: Sequence[VersionResult], minimum_effect: float) -> VersionComparison:
-    """Compare the versions of a run with the first of them, which is the one that is shown.
-
-    Args:
-        run: on all versions.
-        versions: at least one.
-        minimum_effect: a relative difference that is worth acting on.
-    """
-    first, *others = (one.label for one in versions)
-    axis, runs = axis_of([measured.side for measured in run.measured]), read_source(run)
-
-    pairs = {label: sides_along(axis, runs, [first, label], str(run.folder)) for label in others}
-    # As a gate compares them (`gate.read_gate`): one pair has one verdict, wherever it is shown.
-    correction = Correction(max(len(others), 1), usual=usual_over(list(pairs.values())))
-
-    def compare(sides: Sides) -> Comparison | NothingMeasured:
-        try:
-            return compare_sides(sides, minimum_effect, correction=correction)
-        except NothingMeasured as error:
-            return error
-
-    found = {label: compare(sides) for label, sides in pairs.items()}
-    comparisons = {label: one for label, one in found.items() if isinstance(one, Comparison)}
-    unmatched = {label: one for label, one in found.items() if isinstance(one, NothingMeasured)}
-    return VersionComparison(first, tuple(versions), comparisons, unmatched)
+        """The labels in their order."""
+        return tuple(version.label for version in self.versions)
 
 
 def judge_versions(
-    run: OpenRun, versions: Sequence[Side], judging: Judging, unmeasured: Mapping[str, str]
+    run: OpenRun, versions: Sequence[Side], judging: Judging, gate: Gate, unmeasured: Mapping[str, str]
 ) -> tuple[dict[str, Judgement], VersionComparison]:
-    """Judge every version of a run, and compare the others with the first.
+    """Judge every environment of a run, next to how they compare.
 
     Args:
-        run: on several versions.
+        run: on several environments.
         versions: those that have a sample, at least one.
         judging: how to judge.
-        unmeasured: label -> why a version has no sample.
+        gate: of the run.
+        unmeasured: label -> why an environment has no sample.
     """
     labels = {version.label for version in versions}
-    measured = {one.side.label: one for one in run.measured if one.side.label in labels}
-    found = {label: judge([run.alone(one)], judging) for label, one in measured.items()}
-    each = [
+    judgements = {
+        measured.side.label: judge([run.alone(measured)], judging)
+        for measured in run.measured
+        if measured.side.label in labels
+    }
+    results = tuple(
         VersionResult(label, str(one.run.environment.get("numpy") or ""), one.decisions, one.latencies)
-        for label, one in found.items()
-    ]
-    return found, replace(compare_versions(run, each, judging.minimum_effect), unmeasured=unmeasured)
+        for label, one in judgements.items()
+    )
+    unmatched = {label: error for label, error in gate.unmatched.items() if label in labels}
+    return judgements, VersionComparison(results[0].label, results, gate.comparisons, unmatched, unmeasured)

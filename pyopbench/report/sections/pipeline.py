@@ -51,25 +51,16 @@ def brief(judgement: Judgement) -> Sequence[Block]:
     found = judgement.pipeline
     if found is None:
         return ()
-    current, chosen = found.rows.current, found.chosen
+    current = found.rows.current
     size = formatting.sized(current.size, found.rows.size_unit)
     body = formatting.seconds(found.rows.plan.body_seconds)
     place = "alone in tf.data" if found.program is None else f"in {found.program.name}"
-    sentences = [
-        wording.measured_text(found),
-        found.why_text(),
-        found.file_text(),
-        found.loss_text(),
-        found.as_good_text(),
-        found.step_text(),
-        chosen.pool_text() if chosen is not None and chosen.pool_start_seconds is not None else "",
-    ]
     rows = tuple(_row(one, found) for one in found.throughputs)
     left_out = tuple(f"{keys} not measured: {reason}" for keys, reason in _left_out(found))
     return (
         Paragraph(found.answer_text()),
         Table(COLUMNS, rows, f"{current.op} {place} ({size}, {current.dtype}, body alone {body})"),
-        Bullets(tuple(filter(None, sentences)) + left_out),
+        Bullets(found.sentences() + left_out),
     )
 
 
@@ -122,7 +113,6 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
     """Return what was decided and what it rests on, as plain data; a number that does not exist is null."""
     choice, step = judgement.choice, judgement.step
     gain, chosen = choice.gain, judgement.chosen
-    after = None if chosen is None else judgement.steps_per_second(chosen)
     return {
         "action": judgement.action,
         "arrangement": None if chosen is None else chosen.arrangement.key,
@@ -136,10 +126,8 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "step": {
             "elements": step.elements,
             "seconds": step.seconds,
-            "input_seconds": _numbers(*judgement.input_seconds(judgement.current)),
+            "input_seconds": _numbers(*judgement.input_seconds),
             "is_hidden": judgement.is_hidden,
-            "steps_per_second": _numbers(*(judgement.steps_per_second(judgement.current) or ())),
-            "steps_per_second_after": _numbers(*(after or ())),
         },
         "arrangements": [_as_data(one) for one in judgement.throughputs],
         "left_out": [
@@ -159,5 +147,5 @@ def _as_data(one: Throughput) -> dict[str, Any]:
     }
 
 
-def _numbers(*values: float) -> list[float | None] | None:
-    return [finite(value) for value in values] if values else None
+def _numbers(*values: float) -> list[float | None]:
+    return [finite(value) for value in values]

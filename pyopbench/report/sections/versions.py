@@ -89,9 +89,9 @@ def _changes(across: VersionComparison, label: str, compared: Comparison) -> Seq
     if not changed:
         return (text,)
     more = f", the first {MOST_CHANGES} of {len(changed):,}" if len(changed) > MOST_CHANGES else ""
-    names = table.short_names([case.key for case in changed])
+    names = table.short_names([case.case for case in changed])
     rows = tuple(_change(case, name) for case, name in zip(changed[:MOST_CHANGES], names, strict=False))
-    shared = table.shared_parts([case.key for case in changed])
+    shared = table.shared_parts([case.case for case in changed])
     caption = f"What changed from {first} to {label}{more}{shared and f'; all are {shared}'}"
     return text, Table(("case", first, label, f"{label} / {first}"), rows, caption)
 

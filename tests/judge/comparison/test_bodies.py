@@ -17,10 +17,10 @@ from pyopbench.judge.comparison.bodies import (
     shared_bodies,
     weights_of,
 )
-from pyopbench.judge.comparison.diff import _paired, _smallest
+from pyopbench.judge.comparison.diff import _smallest
 from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.judge.comparison.sides import pair_logs
 from pyopbench.judge.verdicts import verdicts_on
+from pyopbench.model.case import Case
 from pyopbench.stats.corrections import ONE_ANALYSIS
 from pyopbench.stats.estimate import Estimate
 from revision_runs import write_revisions
@@ -112,16 +112,6 @@ def test_six_blocks_of_a_body_are_not_trimmed_because_nothing_else_shows_their_s
     assert found.interval() == pytest.approx(estimated(logs).interval())
 
 
-@pytest.mark.parametrize(("many", "trimmed"), [(2, 0), (6, 1)])
-def test_six_launches_of_cases_are_trimmed_only_if_enough_cases_show_what_is_usual(tmp_path, many, trimmed):
-    """Six do, if each has at least four launches."""
-    sides = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05).comparisons["r1"].sides
-    pairs = pair_logs(sides)
-    cases = list(sides.first.keys)[:many]
-    found = _paired(sides, pairs[pairs["case"].isin(cases)], cases, None)
-    assert {(one.n, one.trimmed) for one in found} == {(6, trimmed)}
-
-
 def test_a_gate_fails_on_a_body_and_says_which(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {})
     found = read_gate(folder, 0.03, 0.05).comparisons["r1"]
@@ -133,10 +123,10 @@ def test_a_gate_fails_on_a_body_and_says_which(tmp_path: Path) -> None:
 
 def test_a_body_has_the_cases_of_callbacks_and_none_of_ports(tmp_path: Path) -> None:
     sides = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05).comparisons["r1"].sides
-    bodies = shared_bodies(sides, list(sides.first.keys))
-    catalogue = sides.first.runs[0].catalogue
+    catalogue = sides.first.run.catalogue
+    bodies = shared_bodies(catalogue, sorted(set(sides.first.frame["case"])))
     for key, names in bodies.items():
-        variants = {sides.first.keys[name].parts[1] for name in names}
+        variants = {Case.from_id(name).variant for name in names}
         assert {(catalogue.variant(one).body, catalogue.variant(one).kind) for one in variants} == {
             (key.body, key.kind)
         }

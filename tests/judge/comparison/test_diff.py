@@ -12,30 +12,15 @@ import pytest
 
 import pairs
 import stored
-from foreign_files import asv_folder, document, scaled, with_column, write
+from foreign_files import document, scaled, with_column, write
 from frames import Bench
-from pairs import VARIANTS, cases, write_run
-from pyopbench.judge.comparison.diff import (
-    Comparison,
-    DifferentProcessors,
-    NoInterval,
-    Note,
-    NotPaired,
-    Paired,
-    SmallestSlowdown,
-    SteppedDown,
-    UnmatchedCase,
-    compare_sides,
-    interim_comparison,
-    notes_of,
-    reach_of,
-    text_of,
-)
-from pyopbench.judge.comparison.sides import CaseKey, ComparedSide, Sides, read_sides, sweep_logs
+from pairs import cases, write_run
+from pyopbench.judge.comparison.diff import Comparison, UnmatchedCase, compare_sides, notes_of
+from pyopbench.judge.comparison.gate import interim_comparison
+from pyopbench.judge.comparison.sides import ComparedSide, Sides, read_sides, sweep_logs
 from pyopbench.model.case import Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
-from pyopbench.stats.unresolved import OneLaunch
 from pyopbench.store.caveats import LIMITATIONS
 from pyopbench.store.run import open_run
 from revision_runs import write_revisions
@@ -47,12 +32,12 @@ OPS = ("double", "square", "cube", "sinh")
 CASES = pairs.cases()
 
 
-def compared(*words: Path | str, axis: str = "run") -> Comparison:
-    return compare_sides(read_sides([str(word) for word in words], axis))
+def compared(first: Path, second: Path) -> Comparison:
+    return compare_sides(read_sides(first, second))
 
 
 def outcomes(found: Comparison) -> dict[str, str]:
-    return {str(one.key): one.verdict.outcome for one in found.cases}
+    return {one.case: one.verdict.outcome for one in found.cases}
 
 
 def test_a_case_that_is_slower_comes_first_and_the_others_are_left_alone(tmp_path: Path) -> None:
@@ -60,12 +45,12 @@ def test_a_case_that_is_slower_comes_first_and_the_others_are_left_alone(tmp_pat
     first = write_run(tmp_path / "a", MANY, seed=1)
     second = write_run(tmp_path / "b", MANY, seed=2, factors={slow: 1.6, fast: 0.5})
     found = compared(first, second)
-    assert str(found.cases[0].key) == slow
+    assert found.cases[0].case == slow
     assert found.cases[0].verdict.ratio == pytest.approx(1.6, rel=0.01)
     assert found.cases[0].second_seconds == pytest.approx(1.6e-3, rel=0.01)
-    assert str(found.cases[-1].key) == fast
+    assert found.cases[-1].case == fast
     assert found.counts() == {"slower": 1, "unresolved": 22, "equivalent": 0, "faster": 1}
-    assert [str(one.key) for one in found.slower_by(0.5)] == [slow]
+    assert [one.case for one in found.slower_by(0.5)] == [slow]
     assert found.slower_by(0.7) == ()
 
 
@@ -73,8 +58,8 @@ def test_the_other_way_round_the_ratios_are_turned(tmp_path: Path) -> None:
     first = write_run(tmp_path / "a", MANY, seed=1)
     second = write_run(tmp_path / "b", MANY, seed=2, factors={MANY[5]: 1.6})
     there, back = compared(first, second), compared(second, first)
-    assert {one.key: one.verdict.ratio for one in there.cases} == pytest.approx(
-        {one.key: 1 / one.verdict.ratio for one in back.cases}
+    assert {one.case: one.verdict.ratio for one in there.cases} == pytest.approx(
+        {one.case: 1 / one.verdict.ratio for one in back.cases}
     )
 
 
@@ -84,16 +69,6 @@ def test_what_all_cases_have_in_common_is_told_and_makes_no_verdict(tmp_path: Pa
     found = compared(first, second)
     assert found.common == pytest.approx(1.25, rel=0.01)
     assert set(outcomes(found).values()) == {"unresolved"}
-
-
-def test_variants_of_one_run_are_as_narrow_as_their_launches(tmp_path: Path) -> None:
-    native = [key for key in MANY if "/native/" in key]
-    run = write_run(tmp_path / "a", MANY, factors=dict.fromkeys(native, 1.1))
-    slower = compared(run, "xla", "native", axis="variant")
-    assert set(outcomes(slower).values()) == {"slower"}
-    same = compared(run, "py_function_numpy", "xla", axis="variant")
-    assert set(outcomes(same).values()) == {"equivalent"}
-    assert slower.differences == ()
 
 
 def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
@@ -115,19 +90,19 @@ def blocks_of_two_versions(ratio: float, *, shuffled: bool = False) -> Sides:
     if shuffled:
         frame = frame.sample(frac=1.0, random_state=1)
     run = Bench({"native": 1.0}, launches=1).run()
-    names = {key: CaseKey.whole(Case.from_id(key)) for key in keys}
-    parts = [ComparedSide(name, (run,), frame[frame["tf"] == name], {}, {}, names) for name in ("2.16.2", "2.21.0")]
-    return Sides("tf", parts[0], parts[1], "block")
+    parts = [ComparedSide(name, run, frame[frame["tf"] == name], {}) for name in ("2.16.2", "2.21.0")]
+    return Sides(parts[0], parts[1], interleaved=True)
 
 
 def test_versions_are_paired_by_block_so_that_a_machine_that_slows_down_does_not_matter() -> None:
     found = compare_sides(blocks_of_two_versions(1.10))
-    by_case = {str(one.key): one.verdict for one in found.cases}
+    by_case = {one.case: one.verdict for one in found.cases}
     assert {key: verdict.outcome for key, verdict in by_case.items()} == {
         key: "slower" if "/native/" in key else "equivalent" for key in cases()
     }
     assert all(verdict.launches == 6 for verdict in by_case.values()), "one ratio for each block"
-    assert compare_sides(replace(blocks_of_two_versions(1.10), paired="")).counts()["slower"] == 0, "unpaired: lost"
+    apart = replace(blocks_of_two_versions(1.10), interleaved=False)
+    assert compare_sides(apart).counts()["slower"] == 0, "lost between the launches"
 
 
 def test_the_ratio_of_a_block_is_that_of_its_launches() -> None:
@@ -159,11 +134,10 @@ def test_cases_of_one_side_are_listed_with_the_reason(tmp_path: Path) -> None:
     kept = [key for key in MANY if key not in (gone, lost)]
     skips = [stored.failure(gone, "unsupported", None)]
     second = write_run(tmp_path / "b", kept, skips=skips, cases=[*kept, lost])
-    keys = {case: CaseKey.whole(Case.from_id(case)) for case in (gone, lost, new)}
     assert set(compared(first, second).unmatched) == {
-        UnmatchedCase(keys[gone], "A", "failed", "unsupported", "it did not work"),
-        UnmatchedCase(keys[lost], "A", "not_reached"),
-        UnmatchedCase(keys[new], "B", "not_measured"),
+        UnmatchedCase(gone, "A", "failed", "unsupported", "it did not work"),
+        UnmatchedCase(lost, "A", "not_reached"),
+        UnmatchedCase(new, "B", "not_measured"),
     }
 
 
@@ -195,10 +169,8 @@ def test_environments_that_differ_are_told_and_another_processor_loudly(tmp_path
 def test_commits_of_asv_are_compared_with_the_benchmarks_of_other_suites(tmp_path: Path) -> None:
     slow = scaled(document("asv-first"), 3.0, only="strange.Other")
     slow["commit_hash"] = "0" * 40
-    found = compared(
-        asv_folder(tmp_path / "asv", first=document("asv-first"), slow=slow), "f802", "0000", axis="commit"
-    )
-    assert {str(one.key) for one in found.cases if one.verdict.outcome == "slower"} == {
+    found = compared(write(tmp_path / "first.json", document("asv-first")), write(tmp_path / "slow.json", slow))
+    assert {one.case for one in found.cases if one.verdict.outcome == "slower"} == {
         "strange.Other.time_it('a|b', 1)",
         "strange.Other.time_it('<script>', 1)",
     }
@@ -209,7 +181,7 @@ def test_a_benchmark_of_another_suite_that_fails_on_one_side_is_reported(tmp_pat
     first = document("asv-first")
     broken = with_column(first, name, "result", [None, math.nan])
     found = compared(*(write(tmp_path / f"{many}.json", one) for many, one in enumerate((first, broken))))
-    assert [(str(one.key), one.side, one.kind, one.status) for one in found.unmatched] == [
+    assert [(one.case, one.side, one.kind, one.status) for one in found.unmatched] == [
         (f"{name}('<script>', 1)", "A", "failed", "unsupported"),
         (f"{name}('a|b', 1)", "A", "failed", "raised"),
     ]
@@ -225,7 +197,7 @@ def test_two_files_of_pytest_benchmark_have_ratios_and_no_interval(tmp_path: Pat
     first, second = (estimate.launch_logs(side.frame) for side in (found.sides.first, found.sides.second))
     logs = first.merge(second, on="case", suffixes=("_a", "_b")).set_index("case")
     for one in found.cases:
-        expected = math.exp(logs.loc[str(one.key), "value_b"] - logs.loc[str(one.key), "value_a"])
+        expected = math.exp(logs.loc[one.case, "value_b"] - logs.loc[one.case, "value_a"])
         assert one.verdict.ratio == pytest.approx(expected)
 
 
@@ -238,24 +210,17 @@ def test_the_smallest_slowdown_that_could_be_found_is_found_when_it_is_there(tmp
     assert Case.from_id(MANY[0]).op == "double"
 
 
-def test_variants_of_a_run_are_paired_by_round(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "a", cases(ops=OPS))
-    found = compare_sides(read_sides([str(run), *VARIANTS[:2]], "variant"))
-    assert found.smallest is not None
-    assert notes_of(found) == (Paired("round"), SteppedDown(0.05, 1), SmallestSlowdown(found.smallest))
-
-
 def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path) -> None:
     """That each benchmark is one launch is what the reach says already."""
     other = {**scaled(document("asv-first"), 1.1), "commit_hash": "1" * 40}
-    folder = asv_folder(tmp_path / "asv", a=document("asv-first"), b=other)
-    found = compare_sides(read_sides([str(folder), "f802", "1111"], "commit"))
-    notes = notes_of(found)
-    assert notes[0] == NotPaired(0.03, found.common)
-    assert notes[1] == SteppedDown(0.05, 1)
-    assert notes[2] == reach_of(found)
-    assert isinstance(notes[2], SmallestSlowdown)
-    assert notes[3:] == LIMITATIONS["asv"][1:]
+    found = compared(write(tmp_path / "a.json", document("asv-first")), write(tmp_path / "b.json", other))
+    notes = [note.as_data() for note in notes_of(found)]
+    assert notes[:3] == [
+        {"kind": "not_paired", "run_spread": 0.03, "common": found.common},
+        {"kind": "stepped_down", "error": 0.05, "looks": 1, "comparisons": 1},
+        {"kind": "smallest_slowdown", "slowdown": found.smallest},
+    ]
+    assert [note["kind"] for note in notes[3:]] == [caveat.kind for caveat in LIMITATIONS["asv"][1:]]
 
 
 def test_what_is_resolved_is_closed_and_what_is_open_is_open_in_both_and_in_the_control(tmp_path: Path) -> None:
@@ -282,60 +247,11 @@ def test_versions_of_tensorflow_are_looked_at_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "said"),
-    [
-        (
-            DifferentProcessors("one", "another"),
-            "DIFFERENT PROCESSORS: one in A, another in B. The ratios compare machines, not code.",
-        ),
-        (
-            NotPaired(0.03, 1.25),
-            (
-                "UNPAIRED: A and B were not measured interleaved, so each interval is widened by at least 3% (one "
-                "standard deviation) for the difference between runs, and by more where other cases differ "
-                "more. The common change of all cases, 1.25×, is attributed to the machine."
-            ),
-        ),
-        (
-            Paired("round"),
-            "Both were timed in the same rounds of the same processes, so ratios are paired by round.",
-        ),
-        (
-            Paired("block"),
-            "Both were sampled right after one another in every sweep, so ratios are paired by sweep.",
-        ),
-        (
-            SteppedDown(0.05, 1),
-            "All cases are corrected together (Holm), so that the chance of any false verdict is at most 5%.",
-        ),
-        (NoInterval(None), "No case has an interval, so nothing can be said."),
-        (
-            NoInterval(OneLaunch()),
-            "No case has an interval, so nothing can be said: one launch gives no interval.",
-        ),
-        (
-            SmallestSlowdown(0.0712),
-            "In a typical case, a slowdown to 1.07× or more would be found.",
-        ),
-        (
-            SmallestSlowdown(1.28),
-            (
-                "The results are too noisy: even a case that takes twice as long could be missed. Stop other "
-                "work on the machine, use more launches, or measure both in one run."
-            ),
-        ),
-    ],
-)
-def test_notes(note: Note, said: str) -> None:
-    assert text_of(note) == said
-
-
-@pytest.mark.parametrize(
     ("case", "said"),
     [
-        (UnmatchedCase(CaseKey("x"), "A", "failed", "wrong", "values differ"), "wrong in B: values differ"),
-        (UnmatchedCase(CaseKey("x"), "A", "not_reached"), "planned in B but not reached"),
-        (UnmatchedCase(CaseKey("x"), "B", "not_measured"), "not measured in A"),
+        (UnmatchedCase("x", "A", "failed", "wrong", "values differ"), "wrong in B: values differ"),
+        (UnmatchedCase("x", "A", "not_reached"), "planned in B but not reached"),
+        (UnmatchedCase("x", "B", "not_measured"), "not measured in A"),
     ],
 )
 def test_why_a_side_has_no_number(case: UnmatchedCase, said: str) -> None:

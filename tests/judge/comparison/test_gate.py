@@ -11,9 +11,8 @@ from msgspec import structs
 import pairs
 import stored
 from pyopbench.judge.comparison import gate as wording
-from pyopbench.judge.comparison.diff import UnmatchedCase, compare_sides, interim_comparison
-from pyopbench.judge.comparison.gate import Gate, read_gate
-from pyopbench.judge.comparison.sides import read_sides
+from pyopbench.judge.comparison.diff import UnmatchedCase, compare_sides
+from pyopbench.judge.comparison.gate import Gate, interim_comparison, read_gate
 from pyopbench.judge.verdicts import INTERLEAVED_ERROR, Correction
 from pyopbench.model import formatting
 from pyopbench.store.run import open_run
@@ -30,7 +29,7 @@ def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Pa
     gate = read_gate(write_revisions(tmp_path, {}, {}), 0.03, 0.05)
     assert (gate.outcome, gate.exit_code) == ("passed", 0)
     assert [one.label for one in gate.others] == ["r1"]
-    assert gate.comparisons["r1"].sides.paired == "block"
+    assert gate.comparisons["r1"].sides.interleaved
     assert gate.twins is not None
     assert gate.twins.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
 
@@ -39,18 +38,16 @@ def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_contro
     """They are named by the first digits, and the label of the control begins with that of its revision."""
     folder = write_revisions(tmp_path / "run", {}, SLOWER, by_hash=True)
     gate = read_gate(folder, fail_on=0.05)
-    assert [case.key for _, case in gate.slower]
+    assert [case.case for _, case in gate.slower]
     assert gate.twins is not None
     assert len(gate.twins.cases) == 2
-    found = read_sides([str(tmp_path / "run"), f"{0:040x}", f"{'0' * 10}-2"], "commit")
-    assert [one.label for one in (found.first, found.second)] == ["0" * 10, f"{'0' * 10}-2"]
     assert [one.label for one in stored.sides_of(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
 
 
 def test_what_is_slower_by_as_much_as_fails_does(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, SLOWER, {})
     gate = read_gate(folder, 0.03, 0.05)
-    assert [(label, str(case.key)) for label, case in gate.slower] == [("r1", CASES[-1])]
+    assert [(label, case.case) for label, case in gate.slower] == [("r1", CASES[-1])]
     assert gate.exit_code == 1
     assert read_gate(folder, 0.03, 0.2).exit_code == 0
     assert read_gate(folder, 0.03, None).exit_code == 0
@@ -129,7 +126,7 @@ def test_a_revision_in_which_every_case_crashes_fails_even_if_it_is_the_only_one
 
 def _failing(gate: Gate, status: str) -> Gate:
     found = gate.comparisons["r1"]
-    case = UnmatchedCase(found.cases[0].key, "A", "failed", status, "no")
+    case = UnmatchedCase(found.cases[0].case, "A", "failed", status, "no")
     return replace(gate, comparisons={"r1": replace(found, unmatched=(case,))})
 
 
@@ -138,8 +135,8 @@ def test_commits_of_few_cases_show_together_which_spread_is_usual(tmp_path: Path
     """Of two launches each comparison by itself has one degree of freedom, with which it tells nothing apart."""
     factors = [{}, *[{}] * 6, {CASES[-1]: 1.1}]
     gate = read_gate(write_revisions(tmp_path, *factors, keys=CASES[-2:], launches=2), 0.03, 0.05)
-    assert [(label, str(case.key)) for label, case in gate.slower] == [("r7", CASES[-1])]
-    alone = read_sides([str(tmp_path), "r0", "r7"], "commit")
+    assert [(label, case.case) for label, case in gate.slower] == [("r7", CASES[-1])]
+    alone = gate.comparisons["r7"].sides
     assert {case.verdict.outcome for case in compare_sides(alone).cases} == {"unresolved"}
 
 

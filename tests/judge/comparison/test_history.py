@@ -6,8 +6,6 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,20 +15,7 @@ import stored
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.changes import FoundChange, Rerun
-from pyopbench.judge.comparison.history import (
-    OTHER_VALUES,
-    AnchorChanged,
-    NotMeasured,
-    OnlyLatency,
-    Options,
-    RunsNotInterleaved,
-    SmallChanges,
-    TooShort,
-    ValuesChanged,
-    read_history,
-    values_changed,
-)
-from pyopbench.judge.comparison.series import moment_of
+from pyopbench.judge.comparison.history import read_history
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.store.json_file import encode_in_lines
 from pyopbench.store.read import read_one, read_source
@@ -43,14 +28,14 @@ VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0"
 CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, None)
 
 
-def remarks(found, kind):
-    return [one for one in found.remarks if isinstance(one, kind)]
+def notes(found, kind):
+    return [dict(one.values) for one in found.notes if one.kind == kind]
 
 
 @pytest.fixture(scope="module")
 def slowed(tmp_path_factory):
     """Fourteen runs, of which one case takes 1.3 times as long from the ninth on."""
-    return read_history(write_commits(tmp_path_factory.mktemp("slowed"), stepped(14, 8, 1.3)), Options())
+    return read_history(write_commits(tmp_path_factory.mktemp("slowed"), stepped(14, 8, 1.3)))
 
 
 def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):
@@ -64,7 +49,7 @@ def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):
 
 def test_what_would_confirm_it_is_a_value_with_its_command(slowed):
     rerun = slowed.changes[0].rerun
-    assert (rerun.tool, rerun.axis, rerun.before, rerun.after) == ("pyopbench", "commit", commit(7), commit(8))
+    assert (rerun.axis, rerun.before, rerun.after) == ("commit", commit(7), commit(8))
     assert rerun.command == (
         *("pyopbench", "run", "double", "--rev", commit(7), "--rev", commit(8), "--variant", "native"),
         *("--baseline", "native", "--axis", "direction=forward", "--axis", "mode=call", "--axis", "device=cpu"),
@@ -73,27 +58,27 @@ def test_what_would_confirm_it_is_a_value_with_its_command(slowed):
 
 
 def test_what_the_data_cannot_tell_is_said(slowed):
-    assert remarks(slowed, OnlyLatency) == [OnlyLatency(2, len(KEYS))]
-    assert remarks(slowed, RunsNotInterleaved) == [RunsNotInterleaved(len(KEYS), len(KEYS))]
-    assert not remarks(slowed, TooShort)
+    assert notes(slowed, "only_latency") == [{"many": 2, "of": len(KEYS)}]
+    assert notes(slowed, "runs_not_interleaved") == [{"many": len(KEYS), "of": len(KEYS)}]
+    assert not notes(slowed, "too_short")
 
 
 def test_interleaved_versions_show_a_change_that_runs_by_themselves_could_not(tmp_path):
     changed = {label: {"factors": {CHANGED: 1.04}} for label in VERSIONS[5:]}
-    found = read_history([write_versions(tmp_path / "run", *VERSIONS, **changed)], Options())
+    found = read_history([write_versions(tmp_path / "run", *VERSIONS, **changed)])
     (change,) = found.changes
     assert (change.before, change.after, change.first, change.last) == ("2.18.1", "2.19.1", "2.19.1", "2.19.1")
     assert change.rerun.command[:7] == ("pyopbench", "run", "double", "--tf", "2.18.1", "--tf", "2.19.1")
-    assert not remarks(found, RunsNotInterleaved)
+    assert not notes(found, "runs_not_interleaved")
 
 
 def test_small_changes_are_counted_and_not_listed(tmp_path):
     changed = {label: {"factors": {CHANGED: 1.02}} for label in VERSIONS[4:]}
     folder = write_versions(tmp_path / "run", *VERSIONS, **changed)
-    found = read_history([folder], Options())
+    found = read_history([folder])
     assert found.changes == ()
-    assert remarks(found, SmallChanges) == [SmallChanges(1, 0.03)]
-    assert len(read_history([folder], Options(minimum_effect=0.01)).changes) == 1
+    assert notes(found, "small_changes") == [{"many": 1, "minimum_effect": 0.03}]
+    assert len(read_history([folder], minimum_effect=0.01).changes) == 1
 
 
 def test_an_anchor_that_changed_is_told_where_its_ratios_change_together(tmp_path):
@@ -111,40 +96,37 @@ def test_an_anchor_that_changed_is_told_where_its_ratios_change_together(tmp_pat
         )
         for number in range(14)
     ]
-    found = read_history(paths, Options())
+    found = read_history(paths)
     ratios = [one for one in found.changes if found.traced[one.number].series.measure == "ratio"]
     assert {one.direction for one in ratios} == {"faster"}
-    (said,) = remarks(found, AnchorChanged)
-    assert (said.anchor, said.after, said.many, said.of) == (baseline[0], commit(8)[:10], 4, 4)
+    assert notes(found, "anchor_changed") == [{"anchor": baseline[0], "after": commit(8)[:10], "many": 4, "of": 4}]
 
 
 def test_short_series_are_told(tmp_path):
-    found = read_history(write_commits(tmp_path, [{}] * 3), Options())
-    assert remarks(found, TooShort) == [TooShort(len(KEYS), 5)]
+    found = read_history(write_commits(tmp_path, [{}] * 3))
+    assert notes(found, "too_short") == [{"many": len(KEYS), "fewest": 5}]
     assert found.searched == 0
 
 
-def test_asv_has_latencies_only_and_its_changes_are_measured_again_by_asv(tmp_path):
+def test_asv_has_latencies_only(tmp_path):
     noise = np.exp(0.01 * np.random.default_rng(3).standard_normal(40))
     folder = write_asv(tmp_path / "asv", [1.0] * 20 + [1.4] * 20, noise)
-    found = read_history([folder], Options())
+    found = read_history([folder])
     assert found.tools == ("asv",)
     assert {one.after for one in found.changes} == {commit(20)[:10]}
     assert len(found.changes) == found.searched == len(found.traced)
-    assert remarks(found, OnlyLatency) == [OnlyLatency(len(found.traced), len(found.traced))]
-    command = found.changes[0].rerun.command
-    assert command[:3] == ("asv", "continuous", "--interleave-rounds")
-    assert command[-2:] == (commit(19), commit(20))
+    assert notes(found, "only_latency") == [{"many": len(found.traced), "of": len(found.traced)}]
+    assert {one.rerun for one in found.changes} == {None}
 
 
 def test_noise_alone_is_no_change(tmp_path):
     noise = np.exp(0.05 * np.random.default_rng(4).standard_normal(40))
-    assert read_history([write_asv(tmp_path / "asv", [1.0] * 40, noise)], Options()).changes == ()
+    assert read_history([write_asv(tmp_path / "asv", [1.0] * 40, noise)]).changes == ()
 
 
 def test_changes_are_in_order_of_what_has_to_be_acted_on(tmp_path):
     factors = [{CHANGED: 1.2, KEYS[4]: 0.5} if number >= 7 else {} for number in range(14)]
-    found = read_history(write_commits(tmp_path, factors), Options())
+    found = read_history(write_commits(tmp_path, factors))
     sizes = [abs(math.log(one.ratio)) for one in found.changes]
     assert len(sizes) == 2
     assert sizes == sorted(sizes, reverse=True)
@@ -170,42 +152,21 @@ def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_pa
     ]
     content = json.loads((folder / RUN_FILE).read_bytes())
     (folder / RUN_FILE).write_bytes(encode_in_lines({**content, "sides": sides}))
-    found = read_history([folder], Options(axis="commit"))
+    found = read_history([folder], axis="commit")
     assert [(one.date, one.subject) for one in found.moments] == [(one.date, one.subject) for one in told[:3]]
     assert found.moments[2].label == "WORKTREE"
-    assert remarks(found, ValuesChanged) == [ValuesChanged(found.moments[1].label, ("double",))]
-
-
-@pytest.mark.parametrize(
-    ("others", "told"),
-    [
-        (["", "a", ""], [(1, ("a",), 2)]),
-        (["", "a", "", "a"], [(1, ("a",), 2), (3, ("a",), None)]),
-        (["", "ab", "b"], [(1, ("b",), None), (1, ("a",), 2)]),
-        (["", "ab", "ab"], [(1, ("a", "b"), None)]),
-        (["a", "a"], [(0, ("a",), None)]),
-        (["", ""], []),
-    ],
-)
-def test_values_that_are_restored_are_told_with_where(others: list[str], told: list[Any]) -> None:
-    runs: Any = [
-        SimpleNamespace(environment={"commit": commit(number), OTHER_VALUES: tuple(ops)}, created="", name="")
-        for number, ops in enumerate(others)
-    ]
-    labels = [moment_of("commit", run).label for run in runs]
-    found = [(one.after, one.ops, one.until) for one in values_changed("commit", [runs])]
-    assert found == [(labels[at], ops, "" if until is None else labels[until]) for at, ops, until in told]
+    assert notes(found, "values_changed") == [{"at": tuple(one.label for one in found.moments[1:]), "ops": ("double",)}]
 
 
 def test_a_revision_that_could_not_be_measured_is_no_silent_gap(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, {}, {}, {}, problems={1: "no module"})
-    found = read_history([folder], Options())
+    found = read_history([folder])
     assert len(found.moments) == 2
-    assert remarks(found, NotMeasured) == [NotMeasured("r1", "no module")]
+    assert notes(found, "not_measured") == [{"label": "r1", "reason": "no module"}]
 
 
 def test_dates_have_nothing_to_measure_again(tmp_path):
-    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), replace(Options(), axis="date"))
+    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), axis="date")
     (change,) = found.changes
     assert change.rerun is None
     assert change.after == "2026-01-09 10:00"
@@ -213,56 +174,14 @@ def test_dates_have_nothing_to_measure_again(tmp_path):
 
 def test_what_is_no_result_or_empty_is_an_error(tmp_path):
     with pytest.raises(BadInput):
-        read_history([tmp_path], Options())
+        read_history([tmp_path])
     empty = write_asv(tmp_path / "asv", [1.0])
     for path in empty.rglob("*-env.json"):
         path.write_text(
             path.read_text(encoding="utf-8").split('"results"')[0] + '"results": {}, "version": 2}', "utf-8"
         )
     with pytest.raises(NothingMeasured):
-        read_history([empty], Options())
-
-
-@pytest.mark.parametrize(
-    ("remark", "said"),
-    [
-        (
-            OnlyLatency(3, 3),
-            (
-                "All series are absolute times, with nothing measured in the same rounds to compare with. A "
-                "slower machine looks the same as slower code there; only measuring both sides again "
-                "distinguishes them."
-            ),
-        ),
-        (
-            ValuesChanged("bbb", ("loss",)),
-            ("From bbb on, loss computes different values, so times before and after cannot be compared."),
-        ),
-        (
-            ValuesChanged("bbb", ("loss", "norm"), "ccc"),
-            (
-                "From bbb on, and until ccc, loss and norm compute different values, so times in between cannot be "
-                "compared with others."
-            ),
-        ),
-        (NotMeasured("bbb", "no such module"), "bbb is not measured: no such module"),
-        (TooShort(1, 5), "1 series has fewer than 5 points and cannot show a change."),
-        (SmallChanges(2, 0.03), "2 changes of less than 3% are not listed (--min-effect)."),
-        (
-            AnchorChanged("x/y", "bbb", 3, 4),
-            (
-                "At bbb, 3 of the 4 series that are relative to x/y changed in the same direction. Perhaps x/y "
-                "itself changed, in the opposite direction."
-            ),
-        ),
-    ],
-)
-def test_what_a_reader_has_to_know_is_a_sentence(remark, said):
-    assert remark.text() == said
-
-
-def test_some_of_several_are_counted():
-    assert RunsNotInterleaved(2, 5).text().split(" from ")[0] == "2 of 5 series are"
+        read_history([empty])
 
 
 def test_a_change_has_a_direction_a_size_and_a_place():
@@ -275,12 +194,12 @@ def test_a_change_has_a_direction_a_size_and_a_place():
 
 
 def test_a_command_can_be_pasted():
-    found = Rerun("pyopbench", "commit", "a" * 40, "b" * 40, ("f.py:f", "--input", "g(1, 2)"), ())
+    found = Rerun("commit", "a" * 40, "b" * 40, ("f.py:f", "--input", "g(1, 2)"), ())
     assert found.text().split(" --rev")[0] == "pyopbench run f.py:f --input 'g(1, 2)'"
 
 
 def test_how_many_changes_there_are_is_one_sentence(tmp_path):
-    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), Options())
+    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)))
     assert found.title() == "6 series over 14 commits"
     assert found.summary() == "1 suspected change."
     assert replace(found, changes=()).summary() == "No change was found."
@@ -310,7 +229,7 @@ def own_run(folder: Path, number: int, *, dirty: bool = False) -> Path:
 
 
 def test_runs_of_an_own_op_are_of_the_commits_of_its_repository(tmp_path):
-    found = read_history([own_run(tmp_path, number) for number in (2, 0, 1)], Options())
+    found = read_history([own_run(tmp_path, number) for number in (2, 0, 1)])
     assert found.axis == "commit"
     assert [one.value for one in found.moments] == [commit(number) for number in range(3)]
     assert [one.subject for one in found.moments] == ["change 0", "change 1", "change 2"]
@@ -318,7 +237,7 @@ def test_runs_of_an_own_op_are_of_the_commits_of_its_repository(tmp_path):
 
 def test_changed_files_of_an_own_op_are_no_commit(tmp_path):
     paths = [own_run(tmp_path, 0), own_run(tmp_path, 1), own_run(tmp_path, 2, dirty=True)]
-    found = read_history(paths, Options())
+    found = read_history(paths)
     assert [one.value for one in found.moments] == [commit(0), commit(1), f"{commit(2)[:10]}-dirty"]
 
 

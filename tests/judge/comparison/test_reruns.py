@@ -18,7 +18,7 @@ from pyopbench.store.read import read_source
 
 
 def rerun(*cases: str, ops: tuple[str, ...] = ("double",), before: str = commit(1)) -> Rerun:
-    return Rerun("pyopbench", "commit", before, commit(2), ops, cases)
+    return Rerun("commit", before, commit(2), ops, cases)
 
 
 def test_cases_at_one_place_are_one_command():
@@ -85,9 +85,3 @@ def test_the_environment_is_in_the_command():
     where = Environment("2.16.2", ("numpy==1.26.4", "scipy==1.13.1"), "3.12")
     words = dict(itertools.pairwise(replace(rerun(KEYS[3]), environment=where).command))
     assert (words["--tf"], words["--with"], words["--python"]) == ("2.16.2", "numpy==1.26.4,scipy==1.13.1", "3.12")
-
-
-def test_asv_measures_its_benchmarks_by_their_names():
-    found = Rerun("asv", "commit", commit(1), commit(2), (), ("suite.Slow.time_it(3)", "suite.Slow.time_it(4)"))
-    assert found.command[3:5] == ("--bench", r"^suite\.Slow\.time_it")
-    assert len(found.command) == 7

@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+import pyopbench
 import stored
 from pairs import VARIANTS, cases, lines_of, write_versions
+from pyopbench.engine.sides import find_measured
 from pyopbench.judge import judge
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
@@ -22,23 +24,21 @@ NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
-    return write.report_versions(open_run(folder), stored.sides_of(folder), judge.Judging(VARIANTS[0], 0.03), {})
+    run = open_run(folder)
+    measured, unmeasured = find_measured(run)
+    gate = read_gate(run, 0.03)
+    return write.report_versions(run, measured, judge.Judging(VARIANTS[0], 0.03), gate, unmeasured)
 
 
 def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_all(tmp_path: Path) -> None:
-    """A pair of several has the verdict that the gate gives it: both allow for several comparisons."""
     folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0", "2.16.2", **NEW)
     judgements, found = of(folder)
     assert found.labels == ("2.16.2", "2.21.0", "2.16.2-2")
     assert list(found.comparisons) == ["2.21.0", "2.16.2-2"]
-    assert {one.sides.paired for one in found.comparisons.values()} == {"block"}
-    slower = {label: [str(case.key) for case in one.slower_by(0.5)] for label, one in found.comparisons.items()}
+    assert all(one.sides.interleaved for one in found.comparisons.values())
+    slower = {label: [case.case for case in one.slower_by(0.5)] for label, one in found.comparisons.items()}
     assert slower == {"2.21.0": [SLOWER], "2.16.2-2": []}
     assert not found.unmatched
-    gate = read_gate(folder, 0.03)
-    assert list(found.comparisons) == list(gate.comparisons)
-    for label, one in found.comparisons.items():
-        assert [case.verdict for case in one.cases] == [case.verdict for case in gate.comparisons[label].cases]
     for version, judgement in zip(stored.sides_of(folder), judgements, strict=True):
         assert judgement.run.environment["tensorflow"] == version.label.removesuffix("-2")
         page = html.unescape((report_folder(folder, version.label) / "report.html").read_text(encoding="utf-8"))
@@ -47,6 +47,20 @@ def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_al
             f"with 2.16.2 in pairs. The rest of this report is about {version.label}."
         )
         assert said in page
+
+
+def test_a_pair_has_one_verdict_in_report_gate_and_frames(tmp_path: Path) -> None:
+    """Also where a third side, which was asked for, has no sample: it is one of the comparisons all the same."""
+    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0", "2.20.0", **NEW)
+    stored.replace_lines(folder, 2)
+    _, across = of(folder)
+    result = pyopbench.read(folder, minimum_effect=0.03)
+    gate = read_gate(folder, 0.03)
+    assert list(across.comparisons) == list(result.comparisons) == list(gate.comparisons) == ["2.21.0"]
+    verdicts = {case.case: case.verdict for case in gate.comparisons["2.21.0"].cases}
+    assert verdicts[SLOWER].outcome == "slower"
+    for comparison in (across.comparisons["2.21.0"], result.comparisons["2.21.0"].comparison):
+        assert {case.case: case.verdict for case in comparison.cases} == verdicts
 
 
 def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
