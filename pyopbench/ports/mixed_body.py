@@ -8,6 +8,7 @@ then runs on arrays, and each value inside it must have the same dtype, shape an
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import hashlib
 from collections.abc import Iterator, Sequence, Set
@@ -62,18 +63,44 @@ def rewrite_for_arrays(function: Body, examples: Sequence[Sequence[Any]]) -> Bod
     Raises:
         CannotPort: the body cannot be rewritten, or the examples do not reach all of it; with the user's line.
     """
-    try:
-        extracted, _, _ = extract(lambda extraction: extraction.add(written(function), "", len(examples[0])))
-    except CannotExtract as error:
-        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
-    body = _Body(extracted)
-    if not body.numpy_name and "np" not in body.scope:
-        body = _Body(_with_numpy(extracted))
+    body = _body_of(function, len(examples[0]))
     try:
         return _rewrite(body, examples)
     except CannotPort as refusal:
         refusal.place = place_of_user(refusal.place)
         raise
+
+
+def without_conversions(function: Body, inputs: int) -> Body | None:
+    """Return a body without what makes tensors of arrays, or arrays of tensors.
+
+    The result is None if that leaves something of TensorFlow's in it, also where no example goes.
+
+    Args:
+        function: the body that takes eager tensors.
+        inputs: how many it takes.
+
+    Raises:
+        CannotPort: it cannot be extracted, or NumPy is needed and has another name there.
+    """
+    body, edits = _body_of(function, inputs), _Edits()
+    for definition in body.definitions:
+        for node in ast.walk(definition):
+            body.convert(node, definition, edits)
+    changed = [one for one in body.changed(edits).body if isinstance(one, Function)]
+    nodes = [(node, definition) for definition in changed for node in ast.walk(definition)]
+    if any(conversions.is_of_tensorflow(body.value_of(node, definition)) for node, definition in nodes):
+        return None
+    return body.loaded(edits)
+
+
+def _body_of(function: Body, inputs: int) -> _Body:
+    try:
+        extracted, _, _ = extract(lambda extraction: extraction.add(written(function), "", inputs))
+    except CannotExtract as error:
+        raise CannotPort(error.why, fix=error.fix, place=place_of_user(error.place)) from error
+    body = _Body(extracted)
+    return body if body.numpy_name or "np" in body.scope else _Body(_with_numpy(extracted))
 
 
 def _with_numpy(extracted: Extracted) -> Extracted:
@@ -101,10 +128,7 @@ def _rewrite(body: _Body, examples: Sequence[Sequence[Any]]) -> Body | None:
     # A write to what shares memory with an input fails: `x.numpy()` is a copy of a tensor, but not of an array.
     found = body.run(edits, [read_only(one) for one in examples])
     body.require_same(found, expected, edits)
-    text, places = unparsed([(one, body.source.path) for one in body.changed(edits).body])
-    new = replace(body.extracted, text=text, places=tuple(map(place_of_user, places)))
-    function: Body = getattr(load(new), new.names[-1])
-    return function
+    return body.loaded(edits)
 
 
 class _Run:
@@ -271,6 +295,13 @@ class _Body:
         tree: ast.Module = _Changing(edits, watched).visit(copy.deepcopy(self.source.tree))
         return tree
 
+    def loaded(self, edits: _Edits) -> Body:
+        """Return the changed body, in a module of its own."""
+        text, places = unparsed([(one, self.source.path) for one in self.changed(edits).body])
+        new = replace(self.extracted, text=text, places=tuple(map(place_of_user, places)))
+        function: Body = getattr(load(new), new.names[-1])
+        return function
+
     def run(self, edits: _Edits, calls: Sequence[Sequence[Any]]) -> _Run:
         """Call the changed body, and return what was recorded."""
         run = _Run(self.nodes)
@@ -400,14 +431,10 @@ class _Body:
 
     def _edit(self, node: ast.AST, definition: ast.AST, run: _Run, edits: _Edits, numpy: str) -> None:
         number = number_of(node)
-        if isinstance(node, ast.Call):
-            instead = conversions.on_arrays(node, lambda one: self._value(one, definition), numpy)
-            if instead is not None and not numpy:
-                raise self._refusal(node, NO_NUMPY)
-            if instead is not None and len(instead.parts) == 1:
-                edits.replace(node, instead.text, instead.parts[0])
-            elif conversions.is_of_tensorflow(self._value(node.func, definition)):
-                raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow")
+        is_converted = self.convert(node, definition, edits)
+        function = self.value_of(node.func, definition) if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and not is_converted and conversions.is_of_tensorflow(function):
+            raise self._refusal(node, f"`{ast.unparse(node.func)}` is a function of TensorFlow")
         if isinstance(node, OPERATORS) and number not in run.kinds and _is_local(node):
             raise self._refusal(node, "no recorded call has run this, so its dtypes are not known")
         if isinstance(node, ast.AugAssign) and TENSOR in run.kinds.get(number, ()):
@@ -419,6 +446,20 @@ class _Body:
         if number in run.casts:
             self._cast(node, run.casts[number], edits, numpy)
         self._edit_attribute(node, run, edits)
+
+    def convert(self, node: ast.AST, definition: ast.AST, edits: _Edits) -> bool:
+        """Have what stands for a conversion where there are arrays be in its place; return whether it is one.
+
+        Raises:
+            CannotPort: it needs NumPy, which has another name there.
+        """
+        instead = conversions.on_arrays(node, lambda one: self.value_of(one, definition), self.numpy_name)
+        if instead is not None and not self.numpy_name:
+            raise self._refusal(node, NO_NUMPY)
+        if instead is not None and len(instead.parts) == 1:
+            edits.replace(node, instead.text, instead.parts[0])
+            return True
+        return False
 
     def _cast(self, node: ast.AST, casts: set[tuple[str, int] | None], edits: _Edits, numpy: str) -> None:
         if casts == {None}:
@@ -443,12 +484,13 @@ class _Body:
         if kind and run.kinds.get(number_of(attribute.value)) == {kind}:
             edits.replace(node, text, attribute.value)
 
-    def _value(self, node: ast.AST, definition: ast.AST) -> Any:
+    def value_of(self, node: ast.AST, definition: ast.AST) -> Any:
+        """Return what a name, or an attribute of one, is in the module; None for what is local."""
         if isinstance(node, ast.Name):
             inner = [one for one in ast.walk(definition) if isinstance(one, Function | ast.Lambda)]
             is_local = any(node.id in local_names(one) for one in inner)
-            return None if is_local else self.scope.get(node.id)
-        home = self._value(node.value, definition) if isinstance(node, ast.Attribute) else None
+            return None if is_local else self.scope.get(node.id, getattr(builtins, node.id, None))
+        home = self.value_of(node.value, definition) if isinstance(node, ast.Attribute) else None
         return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
 
     def require_same(self, found: _Run, expected: _Run, edits: _Edits) -> None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import hashlib
-import itertools
 import keyword
 import linecache
 import os
@@ -29,9 +27,6 @@ ITEM = "pyopbench_item"
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 
-MOST_COPIES = 24
-"""Copies of functions in a module."""
-
 
 @dataclass(frozen=True)
 class Extracted:
@@ -41,14 +36,12 @@ class Extracted:
         text: its source.
         names: the names in it of the functions that were asked for, in their order.
         places: for each line, the user's file and line that it is from, or None.
-        copies: names of functions that are copies of others, with the names of the originals.
         spellings: names of constants, each with the expression in the user's code that it is the value of.
     """
 
     text: str
     names: tuple[str, ...]
     places: tuple[Place | None, ...]
-    copies: tuple[tuple[str, str], ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -372,47 +365,3 @@ def place_of_user(place: Place | None) -> Place | None:
     before = [one for one in places[: place[1]] if one is not None]
     after = [one for one in places[place[1] :] if one is not None]
     return place_of_user(next(iter([*reversed(before), *after]), None))
-
-
-def with_copies(extracted: Extracted, name: str) -> Extracted | None:
-    """Return a module in which each use of a function, outside of itself, has its own copy.
-
-    If a function is used only once, its caller is copied instead. None if there is nothing to copy: it is the requested
-    function, or there would be too many copies.
-    """
-    body = ast.parse(extracted.text).body
-    functions = {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
-    if name not in functions or name in extracted.names:
-        return None
-    nodes = [one for statement in body for one in ast.walk(statement)]
-    inside = {*ast.walk(functions[name])}
-    uses = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and one not in inside]
-    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in nodes)
-    if is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
-        return None
-    if len(uses) == 1:
-        around = [one.name for one in functions.values() if uses[0] in {*ast.walk(one)}]
-        return with_copies(extracted, around[0]) if around else None
-    if not uses or len(uses) + len(extracted.copies) > MOST_COPIES:
-        return None
-    known = {*every_name(*body), *functions}
-    free = (f"{name}_{number}" for number in itertools.count(2) if f"{name}_{number}" not in known)
-    names = [name, *itertools.islice(free, len(uses) - 1)]
-    for use, new in zip(sorted(uses, key=lambda one: (one.lineno, one.col_offset)), names, strict=True):
-        use.id = new
-    place = body.index(functions[name]) + 1
-    body[place:place] = [_renamed(functions[name], new) for new in names[1:]]
-    text, places = unparsed([(one, extracted.path) for one in body])
-    original = dict(extracted.copies).get(name, name)
-    copies = (*extracted.copies, *((one, original) for one in names[1:]))
-    return Extracted(text, extracted.names, tuple(map(place_of_user, places)), copies)
-
-
-def _renamed(function: ast.FunctionDef, name: str) -> ast.FunctionDef:
-    """Return a copy of a function that calls itself by another name."""
-    new = copy.deepcopy(function)
-    for one in ast.walk(new):
-        if isinstance(one, ast.Name) and one.id == function.name:
-            one.id = name
-    new.name = name
-    return new

@@ -74,9 +74,7 @@ class Names:
         if "float16" in found:
             raise self.refusal(node, f"`{ast.unparse(node)}` is float16, which Numba has not", fix="use float32")
         if len(found) > 1 and found & STRICT:
-            refusal = self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(found))}")
-            refusal.function = self.function
-            raise refusal
+            raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(found))}")
         return found.pop() if len(found) == 1 else ""
 
     def called(self, node: ast.Call) -> tuple[Any, list[ast.expr]]:

@@ -7,7 +7,7 @@ So `(image, label, weight)` needs no arguments; elements such as dicts need `tak
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,6 @@ from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED_PORTS, PORTABLE, format_text
-from pyopbench.model.syntax import read_source
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.mixed_body import rewrite_for_arrays
@@ -26,7 +25,7 @@ from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
 from pyopbench.ports.porting.facts import Facts, examples_of, facts_of, probed_examples
-from pyopbench.ports.porting.module_text import module_text
+from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.port import (
     PortModule,
@@ -231,16 +230,13 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     summary = f"`{facts.function}` of {facts.file} {_how(key)}"
     call = POOLED if is_pool else CALLBACKS[callback]
     if is_pool:
-        copied = Units.of_all(read_source(pool.__file__))
-        writer = Code(copied)
-        statements += writer.write_units(copied).values()
-        statements += [USUAL_POOL, _arrange(arranged, call, summary)]
-        statements.append(SERVE)
-        also += ["import functools", *(one.statement for one in copied.imports.values() if one.module != "__future__")]
-        _require_free(units, {*copied.by_name, *copied.imports, "functools", "usual_pool"}, also)
+        imports, copied, bound = copied_module(Path(pool.__file__))
+        statements += [copied, USUAL_POOL, _arrange(arranged, call, summary), SERVE]
+        also += ["import functools", *imports]
+        require_free(units, {*bound, "functools", "usual_pool"}, also)
     else:
         statements.append(_arrange(arranged, call, summary))
-    _require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
+    require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
     text = module_text(_says(summary, key), statements, units, also=sorted({*also}))
     return _module(text, facts)
 
@@ -345,14 +341,6 @@ def _says(summary: str, key: ArrangementKey) -> str:
 
     dataset = arrange(dataset{batch}){behind}
 {more}"""
-
-
-def _require_free(units: Units, names: set[str], also: Sequence[str] = ()) -> None:
-    """Check that no name of a file has another meaning in the user's code; an import that both have is allowed."""
-    same = {name for name, one in units.imports.items() if one.statement in also}
-    taken = sorted((names & {*units.by_name, *units.imports}) - same)
-    if taken:
-        raise CannotPort(f"your code has the name `{taken[0]}`, which the file needs", fix="give it another name")
 
 
 def _module(text: str, facts: Facts, made: PortModule | None = None) -> PortModule:

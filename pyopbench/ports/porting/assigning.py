@@ -134,8 +134,8 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
     for one in node.targets:
         _refuse_container(code, one)
-    if any(_sets_shape(code, one) for one in node.targets):
-        return _in_lines(node, [_with_shape(code, one, node.value) for one in node.targets])
+        if isinstance(one, ast.Attribute) and code.is_tensor(one.value):
+            raise code.refusal(one, f"`{ast.unparse(one)}` of an array is assigned to", "bind a new array to a name")
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
         if any(_is_changed(code, one, value) for one in node.targets) or _casts(code, node):
@@ -156,20 +156,6 @@ def assign(code: TypedCode, node: ast.Assign) -> str | None:
     if isinstance(target, ast.Name):
         return write_list(code, target, value) or assign_name(code, target, value)
     return None
-
-
-def _sets_shape(code: TypedCode, target: ast.expr) -> bool:
-    return isinstance(target, ast.Attribute) and target.attr == "shape" and code.is_tensor(target.value)
-
-
-def _with_shape(code: TypedCode, target: ast.expr, value: ast.expr) -> str:
-    """Return `x.shape = value`, or another target's assignment next to it."""
-    text = code.write(value)
-    if not _sets_shape(code, target):
-        return f"{code.source.text(*code.source.span(target))} = {text}"
-    assert isinstance(target, ast.Attribute)
-    is_number = code.one(value).kind == NUMBER_KIND
-    return f"{_name(code, target.value)} = tf.reshape({code.write(target.value)}, {f'[{text}]' if is_number else text})"
 
 
 def _refuse_container(code: TypedCode, target: ast.expr) -> None:

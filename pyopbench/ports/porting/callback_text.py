@@ -142,30 +142,3 @@ def _by_input(facts: Facts) -> str:
         for place in range(len(facts.inputs))
     )
     return f"[{', '.join(places)}]"
-
-
-GRADIENT = """
-def {name}(inputs, outputs, output_gradients):
-    {doc}
-    rows = zip(zip(*inputs), zip(*outputs), zip(*output_gradients))
-    return [np.stack(one) for one in zip(*({called} for row in rows))]
-"""
-
-GRADIENT_DOC = '"""Return the gradient of each example of a batch, with a leading axis."""'
-
-
-def batch_name(gradient: str) -> str:
-    """Return the name of what calls a gradient of one example for each of a batch."""
-    return f"{gradient}_of_batch"
-
-
-def gradient_of_batch(name: str, *, is_array: bool) -> str:
-    """Return the function that calls a gradient of one example for each of a batch.
-
-    Args:
-        name: of that gradient.
-        is_array: does it return an array, and not a list or a tuple?
-    """
-    call = f"{name}(*map(list, row))"
-    called = f"[{call}]" if is_array else call
-    return GRADIENT.format(name=batch_name(name), doc=GRADIENT_DOC, called=called)

@@ -30,7 +30,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         CannotPort: there is an argument that cannot be written.
     """
     entry = FUNCTIONS[name]
-    calls = code.spelled.setdefault(code.helper(entry.spelling), {})
+    calls = code.spelled.setdefault(entry.spelling, {})
     calls[code.source.path, number_of(node)] = Spelled(name, node.lineno)
     given = _bound(code, entry, name, node, first)
     for key, value in given.items():
@@ -52,7 +52,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
         parts.append(f"{key}={text}" if is_by_name and not entry.is_of_tensorflow else text)
     if not entry.is_of_tensorflow:
         code.use(entry.spelling)
-    return f"{code.helper(entry.spelling)}({', '.join(parts)})"
+    return f"{entry.spelling}({', '.join(parts)})"
 
 
 def _function(code: TypedCode, node: ast.expr) -> str:

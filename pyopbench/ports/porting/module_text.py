@@ -9,7 +9,7 @@ import hashlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,8 +20,6 @@ from pyopbench.model.modules import load_file
 from pyopbench.model.write_file import write_atomically
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.tensor_functions.keras_layer import for_keras
-from pyopbench.ports.tensor_functions.sources import source_of
 
 USUAL = {
     "collections": "import collections",
@@ -81,31 +79,49 @@ def _is_standard(statement: str) -> bool:
     return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names
 
 
-def with_layer(text: str, name: str) -> str:
-    """Return the module of a port that can be called with the tensors of a Keras model, too.
+def copied_module(path: Path) -> tuple[list[str], str, set[str]]:
+    """Return the import statements of a module that files have a copy of, all else, and what names it binds."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    rest = "".join(text.splitlines(keepends=True)[imports[-1].end_lineno :])
+    bound = {one.asname or one.name.partition(".")[0] for statement in imports for one in statement.names}
+    bound |= {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+    bound |= {
+        target.id
+        for one in tree.body
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+    statements = [ast.unparse(one) for one in imports if getattr(one, "module", "") != "__future__"]
+    return statements, rest, bound - {"annotations"}
+
+
+def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, is_anywhere: bool = False) -> None:
+    """Check that the user's code binds none of these names, unless by the same import.
 
     Args:
-        text: the module.
-        name: of the function of tensors in it.
+        units: the user's code.
+        taken: the names.
+        imports: statements that both have.
+        is_anywhere: may no function of theirs bind one for itself either?
 
     Raises:
-        CannotPort: a name that this needs means something else in it.
+        CannotPort: it has one.
     """
-    helper, tree = for_keras.__name__, ast.parse(text)
-    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-    assigned = [one for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign) for one in ast.walk(node)]
-    bound = {one.id for one in assigned if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)} | {*functions}
-    taken = sorted(bound & {helper, "functools", "sys"})
-    if taken:
-        raise CannotPort(f"`{taken[0]}` is a name that the port needs", fix="give yours another name")
-    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    lines, port = text.splitlines(keepends=True), functions[name]
-    lines.insert(min([port.lineno, *(one.lineno for one in port.decorator_list)]) - 1, f"@{helper}\n")
-    begin = tree.body[0].end_lineno
-    end = imports[-1].end_lineno if imports else begin
-    needed = _in_groups([*map(ast.unparse, imports), *(USUAL[one] for one in ("functools", "sys", "tf"))])
-    parts = "".join(lines[:begin]), needed, *source_of([helper]), "".join(lines[end:])
-    return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
+    imported = {name for name, one in units.imports.items() if one.statement in imports}
+    bound = {*units.by_name, *units.imports} - imported
+    if is_anywhere:
+        bound |= {name for unit in units.in_order() for name in bound_in(unit.node)}
+    if bound & taken:
+        raise CannotPort(f"`{min(bound & taken)}` is a name that the file needs", fix="give yours another name")
+
+
+def bound_in(node: ast.AST) -> set[str]:
+    """Return all names that the user's statement binds, its own and those of its functions."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    return names | {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.ClassDef)}
 
 
 def import_text(name: str, text: str) -> ModuleType:

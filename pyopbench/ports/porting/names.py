@@ -33,15 +33,6 @@ SECOND = (
 """Names for what is known under another one."""
 
 
-VIEWS = (
-    "array_split", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "atleast_1d", "atleast_2d",
-    "atleast_3d", "broadcast_arrays", "broadcast_to", "diagonal", "dsplit", "expand_dims", "flip", "fliplr",
-    "flipud", "hsplit", "imag", "ix_", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "real",
-    "real_if_close", "reshape", "rollaxis", "rot90", "sliding_window_view", "split", "squeeze", "swapaxes",
-    "transpose", "trim_zeros", "unstack", "view", "vsplit",
-)  # fmt: skip
-"""Functions and methods whose result may be their argument, or a view of it."""
-
 METADATA = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")
 """Attributes of an array that do not share its memory."""
 

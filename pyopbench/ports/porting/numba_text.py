@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,24 +68,6 @@ OP = """
     outputs={outputs},{gradient}
 )
 """
-
-
-def copied_module() -> tuple[list[str], str, set[str]]:
-    """Return the import statements of the module that each port has a copy of, all else, and what names it binds."""
-    text = MODULE.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    rest = "".join(text.splitlines(keepends=True)[imports[-1].end_lineno :])
-    bound = {one.asname or one.name.partition(".")[0] for statement in imports for one in statement.names}
-    bound |= {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
-    bound |= {
-        target.id
-        for one in tree.body
-        if isinstance(one, ast.Assign)
-        for target in one.targets
-        if isinstance(target, ast.Name)
-    }
-    return [ast.unparse(one) for one in imports], rest, bound
 
 
 def call_of_body(facts: Facts, copied: Sequence[int]) -> tuple[str, str]:

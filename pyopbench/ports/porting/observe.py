@@ -18,25 +18,28 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import Function, Source, number_of
+from pyopbench.model.syntax import NUMBER, Function, Source, number_of
 from pyopbench.ports.extract import definitions
 from pyopbench.ports.extract.module import extracted_at
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
-    GROWN,
     Origin,
     WatchedArray,
     WatchedBool,
     WatchedNumber,
     attribute,
+    check_stale,
     depending,
     depends,
     derived,
     elements_of,
+    grow,
+    is_grown,
     length_depends,
     plain,
+    renew,
     settled,
     watched,
 )
@@ -104,6 +107,8 @@ class Observed:
         joining: loops of which a round may end early by a `continue` that values decide.
         left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
         growing: axes of such names whose size changes from round to round.
+        stale: where arrays were read that have other values in a port, because only one of several names was bound to
+            what was written.
     """
 
     seen: dict[Place, set[Seen]] = field(default_factory=dict)
@@ -112,6 +117,7 @@ class Observed:
     joining: set[Place] = field(default_factory=set)
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
+    stale: set[Place] = field(default_factory=set)
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
@@ -133,6 +139,23 @@ class Observed:
     def grows(self, source: Source, node: ast.AST, name: str) -> frozenset[int]:
         """Return the axes of a name whose size changes in a loop."""
         return self.growing.get(((source.path, number_of(node)), name), frozenset())
+
+
+def refuse_stale(observed: Observed) -> None:
+    """Refuse a body that reads an array through one name after a write through another one.
+
+    Raises:
+        CannotPort: it does, with the first such line.
+    """
+    places = observed.stale
+    for source, function in observed.functions.values():
+        for node in ast.walk(function):
+            if isinstance(node, ast.expr | ast.stmt) and (source.path, getattr(node, NUMBER, None)) in places:
+                raise CannotPort(
+                    f"`{ast.unparse(node)}` shares its memory with an array that was written to through another name",
+                    fix="use .copy() where it gets its second name, numba_op, or keep the callback",
+                    place=(source.path, node.lineno),
+                )
 
 
 GROWING = (ast.Mult, ast.Pow, ast.LShift)
@@ -265,10 +288,10 @@ class _Runs:
                     ) from error
 
     def _run(self, example: Sequence[Any]) -> Exception | None:
-        self.steps = self.operations = CONTROL.depth = 0
+        self.steps = self.operations = 0
         self.is_off_course = False
         self.occurrences: dict[Any, int] = {}
-        GROWN.clear()
+        CONTROL.clear()
         inputs = [depending(np.array(one)[()]) for one in example]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -277,7 +300,8 @@ class _Runs:
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything
             return error
         finally:
-            CONTROL.depth = 0
+            self.observed.stale |= CONTROL.stale
+            CONTROL.clear()
         return None
 
 
@@ -349,6 +373,7 @@ class _Watcher:
         """Note what an expression is."""
         runs = self.runs
         runs.steps += 1
+        CONTROL.place = (self.path, number)
         if type(value) is np.ndarray:
             value = self._from_outside(value)
         seen = seen_as(value)
@@ -364,11 +389,28 @@ class _Watcher:
         found = watched(array)
         if isinstance(found, WatchedArray):
             _, found.origin = self.runs.outside.setdefault(id(root), (root, found.origin))
+            found.time = 0
         return found
+
+    def read(self, number: int, value: Any) -> Any:
+        """Return the value of a name; of an array, as an object of its own."""
+        found = self.see(number, value)
+        check_stale(found)
+        return renew(found, found)
+
+    def hold(self, value: Any) -> Any:
+        """Return the value of a name that is bound; of an array, as an object of its own."""
+        if type(value) is tuple and not is_grown(value):
+            return tuple(map(self.hold, value))
+        return renew(self._from_outside(value) if type(value) is np.ndarray else value)
 
     def call(self, number: int, function: Any, /, *arguments: Any, **options: Any) -> Any:
         """Return what a call returns."""
         depth = CONTROL.depth
+        CONTROL.place = (self.path, number)
+        receiver = getattr(function, "__self__", None)
+        if function is not len:
+            check_stale(arguments, options, *([receiver] if isinstance(receiver, WatchedArray) else []))
         found = call(function, arguments, options)
         CONTROL.depth = depth
         return self.see(number, found)
@@ -380,28 +422,41 @@ class _Watcher:
         ]
         if isinstance(value, list | tuple | dict) and depends(key):
             found = depending(found)
-        if isinstance(value, list) and isinstance(key, slice) and (value in GROWN or depends(key)):
-            GROWN.add(found)
-        return self.see(number, found)
+        if isinstance(value, list) and isinstance(key, slice) and (is_grown(value) or depends(key)):
+            grow(found)
+        if isinstance(value, WatchedArray) and isinstance(found, WatchedArray):
+            found.holder = value.holder
+            return self.see(number, found)
+        return self.read(number, found)
 
     def attribute(self, number: int, value: Any, name: str) -> Any:
         """Return `value.name`."""
-        return self.see(number, attribute(value, name))
+        found = attribute(value, name)
+        return self.see(number, found) if isinstance(value, WatchedArray) else self.read(number, found)
 
     slice = staticmethod(slice)
 
     def derive(self, number: int, name: str, left: Any, right: Any) -> Any:
         """Return what an operator makes of two values."""
+        check_stale(left, right)
         return self.see(number, derived(OPERATORS[name](left, right), left, right))
 
     def augment(self, name: str, left: Any, right: Any) -> Any:
         """Return what an operator like `+=` makes of two values."""
-        return derived(IN_PLACE[name](left, right), left, right)
+        check_stale(left, right)
+        return derived(IN_PLACE[name](renew(left, left), right), left, right)
+
+    def augment_item(self, name: str, value: Any, key: Any, right: Any) -> None:
+        """Do `value[key] += right`, or as much by another operator."""
+        if not isinstance(value, WatchedArray) and type(value) in (list, tuple):
+            key = plain(key)
+        check_stale(value, right)
+        value[key] = derived(IN_PLACE[name](renew(value[key]), right), value[key], right)
 
     def bound(self, function: int, name: str, value: Any) -> Any:
         """Return a number that is bound to a name that is a tensor where ways meet."""
         if type(value) not in (bool, int, float, complex):
-            return value
+            return self.hold(value)
         joined = self.runs.joined_names(self.path, function).get(name)
         return settled(value, joined or None) if joined is not None else value
 
@@ -447,7 +502,7 @@ class _Watcher:
             if rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
                 self.runs.is_off_course = True
                 return
-            yield one
+            yield self.hold(one)
 
     def _end(self, token: int) -> bool:
         found = any(self.frames[token - 1 :])
@@ -522,7 +577,7 @@ class _Watcher:
         for one in iterable:
             if self._is_cut(loop):
                 return
-            yield depending(one) if loop.place in self.runs.observed.decided else one
+            yield self.hold(depending(one) if loop.place in self.runs.observed.decided else one)
 
     def again(self, loop: _Loop, value: Any) -> bool:
         """Return the truth of the condition of a loop."""
@@ -573,6 +628,7 @@ class _Watcher:
 
     def leave(self, number: int, value: Any, statements: Sequence[int]) -> Any:
         """Return what a function returns; `statements` are those that a `return` is in."""
+        check_stale(value)
         if not any((self.path, one) in self.runs.observed.decided for one in statements):
             return value
         place = (self.path, number)

@@ -110,7 +110,9 @@ def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) 
     pairs = list(itertools.pairwise(sides))
     dtypes = [dtypes_compared(code, ufunc, pair) for ufunc, pair in zip(ufuncs, pairs, strict=True)]
     several = {one for pair in dtypes for one in pair}
-    if len(several) == 1 and not all(isinstance(one, ast.Name | ast.Constant) for one in sides[1:-1]):
+    if not all(isinstance(one, ast.Name | ast.Constant) for one in sides[1:-1]):
+        if len(several) > 1:
+            raise code.refusal(node, f"`{ast.unparse(node)}` compares several dtypes", "write it in two")
         (dtype,) = several
         parts = [code.tensor(sides[0], dtype)]
         for ufunc, side in zip(ufuncs, sides[1:], strict=True):

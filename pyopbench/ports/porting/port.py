@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,11 +22,10 @@ from pyopbench.model.syntax import Source, read_source
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction, extract
-from pyopbench.ports.extract.module import extracted_at, load, place_of_user, with_copies
+from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
-from pyopbench.ports.porting.module_text import with_layer
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
@@ -82,20 +81,11 @@ def write_port(op: Op, variant: str) -> PortModule:
         how = BATCHED.get(variant)
         if how:
             batches.require_fixed_shapes(yours)
-        while True:
-            body = _body(yours)
-            try:
-                facts, made = _made(yours, body, variant)
-                break
-            except CannotPort as refusal:
-                extracted = extracted_at(body.source.path)
-                copied = with_copies(extracted, refusal.function) if extracted and refusal.function else None
-                if copied is None:
-                    raise
-                yours = _with_bodies(op, copied.names, vars(load(copied)))
+        body = _body(yours)
+        facts, made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
-    text, notes = format_text(with_layer(made.text, facts.function)), made.notes
+    text, notes = format_text(made.text), made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         example = examples_of(op, 1, 1)[0]
         example = batches.stacked([example])[0] if how else example
@@ -143,15 +133,11 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
         CannotExtract: they need what cannot be written down; with the user's line.
     """
     extracted, loaded, frozen = extract(partial(add_bodies, op))
-    return _with_bodies(op, extracted.names, vars(loaded)), frozenset(frozen)
-
-
-def _with_bodies(op: Op, names: Sequence[str], found: Mapping[str, Any]) -> Op:
-    """Return an op with the body, the last of the names in a module, and the gradient, if it has one, the first."""
-    op = replace(op, numpy=with_body(op.numpy, found[names[-1]]))
+    bodies = [vars(loaded)[name] for name in extracted.names]
+    found = replace(op, numpy=with_body(op.numpy, bodies[-1]))
     if op.numpy_gradient is not None:
-        op = replace(op, numpy_gradient=with_body(op.numpy_gradient, found[names[0]]))
-    return op
+        found = replace(found, numpy_gradient=with_body(op.numpy_gradient, bodies[0]))
+    return found, frozenset(frozen)
 
 
 def _body(op: Op) -> Body:

@@ -12,7 +12,6 @@ class CannotPort(PyopbenchError):
         why: the reason.
         fix: what works in its place, empty where nothing is known.
         place: file and line of the user's code, None where it is of no line.
-        function: the name of the function that may be called with several dtypes, or numbers of axes; else empty.
         others: what else in the body cannot be written, in its order.
     """
 
@@ -22,6 +21,5 @@ class CannotPort(PyopbenchError):
         self.why = why
         self.fix = fix
         self.place = place
-        self.function = ""
         self.others: tuple[CannotPort, ...] = ()
         super().__init__(why)

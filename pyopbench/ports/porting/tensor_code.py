@@ -10,7 +10,7 @@ import numpy as np
 
 from pyopbench.model.syntax import every_name, parts_of, root_of
 from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
-from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping, writing_functions
+from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping
 from pyopbench.ports.porting.arguments import given
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.control_flow import (
@@ -35,7 +35,6 @@ from pyopbench.ports.porting.operators import (
 )
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import bracketed
-from pyopbench.ports.porting.shared_memory import refuse_shared_memory
 from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
@@ -81,23 +80,12 @@ class TensorCode(TypedCode):
         if not isinstance(node, ast.stmt):
             return super()._written(node)
         ahead = self.ahead.pop(id(node), [])
-        calls, are_all = writing_functions.calls_before(self, node)
-        if are_all:
-            refuse_shared_memory(self, node)
-            *calls, text = calls
-        else:
-            text = super()._written(node)
-        ahead = [*ahead, *calls]
+        text = super()._written(node)
         if ahead and is_elif(self, node):
             raise self.refusal(
                 node, "needs a statement before it, and there is no line for it", "write `else:` and `if`"
             )
         return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
-
-    def write_call(self, node: ast.Call) -> str:
-        """Return a call of a function of the user's."""
-        found = self._rewritten(node)
-        return self.as_it_stands(node) if found is None else found
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
         """Return the error about what only a compiled body can do as Python does it."""
@@ -189,7 +177,6 @@ class TensorCode(TypedCode):
         if self._is_left_out(node):
             self.not_run.append((self.source.path, node.lineno))
             return None
-        refuse_shared_memory(self, node)
         if isinstance(node, ast.If):
             return write_if(self, node)
         if isinstance(node, ast.For):
@@ -197,9 +184,7 @@ class TensorCode(TypedCode):
         if isinstance(node, ast.While):
             return write_while(self, node)
         if isinstance(node, ast.Return):
-            return writing_functions.with_written(self, node, write_return(self, node))
-        if isinstance(node, ast.FunctionDef):
-            return writing_functions.write_function(self, node)
+            return write_return(self, node)
         if isinstance(node, ast.Raise | ast.Assert | ast.Try | ast.Global | ast.Nonlocal):
             return write_rare(self, node)
         if isinstance(node, ast.Assign):

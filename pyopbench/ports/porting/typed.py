@@ -21,7 +21,6 @@ from pyopbench.ports.porting.observe import (
     Seen,
     seen_as,
 )
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.tensor_functions.sources import needed_by
@@ -33,8 +32,8 @@ NEP50 = int(np.__version__.split(".")[0]) >= 2
 WEAK = {int: 1, float: 1.0, complex: 1j}
 """Types of Python scalars, and an example of each. Python's truth values have NumPy's dtype of them."""
 
-RENAMED = "_of_tensors"
-"""What the name of a function on tensors ends with in a port whose user has a function of that name."""
+SEVERAL = "convert it first, write one function for each, or use numba_op"
+"""What serves a function that is called with several dtypes or numbers of axes."""
 
 ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
@@ -55,7 +54,6 @@ class TypedCode(Code):
         is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
         is_compiled: does XLA compile it? XLA supports neither writes at tensor indices nor `tf.range` with tensors.
         spelled: the calls that are written as those of a function on tensors, by its name.
-        bound: the names that the user binds.
     """
 
     def __init__(self, units: Units, observed: Observed) -> None:
@@ -64,7 +62,6 @@ class TypedCode(Code):
         self.snippets: set[str] = set()
         self.is_mapped = self.is_compiled = False
         self.spelled: dict[str, dict[Place, Spelled]] = {}
-        self.bound: set[str] = set()
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
@@ -95,7 +92,7 @@ class TypedCode(Code):
                 if len({(one.dtype, None if one.weak is bool else one.weak) for one in found}) > 1:
                     names = " and ".join(sorted({_name_of_dtype(one) for one in found}))
                     why = f"`{ast.unparse(node)}` has several dtypes: {names}"
-                    raise self._of_several(node, why, "convert it first")
+                    raise self.refusal(node, why, SEVERAL)
                 return next((one for one in found if one.weak is None), found[0])
         return Seen(OTHER)
 
@@ -108,14 +105,9 @@ class TypedCode(Code):
         one = self.one(node)
         ranks = {each.rank for each in self.seen(node) if each.kind == one.kind}
         if len(ranks) > 1:
-            raise self._of_several(node, f"`{ast.unparse(node)}` has different numbers of axes in different calls")
+            why = f"`{ast.unparse(node)}` has different numbers of axes in different calls"
+            raise self.refusal(node, why, SEVERAL)
         return one.rank
-
-    def _of_several(self, node: ast.expr, why: str, fix: str = "") -> CannotPort:
-        """Return the error about an expression that differs between calls of a function."""
-        refusal = self.refusal(node, why, fix)
-        refusal.function = "" if self.unit is None else self.unit.name
-        return refusal
 
     def dtype(self, node: ast.expr) -> str:
         """Return the dtype that NumPy gives an expression."""
@@ -233,19 +225,10 @@ class TypedCode(Code):
         reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
         return set().union(*map(self.seen, reads))
 
-    def helper(self, name: str) -> str:
-        """Return what a function on tensors is called in the port, where the user may have one of its name."""
-        if not self.bound:
-            nodes = [node for unit in self.units.in_order() for node in ast.walk(unit.node)]
-            self.bound = {one.name for one in nodes if isinstance(one, ast.FunctionDef)} | {
-                one.id for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
-            }
-        return f"{name}{RENAMED}" if name in self.bound and not name.startswith("tf.") else name
-
     def use(self, snippet: str) -> str:
         """Return the name of a function that is written beside the code, and have it written, with what it calls."""
         self.snippets |= needed_by([snippet])
-        return self.helper(snippet)
+        return snippet
 
 
 def _dtypes_of_loop(ufunc: np.ufunc, examples: Sequence[Any]) -> list[np.dtype[Any]]:

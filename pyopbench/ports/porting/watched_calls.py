@@ -14,7 +14,6 @@ import numpy as np
 
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
-    GROWN,
     NUMBERS,
     Several,
     WatchedArray,
@@ -26,6 +25,7 @@ from pyopbench.ports.porting.watched_values import (
     depending,
     depends,
     flat,
+    grow,
     length_depends,
     plain,
     watched,
@@ -68,7 +68,7 @@ def _listed(function: Any) -> Any:
     def call(*arguments: Any) -> Any:
         found = function(*arguments)
         if any(map(length_depends, arguments)):
-            GROWN.add(found)
+            grow(found)
         return found
 
     return call
@@ -134,10 +134,10 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
         and CONTROL.depth
         and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
     ):
-        GROWN.add(receiver)
+        grow(receiver)
     if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
         return depending(found)
-    return watched(found)
+    return found
 
 
 def _as_callable(value: Any) -> Any:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import itertools
 import operator
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+
+from pyopbench.ports.porting.memory import Writes, arrays_in, part_of
 
 
 class Origin:
@@ -41,15 +44,22 @@ class WatchedArray(np.ndarray[Any, Any]):
         origin: of its memory.
         unknown: axes whose size depends on values.
         is_scalar: would NumPy have returned a scalar, which is never written to?
+        time: when its values in a port were those of its memory.
+        holder: the array of the name, list item or attribute that it was read from, which a port binds to a new tensor
+            when this one is written to; None for any other.
     """
 
     origin: Origin
     unknown: frozenset[int]
     is_scalar: bool
+    time: int
+    holder: WatchedArray | None
 
     def __array_finalize__(self, other: Any) -> None:
-        depends = isinstance(other, WatchedArray) and other.depends
-        self.origin, self.unknown, self.is_scalar = Origin(depends=depends), frozenset(), False
+        is_watched = isinstance(other, WatchedArray)
+        self.origin = Origin(depends=is_watched and other.depends)
+        self.unknown, self.is_scalar, self.holder = frozenset(), False, None
+        self.time = other.time if is_watched else CONTROL.writes.time
 
     @property
     def depends(self) -> bool:
@@ -80,7 +90,9 @@ class WatchedArray(np.ndarray[Any, Any]):
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
             raise TypeError("iteration over a 0-d array")
-        return (self[place] for place in range(super().shape[0]))
+        # A port takes all rows before the first round of a loop over them.
+        begin = CONTROL.writes.time
+        return (_of_time(self[place], begin) for place in range(super().shape[0]))
 
     def __getitem__(self, key: Any) -> Any:
         array = self.view(np.ndarray)
@@ -97,9 +109,9 @@ class WatchedArray(np.ndarray[Any, Any]):
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_scalar:
             raise TypeError(f"'{self.dtype.type.__name__}' object does not support item assignment")
+        check_stale(value)
         self.view(np.ndarray)[plain(key)] = plain(value)
-        if depends(key) or depends(value) or CONTROL.depth:
-            self.origin.mark()
+        _note_write(self, key, is_dependent=depends(key) or depends(value))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return _call_ufunc(ufunc, method, inputs, options)
@@ -138,17 +150,77 @@ for _name in (
     setattr(WatchedArray, f"__i{_name}__", _in_place(_name))
 
 
-class Control:
-    """The state of the run that is watched now.
+class Control(threading.local):
+    """The state of the run that is watched in this thread.
 
     Attributes:
         depth: how many conditions that depend on an input are around it.
+        place: file and number of the expression that was evaluated last.
+        writes: to arrays.
+        stale: where arrays were read that a port has other values of.
+        grown: lists and tuples whose length depends on values, by `id`.
     """
 
-    depth = 0
+    def __init__(self) -> None:
+        self.depth = 0
+        self.place = ("", -1)
+        self.writes = Writes()
+        self.stale: set[tuple[str, int]] = set()
+        self.grown: dict[int, Any] = {}
+
+    def clear(self) -> None:
+        """Begin a run."""
+        self.depth = 0
+        self.writes.clear()
+        self.stale.clear()
+        self.grown.clear()
 
 
 CONTROL = Control()
+
+
+def grow(value: Any) -> None:
+    """Note a list or a tuple whose length depends on values."""
+    CONTROL.grown[id(value)] = value
+
+
+def is_grown(value: Any) -> bool:
+    """Was a list or a tuple noted?"""
+    return id(value) in CONTROL.grown
+
+
+def _note_write(array: WatchedArray, key: Any = Ellipsis, *, is_dependent: bool) -> None:
+    """Note that `array[key]` was written to, by values or at a place that may depend on an input."""
+    if is_dependent or CONTROL.depth:
+        array.origin.mark()
+    whole = None if array.origin.of is not None else array.view(np.ndarray)
+    CONTROL.writes.note(array, whole if whole is None or depends(key) else part_of(whole, plain(key)))
+    for one in (array, array.holder):
+        if one is not None:
+            one.time = CONTROL.writes.time
+
+
+def check_stale(*values: Any) -> None:
+    """Note that arrays are read which in a port have values from before a write to their memory."""
+    for array in arrays_in(values, WatchedArray):
+        part = None if array.origin.of is not None else array.view(np.ndarray)
+        if array.depends and CONTROL.writes.has_changed(array, part, array.time):
+            CONTROL.stale.add(CONTROL.place)
+
+
+def renew(value: Any, holder: Any = None) -> Any:
+    """Return an array as an object of its own, which is read from a holder; any other value as it is."""
+    if not isinstance(value, WatchedArray) or value.is_scalar:
+        return value
+    found = value.view(WatchedArray)
+    found.origin, found.unknown, found.holder = value.origin, value.unknown, holder
+    return found
+
+
+def _of_time(value: Any, time: int) -> Any:
+    if isinstance(value, WatchedArray):
+        value.time = time
+    return value
 
 
 class WatchedNumber:
@@ -267,27 +339,6 @@ class Several:
         return next(self.iterator)
 
 
-class Grown:
-    """Lists and tuples whose length depends on values."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[int, Any] = {}
-
-    def add(self, value: Any) -> None:
-        """Note one."""
-        self._by_id[id(value)] = value
-
-    def __contains__(self, value: Any) -> bool:
-        return id(value) in self._by_id
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._by_id.clear()
-
-
-GROWN = Grown()
-
-
 def length_depends(value: Any) -> bool:
     """Do values decide how many elements there are?"""
     if isinstance(value, WatchedArray):
@@ -296,7 +347,7 @@ def length_depends(value: Any) -> bool:
         return True
     if isinstance(value, Several):
         return any(map(length_depends, value.parts))
-    return isinstance(value, list | tuple) and value in GROWN
+    return isinstance(value, list | tuple) and is_grown(value)
 
 
 def elements_of(value: Any) -> int | None:
@@ -449,7 +500,7 @@ SPLITTING = {"split": 0, "array_split": 0, "vsplit": 0, "hsplit": 1, "dsplit": 2
 """Functions that cut an array along an axis, with the default axis; if the places are values, so are the lengths."""
 
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
-WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "itemset", "resize", "setfield"})
+WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "byteswap", "itemset", "resize", "setfield"})
 SIZED = frozenset({"zeros", "ones", "empty", "full", "reshape", "broadcast_to", "tile", "resize"})
 
 
@@ -468,18 +519,14 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
         found = function(*plain(given), **plain(options))
     everything = [*given, *options.values()]
     is_dependent = any(map(depends, everything))
-    if (is_method and name in WRITING_METHODS) or name in WRITING:
-        if isinstance(given[0], WatchedArray) and (is_dependent or CONTROL.depth):
-            given[0].origin.mark()
-        return found
-    if name == "at" and isinstance(receiver, np.ufunc):
-        if isinstance(given[0], WatchedArray) and (is_dependent or CONTROL.depth):
-            given[0].origin.mark()
+    is_at = name == "at" and isinstance(receiver, np.ufunc)
+    if is_at or (is_method and name in WRITING_METHODS) or name in WRITING:
+        if isinstance(given[0], WatchedArray):
+            _note_write(given[0], is_dependent=is_dependent)
         return found
     out = options.get("out")
     if isinstance(out, WatchedArray):
-        if is_dependent or CONTROL.depth:
-            out.origin.mark()
+        _note_write(out, is_dependent=is_dependent)
         return out
     if name in OF_SHAPES:
         values = everything[1:] if name == "full_like" else []
@@ -576,8 +623,8 @@ def _call_ufunc(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
     if out is not None:
         ufunc(*plain(list(inputs)), out=tuple(plain(one) for one in out), **plain(options))
         for one in out:
-            if isinstance(one, WatchedArray) and (is_dependent or CONTROL.depth):
-                one.origin.mark()
+            if isinstance(one, WatchedArray):
+                _note_write(one, is_dependent=is_dependent)
         return out[0] if len(out) == 1 else out
     found = ufunc(*plain(list(inputs)), **plain(options))
     several = found if isinstance(found, tuple) else (found,)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import NUMBER
+from pyopbench.ports.porting.names import METADATA
 
 SEE = "pyopbench_see"
 """The name that a copy of a body calls with each value."""
@@ -67,7 +68,8 @@ class _Watching(ast.NodeTransformer):
         for one in ast.walk(node.args):
             if isinstance(one, ast.arg):
                 one.annotation = None
-        node.body = self._block(node.body)
+        own = [_rebound(name, _call("hold", _named(name))) for name in parameters_of(node)]
+        node.body = [*(_at(one, node) for one in own), *self._block(node.body)]
         self.loops, self.returning, self.function = around
         return node
 
@@ -180,7 +182,12 @@ class _Watching(ast.NodeTransformer):
             made = _call("augment", name, _named(node.target.id), self.visit(node.value))
             bind = ast.Assign([ast.Name(node.target.id, ast.Store())], made)
             return [ast.copy_location(one, node) for one in (look, bind)]
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Subscript):
+            return node
+        name = ast.Constant(type(node.op).__name__)
+        made = _call("augment_item", name, node.target.value, node.target.slice, node.value)
+        return ast.copy_location(ast.Expr(made), node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         node.test = _call("asked", ast.Constant(getattr(node, NUMBER)), self.visit(node.test))
@@ -206,7 +213,11 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(_call("item", ast.Constant(getattr(node, NUMBER)), node.value, node.slice), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        self.generic_visit(node)
+        array = node.value
+        if node.attr in METADATA and isinstance(array, ast.Name):
+            node.value = _seeing(getattr(array, NUMBER), array, array)
+        else:
+            self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
         number = getattr(node, NUMBER)
@@ -280,7 +291,9 @@ class _Watching(ast.NodeTransformer):
         return self._shown(node)
 
     def visit_Name(self, node: ast.Name) -> Any:
-        return self._shown(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.copy_location(_call("read", ast.Constant(getattr(node, NUMBER)), node), node)
 
     def visit_Constant(self, node: ast.Constant) -> Any:
         return self._shown(node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -19,7 +18,6 @@ from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.syntax import Source
 from pyopbench.ports.arrays import as_given, as_tuple
-from pyopbench.ports.extract.module import extracted_at
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.porting import callback_text, numba_text
@@ -34,13 +32,12 @@ from pyopbench.ports.porting.facts import (
     smaller_examples,
     without_drawn_sizes,
 )
-from pyopbench.ports.porting.module_text import module_text
-from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe
+from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
+from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import documented, with_head
 from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.tensor_code import TensorCode
-from pyopbench.ports.porting.typed import RENAMED
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, written
@@ -97,32 +94,21 @@ Writer = Callable[[Op, Body, Examples], Made]
 
 
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
-    def write(given: Examples) -> tuple[Made, TensorCode]:
-        return _of_tensors(body, observe(op.numpy, given), is_compiled=is_compiled)
-
-    made, code = write(examples)
+    observed = observe(op.numpy, examples)
+    refuse_stale(observed)
+    made, code = _of_tensors(body, observed, is_compiled=is_compiled)
     if made.not_run:
-        made, code = _with_more_run(write, (made, code), examples, smaller_examples(op, examples))
+        try:
+            observed = observe(op.numpy, [*examples, *smaller_examples(op, examples)])
+            more, its_code = _of_tensors(body, observed, is_compiled=is_compiled)
+        except CannotPort:
+            more = made
+        refuse_stale(observed)
+        if set(more.not_run) < set(made.not_run):
+            # Lines that only smaller examples go through are still said to be in no example: no test runs them.
+            made, code = replace(more, not_run=made.not_run), its_code
     _require_options(op, made.text, body, code, examples)
     return made
-
-
-def _with_more_run(
-    write: Callable[[Examples], tuple[Made, TensorCode]],
-    usual: tuple[Made, TensorCode],
-    examples: Examples,
-    smaller: Examples,
-) -> tuple[Made, TensorCode]:
-    """Return what is written if the body is observed with smaller examples too; the usual if that shows nothing new.
-
-    Lines that only these go through are written for TensorFlow, and still said to be in no example: no test runs them.
-    """
-    try:
-        made, code = write([*examples, *smaller])
-    except CannotPort:
-        return usual
-    known = usual[0].not_run
-    return (replace(made, not_run=known), code) if set(made.not_run) < set(known) else usual
 
 
 def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> tuple[Made, TensorCode]:
@@ -145,7 +131,6 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
         statements[name] = compiled(statements[name], name, *([code.use("np_compiled")] if reruns else []))
-    statements = _without_copies(units, statements)
     texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables)
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
@@ -188,27 +173,6 @@ def _refuse_lost_gradients(code: TensorCode) -> None:
                     place=(source.path, node.lineno),
                     fix="port it to traced",
                 )
-
-
-def _without_copies(units: Units, statements: dict[str, str]) -> dict[str, str]:
-    """Return the statements without copies of functions, made for single calls, that turned out to be the same."""
-    copies = dict(of for unit in units.in_order() for of in getattr(extracted_at(unit.source.path), "copies", ()))
-    while True:
-        kept = {name: text for name, text in statements.items() if name in copies.values() or name in copies}
-        same = next(
-            (
-                (name, other)
-                for name, other in itertools.permutations(kept, 2)
-                if name in copies
-                and copies[name] in (other, copies.get(other))
-                and kept[name] == re.sub(rf"\b{other}\b", name, kept[other])
-            ),
-            None,
-        )
-        if same is None:
-            return statements
-        name, other = same
-        statements = {one: re.sub(rf"\b{name}\b", other, text) for one, text in statements.items() if one != name}
 
 
 def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: Examples) -> None:
@@ -273,13 +237,8 @@ def _with_snippets(
 
     A constant that calls a function of theirs stands behind that.
     """
-    taken = [name for name in snippets if any(name in _bound_in(unit.node) for unit in units.in_order())]
+    require_free(units, {*snippets}, is_anywhere=True)
     helpers = sources(snippets)
-    if sources is source_of and all(one.startswith(("np_", "scipy_")) for one in taken):
-        for name in taken:  # as `TypedCode.helper` calls them
-            helpers = [re.sub(rf"\b{name}\b", f"{name}{RENAMED}", text) for text in helpers]
-    elif taken:
-        raise CannotPort(f"`{taken[0]}` is the name of a function that the port needs", fix="give yours another name")
     early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
     constants = [statements[unit.name] for unit in early]
     functions = [statements[unit.name] for unit in units.in_order() if unit not in early and unit.name in statements]
@@ -290,12 +249,6 @@ def _calls(unit: Unit, units: Units) -> bool:
     """Does a constant need a function of the user's, or another constant that does?"""
     needed = [units.by_name[name] for name in unit.reads if name in units.by_name]
     return any(_is_function(one) or _calls(one, units) for one in needed if one is not unit)
-
-
-def _bound_in(node: ast.AST) -> set[str]:
-    """Return all names that the user's statement binds, its own and those of its functions."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    return names | {one.name for one in ast.walk(node) if isinstance(one, ast.FunctionDef)}
 
 
 def _together(constants: list[str]) -> list[str]:
@@ -323,7 +276,7 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     units, facts, name = Units(), body.facts, body.definition.name
     one = _of_one(facts) if is_of_batch else facts
     units.add(body.source, name)
-    written_to = written_inputs(op.numpy, examples_of(op, 2, 1), units, units.by_name[name])
+    written_to = written_inputs(arrange(op.numpy, written(op.numpy)), examples_of(op, 2, 1), units)
     gradient = ""
     if op.numpy_gradient is not None:
         home, of_gradient = definition_of(written(op.numpy_gradient))
@@ -335,8 +288,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     code = BodyCode(units, name, compiled, DECORATOR, types)
     statements = code.write_units(units)
     helpers = needed_helpers(code.helpers) if code.helpers else []
-    imports, module, bound = numba_text.copied_module()
-    _require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports)
+    imports, module, bound = copied_module(numba_text.MODULE)
+    require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports, is_anywhere=True)
     called, text = numba_text.call_of_body(one, [place for place in written_to if one.inputs[place][2]])
     texts = [*_with_snippets(units, statements, helpers, helper_source), module, text]
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
@@ -420,39 +373,24 @@ def _of_one(facts: Facts) -> Facts:
     return replace(facts, inputs=inputs, outputs=tuple((dtype, shape[1:]) for dtype, shape in facts.outputs))
 
 
-def _require_free(units: Units, taken: Set[str], imports: Sequence[str]) -> None:
-    """Check that the user's code has none of these names, unless for what is imported alike.
-
-    Raises:
-        CannotPort: it has one.
-    """
-    imported = {name for name, one in units.imports.items() if one.statement in imports}
-    bound = {name for unit in units.in_order() for name in _bound_in(unit.node)} | set(units.imports) - imported
-    if bound & taken - {"np", "tf", "numba"}:
-        raise CannotPort(f"`{min(bound & taken)}` is a name that the port needs", fix="give yours another name")
-
-
 def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
     """Return the body and what it needs, what calls it with arrays, and the function of tensors around that."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     functions = {unit.name for unit in units.in_order() if _is_function(unit)}
-    written_to = written_inputs(op.numpy, examples_of(op, 2, 1), units, units.by_name[name])
+    written_to = written_inputs(arrange(op.numpy, written(op.numpy)), examples_of(op, 2, 1), units)
     adapters = [callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])]
     gradient, picked, gradient_writes = "", None, False
-    if op.numpy_gradient is not None:
+    if op.numpy_gradient is not None and not is_of_batch:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked = _picked(op, facts)
         gradient_writes = _gradient_writes(op, facts)
     statements = BodyCode(units, name, functions, "", Types()).write_units(units)
-    if gradient and is_of_batch:
-        adapters.append(callback_text.gradient_of_batch(gradient, is_array=picked is None))
-        gradient, picked = callback_text.batch_name(gradient), picked or [0]
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []
-    notes += [] if gradient or not facts.differentiable else ["It has no gradient, as the callback had none."]
+    notes += [] if gradient or not facts.differentiable else ["It has no gradient."]
     doc = docstring(body.doc, facts, how, notes)
     texts = [*_with_snippets(units, statements, [], helper_source), *adapters]
     texts.append(callback_text.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))

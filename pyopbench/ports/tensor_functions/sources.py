@@ -14,7 +14,6 @@ from pyopbench.ports.tensor_functions import (
     basics,
     elementwise,
     images,
-    keras_layer,
     linear,
     order,
     shapes,
@@ -23,7 +22,7 @@ from pyopbench.ports.tensor_functions import (
 )
 from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
-MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, signals, shapes, images, keras_layer)
+MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, signals, shapes, images)
 """In the order of their definitions in the file of a port."""
 
 FUNCTIONS: dict[str, TensorFunction] = TABLE
