@@ -42,7 +42,7 @@ from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store.json_file import convert
-from pyopbench.store.types import Catalogue, OwnOp, Plan, Settings, Shard, Side, unit_of
+from pyopbench.store.types import Catalogue, OwnOpFacts, Plan, Settings, Shard, Side, unit_of
 
 RESULTS_FOLDER = Path("results")
 
@@ -282,7 +282,7 @@ def side_of(
         cases=answer["cases"],
         skips=convert(answer["skips"], list[Failure], "the worker's plan"),
         own={
-            name: OwnOp(
+            name: OwnOpFacts(
                 words=target.words,
                 fingerprint=measured[name].fingerprint,
                 program=target.program,

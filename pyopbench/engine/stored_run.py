@@ -13,7 +13,7 @@ from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store.run import RUN_FILE, OpenRun, OpenSide, Source
-from pyopbench.store.types import FAILING, AnyLine, GroupLine, OwnOp
+from pyopbench.store.types import FAILING, AnyLine, GroupLine, OwnOpFacts
 
 
 def require_resumable(side: OpenSide, own: OwnOps) -> None:
@@ -49,7 +49,7 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
         )
 
 
-def require_same_own(folder: Path, then: Mapping[str, OwnOp], now: Mapping[str, Target]) -> None:
+def require_same_own(folder: Path, then: Mapping[str, OwnOpFacts], now: Mapping[str, Target]) -> None:
     """Check that the own ops of a run are there and unchanged; pyopbench runs no code that only a folder names."""
     for name, stored in then.items():
         is_named = name in now and bool(now[name].program) == bool(stored.program)
@@ -68,7 +68,7 @@ def resume_command(run: OpenRun) -> str:
     return _resume_command(run.folder, [*run.own.values()] or [*run.measured[0].side.own.values()])
 
 
-def _resume_command(folder: Path, own: Sequence[OwnOp | Target]) -> str:
+def _resume_command(folder: Path, own: Sequence[OwnOpFacts | Target]) -> str:
     words = [word for op in own for word in op.words]
     programs = [word for op in own if op.program for word in ("--program", op.program)]
     return shlex.join(["pyopbench", "resume", str(folder), *words, *programs])

@@ -22,7 +22,6 @@ from pyopbench.model.modules import load_file
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.cost_components import twin_of
-from pyopbench.ops.gradients import GRADIENTS
 from pyopbench.ops.own.load import OWN_OPS, load_own
 from pyopbench.ports.arrays import as_array
 
@@ -117,14 +116,10 @@ def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarra
 
 
 def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
-    """Return what the judging half has to know about ops, variants and gradients, as plain data."""
+    """Return what the judging half has to know about ops and variants, as plain data."""
     return {
         "ops": {name: _describe_op(op, sizes.get(name, op.sizes)) for name, op in ops.items()},
         "variants": describe_variants(variants),
-        "gradients": {
-            name: {"summary": gradient.summary, "source": gradient.source, "works_in": list(gradient.works_in)}
-            for name, gradient in GRADIENTS.items()
-        },
     }
 
 
@@ -136,13 +131,9 @@ def describe_variants(variants: Mapping[str, Variant]) -> dict[str, Any]:
 def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
     return {
         "summary": op.summary,
-        "source": op.source,
         "sizes": list(op.sizes),
         "quick_sizes": list(op.quick_sizes),
         "size_unit": op.size_unit,
-        "dtypes": list(op.dtypes),
-        "outputs": list(op.outputs),
-        "differentiable": bool(op.differentiable),
         **({"own": True, "tried": list(op.own.ported)} if op.own is not None else {}),
     }
 
@@ -155,6 +146,5 @@ def _describe_variant(variant: Variant) -> dict[str, Any]:
         "role": variant.role,
         "effort": variant.effort,
         "gradients": list(variant.gradients),
-        "modes": list(variant.modes),
         "automatic": variant.is_attempt,
     }

@@ -349,7 +349,6 @@ def _catalogue(cases: Iterable[Case]) -> Catalogue:
     return Catalogue(
         ops={op: structs.replace(known.op(op), sizes=sorted(of_op)) for op, of_op in sorted(sizes.items())},
         variants={name: known.variant(name) for name in sorted({case.variant for case in cases})},
-        gradients={},
     )
 
 

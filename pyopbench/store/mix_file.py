@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
+
+import pandas as pd
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.parse import parse_size
@@ -16,24 +16,14 @@ from pyopbench.model.write_file import write_atomically
 Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""
 
-HEADER = ["size", "weight"]
-HEADERS = (HEADER, ["shape", "weight"], ["size", "dtype", "weight"], ["shape", "dtype", "weight"])
-REMEDY = "fix the file: one line per size below the header, for example size,weight and then 1000,5"
+HEADERS = (["size", "weight"], ["shape", "weight"], ["size", "dtype", "weight"], ["shape", "dtype", "weight"])
 
 
 def write_mix(path: Path, calls: Mapping[int, float]) -> None:
-    """Write a mix as a CSV file that `read_mix` reads.
-
-    Args:
-        path: the file; one that is there already is replaced.
-        calls: size -> how often it is called, in the order of the file's lines.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    rows = io.StringIO()
-    csv.writer(rows, lineterminator="\n").writerows([HEADER, *calls.items()])
-    write_atomically(path, rows.getvalue().encode())
+    """Write a mix, size -> how often it is called, as a CSV file that `read_mix` reads."""
+    write_atomically(
+        path, "".join(["size,weight\n", *(f"{size},{weight}\n" for size, weight in calls.items())]).encode()
+    )
 
 
 def read_mix(path: Path) -> Calls:
@@ -41,82 +31,31 @@ def read_mix(path: Path) -> Calls:
 
     A shape is that of the largest input, such as `480x640x3`, and counts its elements.
 
-    Args:
-        path: the file; a line per size, blank lines are skipped.
-
     Returns:
         size -> weight, in the order of the file; with a column of dtypes (dtype, size) -> weight.
 
     Raises:
-        BadInput: the file cannot be read, has another header, no line, or a line that is not a new size or shape
-            and a positive finite weight; names the file and the line.
+        BadInput: it is no such file, or a size is there twice; names the file and what is wrong.
     """
     try:
-        lines = path.read_bytes().decode("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        table = pd.read_csv(path, dtype=str, encoding="utf-8-sig", skipinitialspace=True, keep_default_na=False)
+        table.columns = table.columns.str.strip()
+        if [*table.columns] not in HEADERS or not isinstance(table.index, pd.RangeIndex):
+            raise ValueError(f"not a header of a mix: {','.join(map(str, table.columns))}")
+        mix: dict[tuple[str, int], float] = {}
+        for row in table.to_dict("records"):
+            shape = [row["size"]] if "size" in row else row["shape"].split("x")
+            key, weight = (row.get("dtype", "").strip(), math.prod(map(parse_size, shape))), float(row["weight"])
+            if key in mix or key[1] <= 0 or not 0 < weight < math.inf:
+                raise ValueError(f"twice, or not positive and finite: {','.join(row.values())}")
+            mix[key] = weight
+        if not mix:
+            raise ValueError("it has no sizes")
+    except (OSError, ValueError, BadInput) as error:
         raise BadInput(
             f"cannot read the mix {path}",
-            received=error,
-            legal="a CSV file in UTF-8",
-            hint=REMEDY,
+            received=error.in_a_line if isinstance(error, BadInput) else error,
+            legal="a CSV file with the header " + " or ".join(map(",".join, HEADERS)),
+            hint="fix the file: one line per size below the header, for example size,weight and then 1000,5",
         ) from error
-    rows = [(number, _cells(path, number, line)) for number, line in enumerate(lines, start=1) if line.strip()]
-    header = _read_header(path, rows)
-    mix: dict[tuple[str, int], float] = {}
-    for number, row in rows[1:]:
-        key, weight = _read_row(dict(zip(header, row, strict=False)), row, f"{path}, line {number}")
-        if key in mix:
-            raise BadInput(
-                f"{path}, line {number}: this size appears twice",
-                received=key[1],
-                legal="each size once",
-                hint=REMEDY,
-            )
-        mix[key] = weight
-    return mix if "dtype" in header else {size: weight for (_, size), weight in mix.items()}
-
-
-def _cells(path: Path, number: int, line: str) -> list[str]:
-    try:
-        return next(csv.reader([line]))
-    except csv.Error as error:  # a cell of more than 128 KiB, for example
-        raise BadInput(
-            f"{path}, line {number}: not CSV", received=error, legal="a size and a weight", hint=REMEDY
-        ) from error
-
-
-def _read_header(path: Path, rows: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
-    header = [cell.strip() for cell in rows[0][1]] if rows else []
-    if header not in HEADERS:
-        where = f"{path}, line {rows[0][0] if rows else 1}"
-        received = ",".join(rows[0][1]) if rows else "an empty file"
-        raise BadInput(
-            f"{where}: not a header of a mix",
-            received=received,
-            legal=" or ".join(map(",".join, HEADERS)),
-            hint=REMEDY,
-        )
-    if len(rows) == 1:
-        raise BadInput(
-            f"{path}, line {rows[0][0]}: the mix has no sizes",
-            received="no size",
-            legal="at least one size",
-            hint=REMEDY,
-        )
-    return header
-
-
-def _read_row(cells: Mapping[str, str], row: Sequence[str], where: str) -> tuple[tuple[str, int], float]:
-    size_or_shape = "a whole number such as 1000 or 1e3, or a shape such as 480x640x3"
-    legal = f"{','.join(cells)}: {size_or_shape}, and a positive finite number"
-    try:
-        if len(cells) != len(row):
-            raise ValueError(f"{len(row)} cells")
-        shape = [cells["size"]] if "size" in cells else cells["shape"].split("x")
-        size = math.prod(map(parse_size, shape))
-        weight = float(cells["weight"])
-    except (KeyError, ValueError, BadInput) as error:
-        raise BadInput(f"{where}: not a size and a weight", received=",".join(row), legal=legal, hint=REMEDY) from error
-    if size <= 0 or not (math.isfinite(weight) and weight > 0):
-        raise BadInput(f"{where}: not positive and finite", received=",".join(row), legal=legal, hint=REMEDY)
-    return (cells.get("dtype", "").strip(), size), weight
+    return mix if "dtype" in table else {size: weight for (_, size), weight in mix.items()}

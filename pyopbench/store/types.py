@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from pyopbench.model import side
-from pyopbench.model.arrangement import CURRENT, Action, Arrangement, read_key
+from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
 from pyopbench.model.case import Case, Failure, Until
 from pyopbench.model.errors import BadInput
 from pyopbench.model.parse import parse_fail_on
@@ -67,7 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     pairs: dict[str, str] = {}
 
 
-class Environment(Struct, frozen=True, kw_only=True):
+class EnvironmentFacts(Struct, frozen=True, kw_only=True):
     """The machine and software of a run, as far as a judgement needs them."""
 
     cpu: str | None
@@ -80,81 +80,45 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of an op.
+    """What is known of an op, which may be nothing."""
 
-    Attributes:
-        summary, source: for people.
-        sizes, quick_sizes: that it is measured at.
-        size_unit: what a size counts.
-        dtypes, outputs: of its arrays.
-        differentiable: has it a gradient?
-        own: is it of the user's own?
-        tried: bodies of an op of the user's own that ports were derived from, or tried to be.
-    """
-
-    summary: str
-    source: str
-    sizes: list[int]
-    quick_sizes: list[int]
-    size_unit: str
-    dtypes: list[str]
-    outputs: list[str]
-    differentiable: bool
+    summary: str = ""
+    sizes: list[int] = []
+    quick_sizes: list[int] = []
+    size_unit: str = "elements"
     own: bool = False
-    tried: list[str] = []
+    tried: list[str] = []  # bodies of the user's that ports were derived from, or tried to be
 
 
 class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a variant, or of a cost component measured next to callbacks.
+    """What is known of a variant, or of a cost component measured next to callbacks; it may be nothing.
 
     Attributes:
-        summary: for people.
         body: that it runs.
-        kind: `callback`, `port` or `part`; "" where nothing is known.
-        effort: rank of the work to get there; infinite where nothing is known.
+        kind: `callback`, `port` or `part`.
+        effort: rank of the work to get there.
         gradients: mechanisms that it can have, the usual one first.
-        modes: that it runs in.
         role: what it is measured for.
         automatic: is it derived from another body, so that it may fail?
     """
 
-    summary: str
-    body: str
-    kind: str
-    effort: int | float
-    gradients: list[str]
-    modes: list[str]
+    summary: str = ""
+    body: str = ""
+    kind: str = ""
+    effort: int | float = math.inf
+    gradients: list[str] = []
     role: str = "candidate"
     automatic: bool = False
 
 
-class GradientFacts(Struct, frozen=True, kw_only=True):
-    """What is known of a mechanism of gradients."""
-
-    summary: str
-    source: str
-    works_in: list[str]
-
-
-UNKNOWN_OP = OpFacts(
-    summary="",
-    source="",
-    sizes=[],
-    quick_sizes=[],
-    size_unit="elements",
-    dtypes=[],
-    outputs=[],
-    differentiable=False,
-)
-UNKNOWN_VARIANT = VariantFacts(summary="", body="", kind="", effort=math.inf, gradients=[], modes=[])
+UNKNOWN_OP, UNKNOWN_VARIANT = OpFacts(), VariantFacts()
 
 
 class Catalogue(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the ops, variants and gradients of a run are, by name; `parts` explain callbacks."""
+    """What the ops and variants of a run are, by name; `parts` explain callbacks."""
 
     ops: dict[str, OpFacts]
     variants: dict[str, VariantFacts]
-    gradients: dict[str, GradientFacts]
     parts: dict[str, VariantFacts] = {}
 
     def op(self, name: str) -> OpFacts:
@@ -217,7 +181,7 @@ class Revision(Struct, frozen=True):
         return self.asked == WORKTREE
 
 
-class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OwnOpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The origin of a user's own op; it is only shown, and never executed from here.
 
     Attributes:
@@ -232,26 +196,6 @@ class OwnOp(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fingerprint: str
     program: str = ""
     revision: Revision | None = None
-
-
-# A run of an op in an input pipeline: what its cases, of mode `pipeline:ARRANGEMENT`, stand for.
-
-
-class StoredArrangement(Struct, frozen=True, kw_only=True):
-    """One way in which the body stands in a pipeline, as `model.arrangement.Arrangement`."""
-
-    form: str
-    action: Action
-    code: str
-    parallel: Annotated[int, Meta(ge=-1)]
-    batch: NotNegative
-    variant: str
-    extra_effort: float
-
-    @property
-    def arrangement(self) -> Arrangement:
-        """It as a noun of the model, with a key and an effort."""
-        return Arrangement(**structs.asdict(self))
 
 
 class ProgramFacts(Struct, frozen=True, kw_only=True):
@@ -292,7 +236,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True):
     step_seconds: Annotated[float, Meta(ge=0)]
     step_elements: AtLeastOne
     minimum_effect: Annotated[float, Meta(ge=0, lt=1)]
-    arrangements: list[StoredArrangement]
+    arrangements: list[Arrangement]
     elements: AtLeastOne
     body_seconds: float
     program: ProgramFacts | None = None
@@ -301,7 +245,7 @@ class PipelinePlan(Struct, frozen=True, kw_only=True):
     @property
     def by_key(self) -> dict[str, Arrangement]:
         """The arrangements by their keys."""
-        return {one.arrangement.key: one.arrangement for one in self.arrangements}
+        return {one.key: one for one in self.arrangements}
 
     def check(self, cases: Iterable[Case], place: str) -> None:
         """Check that every case stands for an arrangement, and that the current callback is one of them.
@@ -414,10 +358,10 @@ class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
     problem: str | None = None
     values: Values = Values()
     environment: dict[str, Any] = {}
-    catalogue: Catalogue = Catalogue(ops={}, variants={}, gradients={})
+    catalogue: Catalogue = Catalogue(ops={}, variants={})
     cases: list[str] = []
     skips: list[Failure] = []
-    own: dict[str, OwnOp] = {}
+    own: dict[str, OwnOpFacts] = {}
 
     @property
     def asked(self) -> side.Environment:
@@ -446,7 +390,7 @@ class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
             pipeline.check(in_pipelines, place)
         elif in_pipelines:
             raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, but the file has no key pipeline")
-        convert(self.environment, Environment, f"{place}: environment of {self.label}")
+        convert(self.environment, EnvironmentFacts, f"{place}: environment of {self.label}")
 
 
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -494,7 +438,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.shard is not None:
             self.shard.check(place)
         for name, environment in (self.merged.hosts if self.merged else {}).items():
-            convert(environment, Environment, f"{place}: merged.hosts.{name}")
+            convert(environment, EnvironmentFacts, f"{place}: merged.hosts.{name}")
 
 
 def require_case(key: str, place: str) -> Case:

@@ -137,7 +137,7 @@ SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
     """It names the user's own op with its inputs, and has numbers that were measured."""
     settings = Settings(baseline=TODAY, launches=3, budget_seconds=150.0)
-    catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={}, gradients={})
+    catalogue = Catalogue(ops={"f": UNKNOWN_OP}, variants={})
     run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason)
     command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
@@ -149,7 +149,7 @@ def test_every_undecided_answer_comes_with_one_command(results, reason, words):
 
 def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results):
     settings = Settings(baseline=TODAY, launches=3)
-    catalogue = Catalogue(ops={}, variants={}, gradients={})
+    catalogue = Catalogue(ops={}, variants={})
     run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
     reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")

@@ -26,7 +26,7 @@ import pandas as pd
 from pyopbench.model.case import NO_GRADIENT, Case, Failure
 from pyopbench.model.label import Label
 from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, no_rows
-from pyopbench.store.types import Catalogue, GradientFacts, LaunchLine, OpFacts, Settings, VariantFacts
+from pyopbench.store.types import Catalogue, LaunchLine, OpFacts, Settings, VariantFacts
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Curve: TypeAlias = float | Mapping[int, float] | Callable[[Floats], Floats]
@@ -50,7 +50,6 @@ def variant(
         kind=kind,
         effort=effort,
         gradients=list(gradients),
-        modes=["eager", "call", "node"],
         role=role,
     )
 
@@ -65,10 +64,6 @@ VARIANTS: dict[str, VariantFacts] = {
     "xla": variant("port", 4, ["autodiff"], "tensor"),
     "traced": variant("port", 2, ["autodiff"]),
     "custom_op": variant("port", 9, ["registered"], "kernel"),
-}
-GRADIENTS = {
-    name: GradientFacts(summary="made up", source="made up", works_in=["eager", "call", "node"])
-    for name in ("autodiff", "tape", "custom_gradient", "override_map", "registered")
 }
 ENVIRONMENT: dict[str, Any] = {
     "cpu": "made up",
@@ -224,7 +219,7 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         created="2030-01-01T00:00:00+00:00",
         settings=_settings(benches),
         environment=ENVIRONMENT,
-        catalogue=Catalogue(ops=_ops(ids, failures), variants=VARIANTS, gradients=GRADIENTS),
+        catalogue=Catalogue(ops=_ops(ids, failures), variants=VARIANTS),
         cases=tuple(ids),
         failures=(*timeouts, *failures),
         launches=tuple(_launch(launch) for launch in range(max((b.launches for b in benches), default=0))),
@@ -269,13 +264,9 @@ def _ops(ids: Sequence[str], failures: Sequence[Failure]) -> dict[str, OpFacts]:
         sizes = sorted({case.size for case in cases if case.op == name})
         ops[name] = OpFacts(
             summary=f"{name}, made up",
-            source="made up",
             sizes=sizes,
             quick_sizes=sizes[:1],
             size_unit="elements",
-            dtypes=["float32", "float64"],
-            outputs=["dtype"],
-            differentiable=True,
         )
     return ops
 

@@ -51,13 +51,9 @@ ENVIRONMENT: dict[str, Any] = {
 }
 OP: dict[str, Any] = {
     "summary": "made up",
-    "source": "made up",
     "sizes": [1, 10],
     "quick_sizes": [1],
     "size_unit": "elements",
-    "dtypes": ["float32"],
-    "outputs": ["dtype"],
-    "differentiable": True,
 }
 VARIANT: dict[str, Any] = {
     "summary": "made up",
@@ -65,9 +61,7 @@ VARIANT: dict[str, Any] = {
     "kind": "callback",
     "effort": 0,
     "gradients": ["custom_gradient"],
-    "modes": ["call"],
 }
-GRADIENT: dict[str, Any] = {"summary": "made up", "source": "made up", "works_in": ["call"]}
 NOISE: dict[str, Any] = {
     "wall_seconds": 2.0,
     "steal_seconds": 0.25,
@@ -106,7 +100,6 @@ def run(cases: Sequence[str], **changes: Any) -> dict[str, Any]:
         "catalogue": {
             "ops": {part.op: OP for part in parts},
             "variants": {part.variant: VARIANT for part in parts},
-            "gradients": {"custom_gradient": GRADIENT},
         },
         "cases": list(cases),
         "skips": [],

@@ -26,7 +26,6 @@ TODAY = "py_function_numpy"
 OPS = Catalogue(
     ops={},
     variants={**VARIANTS, "numba_op": structs.replace(VARIANTS["numpy_function"], automatic=True)},
-    gradients={},
     parts={
         "numpy_alone": variant("part", role="body_alone"),
         "tensor_alone": variant("part", role="empty", body="tensor"),

@@ -23,7 +23,7 @@ from pyopbench.judge.latencies import (
 from pyopbench.model.case import Case, Failure
 from pyopbench.store.types import UNKNOWN_OP, Catalogue
 
-OPS = Catalogue(ops={"sinh": UNKNOWN_OP}, variants=VARIANTS, gradients={})
+OPS = Catalogue(ops={"sinh": UNKNOWN_OP}, variants=VARIANTS)
 GRADIENTS = VARIANTS["py_function_numpy"].gradients
 
 SINH = Case("sinh", "xla", "none", "forward", "call", "float32", 10).id
@@ -83,7 +83,7 @@ def test_cases_come_in_the_order_of_the_catalogue_then_direction_size_and_label(
     early = Bench(curves, op="zeta", sizes=(9,))
     run = run_of(early, late)
     cases = measured_cases(
-        run.frame.sample(frac=1, random_state=0), Catalogue(ops={"zeta": UNKNOWN_OP}, variants=VARIANTS, gradients={})
+        run.frame.sample(frac=1, random_state=0), Catalogue(ops={"zeta": UNKNOWN_OP}, variants=VARIANTS)
     )
     rows = list(cases[["op", "direction", "size", "label"]].itertuples(index=False, name=None))
     assert rows[:4] == [

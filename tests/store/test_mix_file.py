@@ -9,12 +9,6 @@ import pytest
 from pyopbench.model.errors import BadInput
 from pyopbench.store.mix_file import read_mix, write_mix
 
-NO_HEADER = "not a header of a mix"
-NO_LINE = "the mix has no sizes"
-NO_SIZE = "not a size and a weight"
-NOT_POSITIVE = "not positive and finite"
-TWICE = "this size appears twice"
-
 
 def test_what_is_written_is_read_back_in_the_same_order(tmp_path: Path) -> None:
     path = tmp_path / "mix.csv"
@@ -43,38 +37,37 @@ def test_a_shape_counts_its_elements_and_a_dtype_parts_the_calls(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "what"),
+    "content",
     [
-        ("shape,weight\n4x,1\n", 2, NO_SIZE),
-        ("shape,weight\n4x0,1\n", 2, NO_SIZE),
-        ("shape,dtype,weight\n4,1\n", 2, NO_SIZE),
-        ("shape,dtype,weight\n4,float32,1\n2x2,float32,1\n", 3, TWICE),
-        ("", 1, NO_HEADER),
-        ("\n\n", 1, NO_HEADER),
-        ("weight,size\n1,2\n", 1, NO_HEADER),
-        ("10,1\n20,2\n", 1, NO_HEADER),
-        ("size,weight\n", 1, NO_LINE),
-        ("size,weight\n10,1\n\n20\n", 4, NO_SIZE),
-        ("size,weight\n10,1,2\n", 2, NO_SIZE),
-        ("size,weight\nten,1\n", 2, NO_SIZE),
-        ("size,weight\n1e-3,1\n", 2, NO_SIZE),
-        ("size,weight\n10,1\n1e1,1\n", 3, TWICE),
-        ("size,weight\n0,1\n", 2, NO_SIZE),
-        ("size,weight\n-4,1\n", 2, NO_SIZE),
-        ("size,weight\n10,0\n", 2, NOT_POSITIVE),
-        ("size,weight\n10,-1\n", 2, NOT_POSITIVE),
-        ("size,weight\n10,nan\n", 2, NOT_POSITIVE),
-        ("size,weight\n10,inf\n", 2, NOT_POSITIVE),
-        ("size,weight\n10,1\n20,1\n10,1\n", 4, TWICE),
+        "shape,weight\n4x,1\n",
+        "shape,weight\n4x0,1\n",
+        "shape,dtype,weight\n4,1\n",
+        "shape,dtype,weight\n4,float32,1\n2x2,float32,1\n",
+        "",
+        "\n\n",
+        "weight,size\n1,2\n",
+        "10,1\n20,2\n",
+        "size,weight\n",
+        "size,weight\n10,1\n\n20\n",
+        "size,weight\n10,1,2\n",
+        "size,weight\nten,1\n",
+        "size,weight\n1e-3,1\n",
+        "size,weight\n10,1\n1e1,1\n",
+        "size,weight\n0,1\n",
+        "size,weight\n-4,1\n",
+        "size,weight\n10,0\n",
+        "size,weight\n10,-1\n",
+        "size,weight\n10,nan\n",
+        "size,weight\n10,inf\n",
+        "size,weight\n10,1\n20,1\n10,1\n",
     ],
 )
-def test_a_bad_mix_is_told_by_file_and_line(content: str, line: int, what: str, tmp_path: Path) -> None:
+def test_a_bad_mix_is_refused_with_the_name_of_the_file(content: str, tmp_path: Path) -> None:
     path = tmp_path / "mix.csv"
     path.write_text(content)
     with pytest.raises(BadInput) as refused:
         read_mix(path)
-    assert refused.value.message == f"{path}, line {line}: {what}"
-    assert refused.value.legal is not None
+    assert str(path) in refused.value.message
 
 
 def test_a_file_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
