@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyopbench.ports.porting.helper_calls import write_helper
+from pyopbench.ports.porting.calls import write_helper
 from pyopbench.ports.porting.indexing import assigned, is_table
 from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number

@@ -10,9 +10,10 @@ import numpy as np
 
 from pyopbench.model.syntax import every_name, parts_of, root_of
 from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
-from pyopbench.ports.porting import choosing, elementwise, grown_lists, reducing, shaping
-from pyopbench.ports.porting.arguments import given
+from pyopbench.ports.functions.table import TABLE, UNARY
+from pyopbench.ports.porting import expressions, grown_lists
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
+from pyopbench.ports.porting.calls import write_call
 from pyopbench.ports.porting.control_flow import (
     is_elif,
     write_for,
@@ -21,7 +22,6 @@ from pyopbench.ports.porting.control_flow import (
     write_return,
     write_while,
 )
-from pyopbench.ports.porting.helper_calls import write_call
 from pyopbench.ports.porting.indexing import is_table, look_up, write_subscript
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
@@ -35,12 +35,10 @@ from pyopbench.ports.porting.operators import (
 )
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import bracketed
-from pyopbench.ports.porting.table import TABLE
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 from pyopbench.ports.porting.units import Unit
-from pyopbench.ports.tensor_functions.sources import FUNCTIONS
 
-FILLED = (choosing, elementwise, reducing, shaping)
+FILLED = (expressions,)
 """What enters functions into the table."""
 
 UNPACKING = ("enumerate", "zip", "list", "tuple", "reversed", "sum", "any", "all", "sorted")
@@ -230,8 +228,8 @@ class TensorCode(TypedCode):
             return self._printed(node)
         if not (self.is_tensor(node) or any(map(self.holds_tensors, arguments))):
             return None
-        if name in TABLE or name in FUNCTIONS:
-            return self._of_table(name, node, None)
+        if name in TABLE:
+            return write_call(self, name, node, None)
         if name in UNPACKING:
             return self._unpacking(node, name)
         if name == "map":
@@ -269,17 +267,6 @@ class TensorCode(TypedCode):
             return self.units.resolve(self.source, node.id)
         return None
 
-    def _of_table(self, name: str, node: ast.Call, first: ast.expr | None) -> str:
-        """Return a call as an expression of TensorFlow's where there is one, else of a function on tensors."""
-        entry = TABLE.get(name)
-        arguments = None if entry is None else given(self, name, node, first, entry.parameters)
-        text = None if entry is None or arguments is None else entry.write(arguments)
-        if text is not None:
-            return text
-        if name in FUNCTIONS:
-            return write_call(self, name, node, first)
-        raise self.refusal(node, f"`{name}` is called with arguments that have no counterpart in TensorFlow")
-
     def _unpacking(self, node: ast.Call, name: str) -> str | None:
         if not any(map(self.is_tensor, node.args)):
             return None
@@ -301,14 +288,17 @@ class TensorCode(TypedCode):
         name = name_of(self.value_of(node.args[0]))
         if not name.startswith("np."):
             return None
-        if name not in elementwise.FUNCTIONS or len(node.args) != 2:
+        known = UNARY.get(name.removeprefix("np."), "")
+        text = f"{known}(item)" if known.startswith("tf.") and name != "np.logical_not" else ""
+        if name in TABLE and TABLE[name].parameters == ("x",) and isinstance(TABLE[name].expression, str):
+            text = str(TABLE[name].expression).replace("{x:loop}", "item")
+        if not text or len(node.args) != 2:
             raise self.refusal(node, f"`map({ast.unparse(node.args[0])}, ...)` has no counterpart in TensorFlow")
         if self.one(node.args[1]).dtype not in ("float32", "float64"):
             raise self.refusal(
                 node, "`map` over arrays that are not all of one floating dtype", "write a comprehension"
             )
-        items = self.write(node.args[1])
-        return f"({elementwise.FUNCTIONS[name].format('item')} for item in {items})"
+        return f"({text} for item in {self.write(node.args[1])})"
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         name = f"np.{function.attr}"
@@ -317,8 +307,8 @@ class TensorCode(TypedCode):
         if function.attr == "item":
             text = self.atom(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
-        if (name in TABLE or name in FUNCTIONS) and function.attr not in ("tolist", "sort", "fill"):
-            return self._of_table(name, node, function.value)
+        if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
+            return write_call(self, name, node, function.value)
         raise self.refusal(node, f"`.{function.attr}()` has no counterpart in TensorFlow")
 
     def _cast(self, node: ast.Call, array: ast.expr) -> str:

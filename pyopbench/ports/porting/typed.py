@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyopbench.ports.conversions import conversion_of
+from pyopbench.ports.functions.sources import needed_by
 from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.observe import (
     ARRAY,
@@ -23,7 +24,6 @@ from pyopbench.ports.porting.observe import (
 )
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.tensor_functions.sources import needed_by
 
 NEP50 = int(np.__version__.split(".")[0]) >= 2
 """From NumPy 2 on a Python scalar has no dtype of its own, and every array has, whatever its rank

@@ -20,6 +20,7 @@ from pyopbench.model.syntax import Source
 from pyopbench.ports.arrays import as_given, as_tuple
 from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import Types, types_of
+from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.porting import callback_text, numba_text
 from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode
@@ -41,7 +42,6 @@ from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
 from pyopbench.ports.rebinding import arrange, written
-from pyopbench.ports.tensor_functions.sources import source_of
 
 DECORATOR = "@numba.njit(error_model='numpy')"
 """What compiles a function. Divisions by zero are as NumPy has them."""

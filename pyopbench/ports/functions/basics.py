@@ -64,11 +64,6 @@ def np_is_finite(tensor: Any) -> Any:
     return ~(np_is_nan(tensor) | np_is_inf(tensor))
 
 
-def np_truth(tensor: Any) -> Any:
-    """Return which elements are not 0; NaN is not."""
-    return tensor if tensor.dtype == tf.bool else tf.not_equal(tensor, tf.zeros((), tensor.dtype))
-
-
 def np_not(truth: Any) -> Any:
     """Return what is false. Of `not x >= 0`, TensorFlow's optimizer of graphs makes `x < 0`, which NaN is not."""
     return tf.where(truth, False, True)
@@ -133,19 +128,6 @@ def np_checked(tensor: Any, holds: Any, message: str) -> Any:
     refusal = tf.debugging.Assert(holds, [message])
     with tf.control_dependencies([] if refusal is None else [refusal]):
         return tf.identity(tensor)
-
-
-def np_is_denormal(tensor: Any) -> Any:
-    """Return which elements are so close to 0 that kernels of TensorFlow take them for 0; seen by their bits."""
-    if tensor.dtype not in (tf.float32, tf.float64):
-        return tf.zeros_like(tensor, tf.bool)
-    kind, digits = (tf.int64, 52) if tensor.dtype == tf.float64 else (tf.int32, 23)
-    bits = tf.bitcast(tensor, kind)
-    exponent = tf.constant((2 ** (11 if digits == 52 else 8) - 1) << digits, kind)
-    fraction = tf.constant(2**digits - 1, kind)
-    zero = tf.zeros((), kind)
-    has_no_exponent = tf.equal(tf.bitwise.bitwise_and(bits, exponent), zero)
-    return has_no_exponent & tf.not_equal(tf.bitwise.bitwise_and(bits, fraction), zero)
 
 
 def np_replaced(tensor: Any, places: Any, values: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import (
+from pyopbench.ports.functions.basics import (
     np_along,
     np_axes,
     np_is_nan,
@@ -16,8 +16,8 @@ from pyopbench.ports.tensor_functions.basics import (
     np_number,
     np_sizes,
 )
-from pyopbench.ports.tensor_functions.order import np_searchsorted
-from pyopbench.ports.tensor_functions.table import of_numpy
+from pyopbench.ports.functions.order import np_searchsorted
+from pyopbench.ports.functions.table import helper
 
 
 def np_complex(a: Any) -> Any:
@@ -47,28 +47,28 @@ def np_scaled(found: Any, count: Any, norm: Any, inverse: bool) -> Any:
     return found * tf.cast(factor, found.dtype)
 
 
-@of_numpy("np.fft.fft", a="own")
+@helper("np.fft.fft", a="own")
 def np_fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Return the Fourier transform along an axis."""
     tensor = np_sized(np_moved(np_complex(a), axis, -1), n)
     return np_moved(np_scaled(tf.signal.fft(tensor), np_sizes(tensor)[-1], norm, inverse=False), -1, axis)
 
 
-@of_numpy("np.fft.ifft", a="own")
+@helper("np.fft.ifft", a="own")
 def np_ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Return the inverse Fourier transform along an axis."""
     tensor = np_sized(np_moved(np_complex(a), axis, -1), n)
     return np_moved(np_scaled(tf.signal.ifft(tensor), np_sizes(tensor)[-1], norm, inverse=True), -1, axis)
 
 
-@of_numpy("np.fft.rfft", a="own")
+@helper("np.fft.rfft", a="own")
 def np_rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Return the Fourier transform of real numbers along an axis."""
     tensor = np_sized(np_moved(tf.math.real(np_complex(a)), axis, -1), n)
     return np_moved(np_scaled(tf.signal.rfft(tensor), np_sizes(tensor)[-1], norm, inverse=False), -1, axis)
 
 
-@of_numpy("np.fft.irfft", a="own")
+@helper("np.fft.irfft", a="own")
 def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Return the inverse of the Fourier transform of real numbers along an axis."""
     tensor = np_moved(np_complex(a), axis, -1)
@@ -80,54 +80,37 @@ def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     return np_moved(np_scaled(found, n, norm, inverse=True), -1, axis)
 
 
-def np_places(tensor: Any, s: Any, axes: Any) -> Any:
-    """Return the axes of a transform along several of them."""
-    if s is not None:
-        raise NotImplementedError("is not supported with s=")
-    return np_axes(None if axes is None else list(axes), tensor.shape.rank)
-
-
-def np_fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """Return the Fourier transform along several axes."""
-    for axis in np_places(a, s, axes):
+@helper("np.fft.fft2", a="own")
+def np_fft2(a: Any, s: None = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Return the Fourier transform along two axes."""
+    for axis in axes:
         a = np_fft(a, axis=axis, norm=norm)
     return a
 
 
-def np_ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
-    """Return the inverse Fourier transform along several axes."""
-    for axis in np_places(a, s, axes):
+@helper("np.fft.ifft2", a="own")
+def np_ifft2(a: Any, s: None = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+    """Return the inverse Fourier transform along two axes."""
+    for axis in axes:
         a = np_ifft(a, axis=axis, norm=norm)
     return a
 
 
-@of_numpy("np.fft.fft2", a="own")
-def np_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """Return the Fourier transform along two axes."""
-    return np_fftn(a, s, axes, norm)
-
-
-@of_numpy("np.fft.ifft2", a="own")
-def np_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    """Return the inverse Fourier transform along two axes."""
-    return np_ifftn(a, s, axes, norm)
-
-
-@of_numpy("np.fft.fftshift", x="own")
+@helper("np.fft.fftshift", x="own")
 def np_fftshift(x: Any, axes: Any = None) -> Any:
     """Return elements moved around by half the length of axes."""
     places, sizes = np_axes(axes, x.shape.rank), np_sizes(x)
     return tf.roll(x, [sizes[place] // 2 for place in places], places)
 
 
-@of_numpy("np.fft.ifftshift", x="own")
+@helper("np.fft.ifftshift", x="own")
 def np_ifftshift(x: Any, axes: Any = None) -> Any:
     """Return elements moved back by half the length of axes."""
     places, sizes = np_axes(axes, x.shape.rank), np_sizes(x)
     return tf.roll(x, [-(sizes[place] // 2) for place in places], places)
 
 
-@of_numpy("np.convolve", a="common", v="common")
+@helper("np.convolve", a="common", v="common")
 def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Return the convolution of two vectors."""
     if 0 in (*a.shape.as_list(), *v.shape.as_list()):
@@ -136,7 +119,7 @@ def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return np_correlated(long, tf.reverse(short, [0]), mode)
 
 
-@of_numpy("np.correlate", a="common", v="common")
+@helper("np.correlate", a="common", v="common")
 def np_correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Return the cross-correlation of two vectors."""
     v = tf.math.conj(v) if v.dtype.is_complex else v
@@ -167,7 +150,7 @@ def np_correlated(x: Any, y: Any, mode: str) -> Any:
     return tf.reverse(found, [0]) if swapped else found
 
 
-@of_numpy("np.diff", a="common", prepend="common", append="common")
+@helper("np.diff", a="common", prepend="common", append="common")
 def np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the differences of neighbours along an axis."""
     (place,) = np_axes(axis, a.shape.rank)
@@ -183,16 +166,9 @@ def np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     return a
 
 
-@of_numpy("np.interp", x="float64", xp="float64", fp="float64", left="float64", right="float64")
-def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+@helper("np.interp", x="float64", xp="float64", fp="float64", left="float64", right="float64")
+def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
     """Return values between points by straight lines, float64; outside of them that of the nearest."""
-    if period is not None:
-        order = tf.argsort(tf.math.floormod(xp, period), stable=True)
-        x, xp = tf.math.floormod(x, period), tf.gather(tf.math.floormod(xp, period), order)
-        fp = tf.gather(fp, order)
-        xp = tf.concat([xp[-1:] - period, xp, xp[:1] + period], 0)
-        fp = tf.concat([fp[-1:], fp, fp[:1]], 0)
-        left = right = None
     last = tf.size(xp, tf.int64) - 1
     inner = tf.clip_by_value(np_searchsorted(xp, x, "right") - 1, tf.constant(0, tf.int64), tf.maximum(last - 1, 0))
     following = tf.minimum(inner + 1, last)
@@ -206,7 +182,7 @@ def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, per
     return tf.where(np_is_nan(x), x, found)
 
 
-@of_numpy("np.gradient", f="float", varargs="number")
+@helper("np.gradient", f="float", varargs="number")
 def np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return differences over neighbours along axes, one-sided at the edges."""
     if edge_order != 1:
@@ -220,62 +196,21 @@ def np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) ->
 
 
 def np_gradient_along(f: Any, step: Any, axis: int) -> Any:
-    """Return differences over neighbours along an axis, whose places are one step apart, or are given."""
+    """Return differences over neighbours along an axis."""
     if f.shape[axis] is not None and f.shape[axis] < 2:
         raise ValueError("Shape of array too small to calculate a numerical gradient")
     step = np_number(step, f.dtype)
+    if step.shape.rank != 0:
+        raise NotImplementedError("is supported only for places that are equally far apart")
     later, earlier = f[np_along(axis, 1, None)], f[np_along(axis, None, -1)]
-    if step.shape.rank == 0:
-        middle = (f[np_along(axis, 2, None)] - f[np_along(axis, None, -2)]) / (2 * step)
-        first = (later[np_along(axis, 0, 1)] - earlier[np_along(axis, 0, 1)]) / step
-        last = (later[np_along(axis, -1, None)] - earlier[np_along(axis, -1, None)]) / step
-        return tf.concat([first, middle, last], axis)
-    widths = tf.reshape(step[1:] - step[:-1], [-1 if at == axis else 1 for at in range(f.shape.rank)])
-    slopes = (later - earlier) / widths
-    before, after = widths[np_along(axis, None, -1)], widths[np_along(axis, 1, None)]
-    low, mid, high = f[np_along(axis, None, -2)], f[np_along(axis, 1, -1)], f[np_along(axis, 2, None)]
-    a, c = -after / (before * (before + after)), before / (after * (before + after))
-    middle = a * low + (after - before) / (before * after) * mid + c * high
-    return tf.concat([slopes[np_along(axis, 0, 1)], middle, slopes[np_along(axis, -1, None)]], axis)
+    middle = (f[np_along(axis, 2, None)] - f[np_along(axis, None, -2)]) / (2 * step)
+    first = (later[np_along(axis, 0, 1)] - earlier[np_along(axis, 0, 1)]) / step
+    last = (later[np_along(axis, -1, None)] - earlier[np_along(axis, -1, None)]) / step
+    return tf.concat([first, middle, last], axis)
 
 
-@of_numpy("np.cumsum", a="own")
-def np_cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """Return running sums, along an axis or over all elements."""
-    a = np_as_accumulated(a, dtype)
-    return tf.cumsum(tf.reshape(a, [-1])) if axis is None else tf.cumsum(a, axis)
-
-
-@of_numpy("np.cumprod", a="own")
-def np_cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """Return running products, along an axis or over all elements."""
-    a = np_as_accumulated(a, dtype)
-    return tf.math.cumprod(tf.reshape(a, [-1])) if axis is None else tf.math.cumprod(a, axis)
-
-
-def np_as_accumulated(a: Any, dtype: Any) -> Any:
-    """Return an array in the dtype in which NumPy accumulates it."""
-    if dtype is not None:
-        return tf.cast(a, np.dtype(dtype))
-    if a.dtype == tf.bool or (a.dtype.is_integer and a.dtype.size < 8):
-        return tf.cast(a, tf.uint64 if a.dtype.is_unsigned else tf.int64)
-    return a
-
-
-@of_numpy("np.maximum.accumulate", array="own")
-def np_maximum_accumulate(array: Any, axis: int = 0) -> Any:
-    """Return running maxima along an axis; NaN from the first one on."""
-    return np_scanned(array, axis, tf.maximum)
-
-
-@of_numpy("np.minimum.accumulate", array="own")
-def np_minimum_accumulate(array: Any, axis: int = 0) -> Any:
-    """Return running minima along an axis; NaN from the first one on."""
-    return np_scanned(array, axis, tf.minimum)
-
-
-def np_scanned(tensor: Any, axis: int, combine: Any) -> Any:
-    """Return a running extreme along an axis, in as many passes as the logarithm of its length."""
+def np_scanned(tensor: Any, combine: Any, axis: int = 0) -> Any:
+    """Return a running extreme along an axis, NaN from the first one on, in log2(length) passes."""
     moved = np_moved(tensor, axis, 0)
     size = np_known_size(moved, 0)
     step = 1

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_is_inf, np_is_nan
-from pyopbench.ports.tensor_functions.table import of_numpy, spelled
+from pyopbench.ports.functions.basics import np_is_inf, np_is_nan
+from pyopbench.ports.functions.table import helper
 
 
 def np_truncate_mod(x: Any, y: Any) -> Any:
@@ -156,15 +156,7 @@ def np_of_divisor(function: Any, x: Any, y: Any) -> Any:
     return tf.where(none, tf.zeros((), x.dtype), found)
 
 
-@of_numpy("np.clip", a="promoted", a_min="promoted", a_max="promoted", min="promoted", max="promoted")
-def np_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    """Return elements not below one bound and not above another; NaN where an element or a bound is NaN."""
-    low, high = a_min if min is None else min, a_max if max is None else max
-    found = a if low is None else np_maximum(a, low)
-    return found if high is None else np_minimum(found, high)
-
-
-@of_numpy("np.round np.around", a="own")
+@helper("np.round np.around", a="own")
 def np_round(a: Any, decimals: int = 0) -> Any:
     """Return elements rounded to decimals, halves to even."""
     if not a.dtype.is_floating:
@@ -177,7 +169,7 @@ def np_round(a: Any, decimals: int = 0) -> Any:
     return tf.round(a * power) / power if decimals > 0 else tf.round(a / power) * power
 
 
-@of_numpy("np.nan_to_num", x="own")
+@helper("np.nan_to_num", x="own")
 def np_nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """Return an array with numbers in place of NaN and infinities."""
     if not copy or x.dtype.is_complex:
@@ -191,19 +183,19 @@ def np_nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = Non
     return found
 
 
-@of_numpy("np.real", val="own")
+@helper("np.real", val="own")
 def np_real(val: Any) -> Any:
     """Return the real part."""
     return tf.math.real(val) if val.dtype.is_complex else val
 
 
-@of_numpy("np.imag", val="own")
+@helper("np.imag", val="own")
 def np_imag(val: Any) -> Any:
     """Return the imaginary part."""
     return tf.math.imag(val) if val.dtype.is_complex else tf.zeros_like(val)
 
 
-@of_numpy("np.angle", z="float")
+@helper("np.angle", z="float")
 def np_angle(z: Any, deg: bool = False) -> Any:
     """Return the angles of complex numbers."""
     imaginary = tf.math.imag(z) if z.dtype.is_complex else tf.zeros_like(z)
@@ -211,18 +203,14 @@ def np_angle(z: Any, deg: bool = False) -> Any:
     return found * tf.constant(180 / np.pi, found.dtype) if deg else found
 
 
-@of_numpy("scipy.special.xlogy", x="promoted float", y="promoted float")
+@helper("scipy.special.xlogy", x="promoted float", y="promoted float")
 def scipy_xlogy(x: Any, y: Any) -> Any:
     """Return x log(y), 0 where x is 0 and y is not NaN."""
     return tf.where(tf.math.is_nan(y), y, tf.math.xlogy(x, y))
 
 
-@of_numpy("scipy.special.erf", x="float")
+@helper("scipy.special.erf", x="float")
 def scipy_erf(x: Any) -> Any:
     """Return the error function, of which TensorFlow's is NaN at infinity."""
     infinite = tf.math.is_inf(x)
     return tf.where(infinite, tf.sign(x), tf.math.erf(tf.where(infinite, tf.zeros_like(x), x)))
-
-
-spelled("scipy.special.expit", "tf.sigmoid", x="float")
-spelled("scipy.special.gammaln", "tf.math.lgamma", x="float")

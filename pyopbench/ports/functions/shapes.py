@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import (
+from pyopbench.ports.functions.basics import (
     np_along,
     np_axes,
     np_checked,
@@ -17,10 +17,10 @@ from pyopbench.ports.tensor_functions.basics import (
     np_number,
     np_sizes,
 )
-from pyopbench.ports.tensor_functions.table import of_numpy
+from pyopbench.ports.functions.table import helper
 
 
-@of_numpy("np.swapaxes", a="own")
+@helper("np.swapaxes", a="own")
 def np_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two axes exchanged."""
     first, second = np_axes([axis1, axis2], a.shape.rank)
@@ -29,28 +29,19 @@ def np_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return tf.transpose(a, order)
 
 
-@of_numpy("np.moveaxis", a="own")
+@helper("np.moveaxis", a="own")
 def np_moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Return an array with axes at other places."""
     return np_moved(a, source, destination)
 
 
-@of_numpy("np.expand_dims", a="own")
-def np_expand_dims(a: Any, axis: Any) -> Any:
-    """Return an array with new axes of one element."""
-    several = axis if isinstance(axis, (list, tuple)) else [axis]
-    for place in sorted(np_axes(several, a.shape.rank + len(several))):
-        a = tf.expand_dims(a, place)
-    return a
-
-
-@of_numpy("np.flip", m="own")
+@helper("np.flip", m="own")
 def np_flip(m: Any, axis: Any = None) -> Any:
     """Return an array with the elements along axes in reverse."""
     return tf.reverse(m, np_axes(axis, m.shape.rank))
 
 
-@of_numpy("np.rot90", m="own", k="number")
+@helper("np.rot90", m="own", k="number")
 def np_rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """Return an array turned by right angles."""
     first, second = np_axes(list(axes), m.shape.rank)
@@ -66,57 +57,21 @@ def np_rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     return ways[int(turns) % 4]()
 
 
-@of_numpy("np.atleast_1d", arys="own")
+@helper("np.atleast_1d", arys="own")
 def np_atleast_1d(*arys: Any) -> Any:
     """Return arrays with one axis at least."""
     found = [tf.reshape(one, [1]) if one.shape.rank == 0 else one for one in arys]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@of_numpy("np.atleast_2d", arys="own")
+@helper("np.atleast_2d", arys="own")
 def np_atleast_2d(*arys: Any) -> Any:
     """Return arrays with two axes at least."""
     found = [tf.reshape(one, [1, -1]) if one.shape.rank < 2 else one for one in arys]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def np_atleast_3d(*arys: Any) -> Any:
-    """Return arrays with three axes at least."""
-    found = [
-        tf.reshape(one, [1, -1, 1]) if one.shape.rank < 2 else one[:, :, None] if one.shape.rank == 2 else one
-        for one in arys
-    ]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-@of_numpy("np.dstack", tup="*common")
-def np_dstack(tup: Any) -> Any:
-    """Return arrays behind each other."""
-    return tf.concat([np_atleast_3d(one) for one in tup], 2)
-
-
-@of_numpy("np.vstack", tup="*common")
-def np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Return arrays below each other."""
-    found = tf.concat([np_atleast_2d(one) for one in tup], 0)
-    return found if dtype is None else tf.cast(found, np.dtype(dtype))
-
-
-@of_numpy("np.hstack", tup="*common")
-def np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Return arrays beside each other."""
-    parts = [np_atleast_1d(one) for one in tup]
-    found = tf.concat(parts, 0 if parts[0].shape.rank == 1 else 1)
-    return found if dtype is None else tf.cast(found, np.dtype(dtype))
-
-
-@of_numpy("np.column_stack", tup="*common")
-def np_column_stack(tup: Any) -> Any:
-    """Return vectors as the columns of a matrix."""
-    return tf.concat([tf.reshape(one, [-1, 1]) if one.shape.rank < 2 else one for one in tup], 1)
-
-
-@of_numpy("np.append", arr="common", values="common")
+@helper("np.append", arr="common", values="common")
 def np_append(arr: Any, values: Any, axis: Any = None) -> Any:
     """Return an array with values behind it."""
     if axis is None:
@@ -124,39 +79,23 @@ def np_append(arr: Any, values: Any, axis: Any = None) -> Any:
     return tf.concat([arr, values], axis)
 
 
-@of_numpy("np.insert", arr="own", values="own")
+@helper("np.insert", arr="own", values="own")
 def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """Return an array with values before places, which count in the array as it was."""
+    """Return an array with values before a place."""
+    if not isinstance(obj, (int, np.integer)):
+        raise NotImplementedError("is supported only for one place that is known before the graph runs")
     arr = tf.reshape(arr, [-1]) if axis is None else arr
     (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
-    values = tf.cast(values, arr.dtype)
-    size = np_known_size(arr, place)
-    if not isinstance(obj, (int, list, tuple, np.integer)):
-        raise NotImplementedError("is supported only for places that are known before the graph runs")
-    is_one = isinstance(obj, (int, np.integer))
-    several: Any = [obj] if is_one else obj
-    places = [int(one) for one in several]
-    places = [one + size if one < 0 else one for one in places]
-    if any(not 0 <= one <= size for one in places):
-        raise IndexError(f"index {obj} is out of bounds for axis {place} with size {size}")
-    if len(places) == 1:  # as many places as there are values
-        values = tf.reshape(values, [1] * (arr.shape.rank - values.shape.rank) + np_sizes(values))
-        values = np_moved(values, 0, place) if is_one else values
-        places = places * np_known_size(values, place)
-    order = sorted(range(len(places)), key=lambda one: places[one])
     sizes = np_sizes(arr)
-    sizes[place] = len(places)
-    whole = tf.concat([arr, tf.broadcast_to(values, sizes)], place)
-    wanted: Any = []
-    done = 0
-    for at in range(size + 1):
-        while done < len(order) and places[order[done]] == at:
-            wanted, done = [*wanted, size + order[done]], done + 1
-        wanted = [*wanted, at] if at < size else wanted
-    return tf.gather(whole, wanted, axis=place)
+    arr = np_checked(arr, (-sizes[place] <= obj) & (obj <= sizes[place]), "index is out of bounds")
+    values = tf.reshape(tf.cast(values, arr.dtype), [1] * (arr.shape.rank - values.shape.rank) + np_sizes(values))
+    values = np_moved(values, 0, place)
+    sizes[place] = np_sizes(values)[place]
+    before, after = arr[np_along(place, None, obj)], arr[np_along(place, obj, None)]
+    return tf.concat([before, tf.broadcast_to(values, sizes), after], place)
 
 
-@of_numpy("np.delete", arr="own", obj="number")
+@helper("np.delete", arr="own", obj="number")
 def np_delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Return an array without what is at some places."""
     arr = tf.reshape(arr, [-1]) if axis is None else arr
@@ -170,7 +109,7 @@ def np_delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return tf.boolean_mask(arr, ~gone, axis=place)
 
 
-@of_numpy("np.tile", A="own", reps="number")
+@helper("np.tile", A="own", reps="number")
 def np_tile(A: Any, reps: Any) -> Any:
     """Return an array repeated as a whole."""
     if tf.is_tensor(reps):
@@ -186,18 +125,7 @@ def np_tile(A: Any, reps: Any) -> Any:
     return tf.tile(spread, [1] * (rank - count) + times)
 
 
-@of_numpy("np.repeat", a="own", repeats="number")
-def np_repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    """Return an array in which each element is repeated."""
-    a = tf.reshape(a, [-1]) if axis is None or a.shape.rank == 0 else a
-    (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
-    if isinstance(repeats, (int, np.integer)) and a.shape[place] is not None:
-        return tf.gather(a, np.repeat(np.arange(a.shape[place]), repeats), axis=place)
-    times = tf.convert_to_tensor(repeats)
-    return tf.repeat(a, times[0] if times.shape == [1] else times, axis=place)
-
-
-@of_numpy("np.roll", a="own", shift="number")
+@helper("np.roll", a="own", shift="number")
 def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Return an array with elements moved around, along axes or among all."""
     if 0 in a.shape:
@@ -210,15 +138,12 @@ def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return tf.roll(a, shifts * len(axes) if len(shifts) == 1 else shifts, axes * (len(shifts) if len(axes) == 1 else 1))
 
 
-@of_numpy("np.pad", array="own", pad_width="number", constant_values="number")
+@helper("np.pad", array="own", pad_width="number", constant_values="number")
 def np_pad(
     array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, reflect_type: str = "even"
 ) -> Any:
     """Return an array with a border."""
     rank = array.shape.rank
-    if isinstance(pad_width, dict):
-        both = [pad_width.get(axis, pad_width.get(axis - rank, (0, 0))) for axis in range(rank)]
-        pad_width = [one if isinstance(one, (list, tuple)) else (one, one) for one in both]
     if any(map(tf.is_tensor, tf.nest.flatten(pad_width))):
         pad_width = tf.nest.map_structure(lambda one: tf.cast(one, tf.int64), pad_width)
         every = tf.broadcast_to(tf.convert_to_tensor(pad_width), (rank, 2))
@@ -227,14 +152,7 @@ def np_pad(
     else:
         widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
     if mode == "constant":
-        if tf.is_tensor(constant_values) or np.ndim(constant_values) == 0:
-            return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
-        for axis, (each, values) in enumerate(zip(widths, np.broadcast_to(constant_values, (rank, 2)), strict=True)):
-            for place, value in enumerate(values):
-                width = [[0, 0]] * rank
-                width[axis] = [each[0], 0] if place == 0 else [0, each[1]]
-                array = tf.pad(array, width, constant_values=np_number(value, array.dtype))
-        return array
+        return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
     if mode not in ("reflect", "symmetric", "edge", "wrap") or reflect_type != "even":
         raise NotImplementedError(f"is not supported for mode={mode!r}")
     for axis, (size, each) in enumerate(zip(np_sizes(array), widths, strict=True)):
@@ -258,7 +176,7 @@ def np_padded_places(size: Any, widths: Any, mode: Any) -> Any:
     return tf.minimum(places, period - places - 1 if mode == "symmetric" else period - places)
 
 
-@of_numpy("np.split", ary="own", indices_or_sections="number")
+@helper("np.split", ary="own", indices_or_sections="number")
 def np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """Return equal parts of an array along an axis, or parts between places."""
     (place,) = np_axes(axis, ary.shape.rank)
@@ -284,7 +202,7 @@ def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise(ends)]
 
 
-@of_numpy("np.lib.stride_tricks.sliding_window_view", x="own")
+@helper("np.lib.stride_tricks.sliding_window_view", x="own")
 def np_sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeable: bool = False) -> Any:
     """Return all windows of a shape, their axes behind those of the array."""
     if writeable:
@@ -313,7 +231,7 @@ def np_broadcast_arrays(*args: Any) -> Any:
     return tuple(tf.ensure_shape(tf.broadcast_to(one, shape), known) for one in args)
 
 
-@of_numpy("np.meshgrid", xi="own")
+@helper("np.meshgrid", xi="own")
 def np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Return the coordinates of a grid, one array for each axis."""
     count = len(xi)
@@ -323,7 +241,7 @@ def np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str
     return tuple(found) if sparse else np_broadcast_arrays(*found)
 
 
-@of_numpy("np.linspace", start="promoted float", stop="promoted float")
+@helper("np.linspace", start="promoted float", stop="promoted float")
 def np_linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0,
@@ -341,9 +259,3 @@ def np_linspace(
         wanted = tf.as_dtype(np.dtype(dtype))
         found = tf.cast(tf.floor(found) if wanted.is_integer else found, wanted)
     return (found, step) if retstep else found
-
-
-@of_numpy("np.full_like", a="own", fill_value="number")
-def np_full_like(a: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """Return one value in the shape of an array."""
-    return tf.broadcast_to(np_number(fill_value, a.dtype if dtype is None else np.dtype(dtype)), tf.shape(a))

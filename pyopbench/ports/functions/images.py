@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import np_axes, np_known_sizes, np_moved
-from pyopbench.ports.tensor_functions.table import of_numpy
+from pyopbench.ports.functions.basics import np_axes, np_known_sizes, np_moved
+from pyopbench.ports.functions.table import helper
 
 
 def scipy_only_floats(tensor: Any) -> None:
@@ -51,7 +51,7 @@ def scipy_gaussian(sigma: Any, truncate: float, radius: Any) -> Any:
     return power / power.sum()
 
 
-@of_numpy("scipy.ndimage.gaussian_filter1d", input="own")
+@helper("scipy.ndimage.gaussian_filter1d", input="own")
 def scipy_gaussian_filter1d(
     input: Any, sigma: float, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect",
     cval: float = 0.0, truncate: float = 4.0, *, radius: Any = None,
@@ -64,7 +64,7 @@ def scipy_gaussian_filter1d(
     return scipy_along(input, scipy_gaussian(sigma, truncate, radius), place, mode, cval)
 
 
-@of_numpy("scipy.ndimage.gaussian_filter", input="own")
+@helper("scipy.ndimage.gaussian_filter", input="own")
 def scipy_gaussian_filter(
     input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: str = "reflect", cval: float = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
@@ -103,7 +103,7 @@ def scipy_correlate(
     return tf.cast(total, input.dtype)
 
 
-@of_numpy("scipy.ndimage.convolve", input="own", weights="float64")
+@helper("scipy.ndimage.convolve", input="own", weights="float64")
 def scipy_convolve(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: float = 0.0, origin: int = 0
 ) -> Any:
@@ -114,7 +114,7 @@ def scipy_convolve(
     return scipy_correlate(input, turned, output, mode, cval, origin)
 
 
-@of_numpy("scipy.ndimage.map_coordinates", input="own", coordinates="float64")
+@helper("scipy.ndimage.map_coordinates", input="own", coordinates="float64")
 def scipy_map_coordinates(
     input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: float = 0.0,
     prefilter: bool = True,
@@ -161,7 +161,7 @@ def scipy_mapped(index: Any, size: int, mode: str) -> Any:
     return tf.minimum(inside, (period - 1 if mode == "reflect" else period) - inside)
 
 
-@of_numpy("scipy.ndimage.affine_transform", input="own", matrix="float64", offset="float64")
+@helper("scipy.ndimage.affine_transform", input="own", matrix="float64", offset="float64")
 def scipy_affine_transform(
     input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None, order: int = 3,
     mode: str = "constant", cval: float = 0.0, prefilter: bool = True,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import (
+from pyopbench.ports.functions.basics import (
     np_axes,
     np_checked,
     np_is_finite,
@@ -17,8 +17,7 @@ from pyopbench.ports.tensor_functions.basics import (
     np_number,
     np_sizes,
 )
-from pyopbench.ports.tensor_functions.order import np_max, np_min
-from pyopbench.ports.tensor_functions.table import of_numpy, spelled
+from pyopbench.ports.functions.table import helper
 
 SVDResult = collections.namedtuple("SVDResult", ["U", "S", "Vh"])
 QRResult = collections.namedtuple("QRResult", ["Q", "R"])
@@ -26,32 +25,7 @@ EighResult = collections.namedtuple("EighResult", ["eigenvalues", "eigenvectors"
 SlogdetResult = collections.namedtuple("SlogdetResult", ["sign", "logabsdet"])
 
 
-def np_product(x: Any, y: Any) -> Any:
-    """Return a product of stacks of matrices; a vector is a row on the left and a column on the right."""
-    if x.dtype == tf.bool:
-        return np_product(tf.cast(x, tf.int32), tf.cast(y, tf.int32)) > 0
-    if x.dtype.is_integer and x.dtype not in (tf.int32, tf.int64):  # which many kernels lack
-        wide = tf.int64 if x.dtype.size > 2 else tf.int32
-        return tf.cast(np_product(tf.cast(x, wide), tf.cast(y, wide)), x.dtype)
-    left, right = x.shape.rank == 1, y.shape.rank == 1
-    found = tf.matmul(x[None, :] if left else x, y[:, None] if right else y)
-    found = tf.squeeze(found, -2) if left else found
-    return tf.squeeze(found, -1) if right else found
-
-
-@of_numpy("np.dot", a="common", b="common")
-def np_dot(a: Any, b: Any) -> Any:
-    """Return sums of products over the last axis of one array and the last but one of the other."""
-    if a.shape.rank == 0 or b.shape.rank == 0:
-        return tf.logical_and(a, b) if a.dtype == tf.bool else a * b
-    if b.shape.rank <= 2:
-        if a.shape.rank <= 2 or b.shape.rank == 2:
-            return np_product(a, b)
-        return np_product(a, b[:, None])[..., 0]
-    return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 2]])
-
-
-@of_numpy("np.inner", a="common", b="common")
+@helper("np.inner", a="common", b="common")
 def np_inner(a: Any, b: Any) -> Any:
     """Return sums of products over the last axes."""
     if a.dtype == tf.bool:
@@ -61,14 +35,14 @@ def np_inner(a: Any, b: Any) -> Any:
     return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 1]])
 
 
-@of_numpy("np.outer", a="common", b="common")
+@helper("np.outer", a="common", b="common")
 def np_outer(a: Any, b: Any) -> Any:
     """Return the products of each element with each."""
     a, b = tf.reshape(a, [-1, 1]), tf.reshape(b, [1, -1])
     return tf.logical_and(a, b) if a.dtype == tf.bool else a * b
 
 
-@of_numpy("np.tensordot", a="common", b="common")
+@helper("np.tensordot", a="common", b="common")
 def np_tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Return sums of products over some axes of both."""
     if isinstance(axes, int):
@@ -76,7 +50,7 @@ def np_tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return tf.tensordot(a, b, [np_axes(axes[0], a.shape.rank), np_axes(axes[1], b.shape.rank)])
 
 
-@of_numpy("np.einsum", operands="common")
+@helper("np.einsum", operands="common")
 def np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     """Return sums of products, by Einstein's notation."""
     if not isinstance(subscripts, str):
@@ -87,7 +61,7 @@ def np_einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
     return tf.einsum(subscripts.replace(" ", ""), *operands)
 
 
-@of_numpy("np.cross", a="common", b="common")
+@helper("np.cross", a="common", b="common")
 def np_cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     """Return the cross products of vectors of 2 or 3 elements."""
     if axis is not None:
@@ -103,7 +77,7 @@ def np_cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, 
     return np_moved(tf.stack(parts, -1), -1, axisc)
 
 
-@of_numpy("np.diagonal", a="own")
+@helper("np.diagonal", a="own")
 def np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return diagonals of the planes of two axes, as the last axis."""
     planes = np_moved(a, (axis1, axis2), (-2, -1))
@@ -113,7 +87,7 @@ def np_diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return tf.linalg.diag_part(planes, k=offset)
 
 
-@of_numpy("np.trace", a="own")
+@helper("np.trace", a="own")
 def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """Return sums of diagonals."""
     found = np_diagonal(a, offset, axis1, axis2)
@@ -124,31 +98,27 @@ def np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     return tf.reduce_sum(found, -1)
 
 
-@of_numpy("np.diag", v="own")
+@helper("np.diag", v="own")
 def np_diag(v: Any, k: int = 0) -> Any:
     """Return the diagonal of a matrix, or the matrix of a diagonal."""
     return np_diagonal(v, k) if v.shape.rank == 2 else tf.linalg.diag(v, k=k)
 
 
-@of_numpy("np.tril", m="own")
+@helper("np.tril", m="own")
 def np_tril(m: Any, k: int = 0) -> Any:
     """Return matrices with 0 above a diagonal."""
     rows, columns = tf.range(tf.shape(m)[-2])[:, None], tf.range(tf.shape(m)[-1])
     return tf.where(columns - rows <= k, m, tf.zeros((), m.dtype))
 
 
-@of_numpy("np.triu", m="own")
+@helper("np.triu", m="own")
 def np_triu(m: Any, k: int = 0) -> Any:
     """Return matrices with 0 below a diagonal."""
     rows, columns = tf.range(tf.shape(m)[-2])[:, None], tf.range(tf.shape(m)[-1])
     return tf.where(columns - rows >= k, m, tf.zeros((), m.dtype))
 
 
-spelled("np.linalg.inv", "tf.linalg.inv", a="float")
-spelled("np.linalg.det", "tf.linalg.det", a="float")
-
-
-@of_numpy("np.linalg.slogdet", a="float")
+@helper("np.linalg.slogdet", a="float")
 def np_slogdet(a: Any) -> Any:
     """Return the sign and the logarithm of the magnitude of determinants."""
     finite = tf.reduce_all(np_is_finite(a))
@@ -157,13 +127,13 @@ def np_slogdet(a: Any) -> Any:
     return SlogdetResult(sign, tf.math.real(logarithm) if a.dtype.is_complex else logarithm)
 
 
-@of_numpy("np.linalg.cholesky", a="float")
+@helper("np.linalg.cholesky", a="float")
 def np_cholesky(a: Any, *, upper: bool = False) -> Any:
     """Return the triangular root of positive definite matrices."""
     return tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint(a))) if upper else tf.linalg.cholesky(a)
 
 
-@of_numpy("np.linalg.solve", a="common float", b="common float")
+@helper("np.linalg.solve", a="common float", b="common float")
 def np_solve(a: Any, b: Any) -> Any:
     """Return the solutions of linear equations."""
     if b.shape.rank == 1:
@@ -173,14 +143,14 @@ def np_solve(a: Any, b: Any) -> Any:
     return tf.linalg.solve(a, b)
 
 
-@of_numpy("np.linalg.eigh", a="float")
+@helper("np.linalg.eigh", a="float")
 def np_eigh(a: Any, UPLO: str = "L") -> Any:
     """Return eigenvalues, ascending, and eigenvectors of symmetric matrices; signs of vectors may be others."""
     values, vectors = tf.linalg.eigh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
     return EighResult(tf.math.real(values) if a.dtype.is_complex else values, vectors)
 
 
-@of_numpy("np.linalg.svd", a="float")
+@helper("np.linalg.svd", a="float")
 def np_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return singular values, descending, and vectors of matrices; signs of vectors may be others."""
     if not compute_uv:
@@ -189,7 +159,7 @@ def np_svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitia
     return SVDResult(left, values, tf.linalg.adjoint(right))
 
 
-@of_numpy("np.linalg.qr", a="float")
+@helper("np.linalg.qr", a="float")
 def np_qr(a: Any, mode: str = "reduced") -> Any:
     """Return an orthogonal and a triangular factor; signs may be others."""
     if mode not in ("reduced", "complete", "r"):
@@ -199,7 +169,7 @@ def np_qr(a: Any, mode: str = "reduced") -> Any:
     return triangular if mode == "r" else QRResult(orthogonal, triangular)
 
 
-@of_numpy("np.linalg.pinv", a="float")
+@helper("np.linalg.pinv", a="float")
 def np_pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Return the pseudo-inverse: singular values below a share of the largest count as 0."""
     cut = rtol if rcond is None else rcond
@@ -211,53 +181,7 @@ def np_pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     return tf.matmul(right * tf.cast(inverse, a.dtype)[..., None, :], left, transpose_b=True)
 
 
-@of_numpy("np.linalg.norm", x="float")
-def np_norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return norms of vectors and matrices."""
-    axes = np_axes(axis, x.shape.rank)
-    if (axis is None and ord is None) or (len(axes) == 2 and ord in (None, "fro")):
-        return np_root_of_squares(x, axes, keepdims)
-    if len(axes) == 1:
-        return np_vector_norm(x, ord, axes[0], keepdims)
-    if len(axes) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    if ord in (1, -1, np.inf, -np.inf):
-        first, second = axes if abs(ord) == 1 else axes[::-1]
-        sums = tf.reduce_sum(tf.abs(x), first, keepdims=True)
-        found = (np_max if ord > 0 else np_min)(sums, second, keepdims=True)
-        return found if keepdims else tf.squeeze(found, axes)
-    if ord not in (2, -2, "nuc"):
-        raise ValueError("Invalid norm order for matrices.")
-    values = tf.linalg.svd(np_moved(x, axes, [-2, -1]), compute_uv=False)
-    found = tf.reduce_sum(values, -1) if ord == "nuc" else (np_max if ord > 0 else np_min)(values, -1)
-    for one in sorted(axes) if keepdims else []:
-        found = tf.expand_dims(found, one)
-    return found
-
-
-def np_root_of_squares(x: Any, axes: Any, keepdims: bool) -> Any:
-    """Return the root of the sum of squares along axes."""
-    square = tf.math.real(tf.math.conj(x) * x) if x.dtype.is_complex else x * x
-    return tf.sqrt(tf.reduce_sum(square, axes, keepdims))
-
-
-def np_vector_norm(x: Any, order: Any, axis: int, keepdims: bool) -> Any:
-    """Return norms of vectors along an axis."""
-    if order is None or order == 2:
-        return np_root_of_squares(x, axis, keepdims)
-    size = tf.abs(x)
-    if order == np.inf:
-        return np_max(size, axis, keepdims=keepdims)
-    if order == -np.inf:
-        return np_min(size, axis, keepdims=keepdims)
-    if order == 0:
-        return tf.reduce_sum(tf.cast(tf.not_equal(x, 0), size.dtype), axis, keepdims)
-    if order == 1:
-        return tf.reduce_sum(size, axis, keepdims)
-    return tf.reduce_sum(size ** np_number(order, size.dtype), axis, keepdims) ** np_number(1 / order, size.dtype)
-
-
-@of_numpy("np.polyval", p="common", x="common")
+@helper("np.polyval", p="common", x="common")
 def np_polyval(p: Any, x: Any) -> Any:
     """Return the values of a polynomial, whose coefficients begin with that of the highest power."""
     found = tf.zeros_like(x)

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from pyopbench.model.syntax import Replacement, Source, defaults_of, read_source
-from pyopbench.ports.tensor_functions import (
+from pyopbench.ports.functions import (
     basics,
     elementwise,
     images,
@@ -20,13 +20,9 @@ from pyopbench.ports.tensor_functions import (
     signals,
     statistics,
 )
-from pyopbench.ports.tensor_functions.table import TABLE, TensorFunction
 
 MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, signals, shapes, images)
 """In the order of their definitions in the file of a port."""
-
-FUNCTIONS: dict[str, TensorFunction] = TABLE
-"""The table, with what these modules enter into it."""
 
 Definition: TypeAlias = ast.FunctionDef | ast.Assign
 

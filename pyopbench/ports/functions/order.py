@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.ports.tensor_functions.basics import (
+from pyopbench.ports.functions.basics import (
     np_axes,
     np_gathered,
     np_is_nan,
@@ -15,7 +15,7 @@ from pyopbench.ports.tensor_functions.basics import (
     np_sizes,
     np_with_axes,
 )
-from pyopbench.ports.tensor_functions.table import of_numpy
+from pyopbench.ports.functions.table import helper
 
 
 def np_keys(tensor: Any) -> Any:
@@ -34,7 +34,7 @@ def np_keys(tensor: Any) -> Any:
     return tf.where(np_is_nan(tensor), tf.constant(whole.max, whole), ordered)
 
 
-@of_numpy("np.argsort", a="own")
+@helper("np.argsort", a="own")
 def np_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return the places of the elements in ascending order, int64; ties keep their order."""
     if axis is None or a.shape.rank == 0:
@@ -42,7 +42,7 @@ def np_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, s
     return tf.cast(tf.argsort(np_keys(a), axis=axis, stable=True), tf.int64)
 
 
-@of_numpy("np.sort", a="own")
+@helper("np.sort", a="own")
 def np_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Return the elements in ascending order."""
     if axis is None or a.shape.rank == 0:
@@ -53,19 +53,19 @@ def np_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
     return np_moved(found, -1, axis)
 
 
-@of_numpy("np.partition", a="own")
+@helper("np.partition", a="own")
 def np_partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
     """Return the elements in an order in which the kth ones are where they would be if all were sorted."""
     return np_sort(a, axis)
 
 
-@of_numpy("np.argpartition", a="own")
+@helper("np.argpartition", a="own")
 def np_argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
     """Return places of elements in an order in which the kth ones are where they would be if all were sorted."""
     return np_argsort(a, axis)
 
 
-@of_numpy("np.lexsort", keys="*own")
+@helper("np.lexsort", keys="*own")
 def np_lexsort(keys: Any, axis: int = -1) -> Any:
     """Return the order by several keys, of which the last counts first."""
     several = keys if isinstance(keys, (list, tuple)) else tf.unstack(keys)
@@ -77,7 +77,7 @@ def np_lexsort(keys: Any, axis: int = -1) -> Any:
     return order
 
 
-@of_numpy("np.searchsorted", a="common", v="common", sorter="int64")
+@helper("np.searchsorted", a="common", v="common", sorter="int64")
 def np_searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Return where values would have to be put into a sorted array, int64."""
     if sorter is not None:
@@ -86,7 +86,7 @@ def np_searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> A
     return tf.ensure_shape(tf.reshape(found, tf.shape(v)), v.shape)
 
 
-@of_numpy("np.digitize", x="common", bins="common")
+@helper("np.digitize", x="common", bins="common")
 def np_digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Return the number of the bin of each element; bins ascend or descend."""
     if bins.shape.rank != 1:
@@ -121,7 +121,7 @@ def np_groups(tensor: Any) -> Any:
     return order, tf.concat([tf.ones_like(order[:1], tf.bool), differs], 0)
 
 
-@of_numpy("np.unique", ar="own")
+@helper("np.unique", ar="own")
 def np_unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
     *, equal_nan: bool = True,
@@ -149,7 +149,7 @@ def np_unique(
     return tuple(found) if len(found) > 1 else found[0]
 
 
-@of_numpy("np.isin", element="common", test_elements="common")
+@helper("np.isin", element="common", test_elements="common")
 def np_isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
@@ -158,21 +158,21 @@ def np_isin(
     return ~found if invert else found
 
 
-@of_numpy("np.intersect1d", ar1="common", ar2="common")
+@helper("np.intersect1d", ar1="common", ar2="common")
 def np_intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """Return what is in both arrays, ascending."""
     one = np_unique(ar1)
     return tf.boolean_mask(one, np_isin(one, ar2))
 
 
-@of_numpy("np.setdiff1d", ar1="common", ar2="common")
+@helper("np.setdiff1d", ar1="common", ar2="common")
 def np_setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """Return what is in the first array alone: ascending and once each, or as it stands if that is assumed."""
     one = tf.reshape(ar1, [-1]) if assume_unique else np_unique(ar1)
     return tf.boolean_mask(one, np_isin(one, ar2, invert=True))
 
 
-@of_numpy("np.union1d", ar1="common", ar2="common")
+@helper("np.union1d", ar1="common", ar2="common")
 def np_union1d(ar1: Any, ar2: Any) -> Any:
     """Return what is in either array, ascending."""
     return np_unique(tf.concat([tf.reshape(ar1, [-1]), tf.reshape(ar2, [-1])], 0))
@@ -183,7 +183,7 @@ def np_nan_where(has_nan: Any, found: Any) -> Any:
     return tf.where(has_nan, tf.constant(np.nan, found.dtype), found) if found.dtype.is_floating else found
 
 
-@of_numpy("np.median", a="float")
+@helper("np.median", a="float")
 def np_median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """Return the middle elements, of an even number the mean of both; NaN where there is any."""
     flat, axes = np_gathered(a, axis)
@@ -194,38 +194,25 @@ def np_median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     return np_with_axes(found, axes, keepdims)
 
 
-def np_quantiles(ordered: Any, count: Any, shares: Any, method: str) -> Any:
-    """Return elements at shares of the way along the last axis, or between two; shares become the first axes.
+def np_quantiles(ordered: Any, count: Any, shares: Any) -> Any:
+    """Return what is at shares of the way along the last axis of sorted arrays; shares become the first axes.
 
-    Args:
-        ordered: arrays that are sorted along their last axis.
-        count: how many elements count, of each array or of all.
-        shares: of all elements.
-        method: of NumPy's.
+    `count` is how many elements count, of each array or of all.
     """
     rank = ordered.shape.rank - 1
-    if shares.dtype.is_integer:  # each of which is that of an element
-        method, shares = "lower", tf.cast(shares, tf.float64)
-    is_between = method not in ("lower", "higher", "nearest")
-    if is_between and ordered.dtype.is_floating and ordered.dtype.size < shares.dtype.size:
+    is_whole = shares.dtype.is_integer  # 0 or 1: the first or the last element, in its own dtype
+    shares = tf.cast(shares, tf.float64) if is_whole else shares
+    if not is_whole and ordered.dtype.size < shares.dtype.size:
         ordered = tf.cast(ordered, shares.dtype)
     shares = tf.reshape(shares, tf.concat([tf.shape(shares), [1] * rank], 0))
     last = tf.cast(count, shares.dtype) - 1
     place = shares * last
-    if method == "nearest":
-        lower = tf.floor(place)
-        half = tf.equal(place, lower + 0.5) & tf.equal(tf.math.floormod(lower, 2.0), 0)
-        place = tf.where(half, lower, tf.floor(place + 0.5))
-    below = tf.math.ceil(place) if method == "higher" else tf.floor(place)
-    low = np_at(ordered, tf.cast(below, tf.int64))
-    if not is_between:
-        return low
     # As NumPy does it where the place is that of an element, too: 0 times the distance to an infinite one is NaN.
-    high = np_at(ordered, tf.cast(tf.minimum(below + 1, last), tf.int64))
-    way = place - tf.floor(place)
-    if method == "midpoint":
-        way = tf.where(tf.equal(way, 0), way, tf.constant(0.5, way.dtype))
-    way = tf.cast(way, ordered.dtype)
+    low = np_at(ordered, tf.cast(tf.floor(place), tf.int64))
+    if is_whole:
+        return low
+    high = np_at(ordered, tf.cast(tf.minimum(tf.floor(place) + 1, last), tf.int64))
+    way = tf.cast(place - tf.floor(place), ordered.dtype)
     apart = high - low
     return tf.where(way >= 0.5, high - apart * (1 - way), low + apart * way)
 
@@ -254,34 +241,25 @@ def np_not_empty(ordered: Any) -> Any:
     return tf.pad(ordered, [*[[0, 0]] * (ordered.shape.rank - 1), [0, is_empty]])
 
 
-@of_numpy("np.quantile", a="own", q="whole or like a")
-def np_quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
+@helper("np.quantile", a="own", q="whole or like a")
+def np_quantile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return quantiles; NaN where there is any."""
-    if method not in ("linear", "lower", "higher", "midpoint", "nearest"):
-        raise NotImplementedError(f"is not supported for method={method!r}")
-    is_between = method in ("linear", "midpoint") and not q.dtype.is_integer
-    if a.dtype == tf.bool and not is_between:
-        return tf.cast(np_quantile(tf.cast(a, tf.uint8), q, axis, method=method, keepdims=keepdims), tf.bool)
-    flat, axes = np_gathered(tf.cast(a, tf.float64) if is_between and not a.dtype.is_floating else a, axis)
-    found = np_quantiles(np_sort(flat), tf.shape(flat)[-1], q, method)
+    if a.dtype == tf.bool:
+        raise NotImplementedError("is not supported for truth values")
+    is_between = not q.dtype.is_integer and not a.dtype.is_floating
+    flat, axes = np_gathered(tf.cast(a, tf.float64) if is_between else a, axis)
+    found = np_quantiles(np_sort(flat), tf.shape(flat)[-1], q)
     found = np_nan_where(tf.reduce_any(np_is_nan(flat), -1), found)
     return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
 
 
-@of_numpy("np.percentile", a="own", q="like a")
-def np_percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
+@helper("np.percentile", a="own", q="like a")
+def np_percentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return percentiles; NaN where there is any."""
-    shares = (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100
-    return np_quantile(a, shares, axis, method=method, keepdims=keepdims)
+    return np_quantile(a, (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100, axis, keepdims=keepdims)
 
 
-@of_numpy("np.nanmedian", a="float")
+@helper("np.nanmedian", a="float")
 def np_nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
@@ -294,35 +272,22 @@ def np_nanmedian(
     return np_with_axes(np_nan_where(tf.equal(count, 0), middle), axes, keepdims)
 
 
-def np_nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    """Return quantiles of the elements that are not NaN; NaN where there are none."""
-    if method != "linear":
-        raise NotImplementedError(f"is not supported for method={method!r}")
+@helper("np.nanpercentile", a="own", q="like a")
+def np_nanpercentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Return percentiles of the elements that are not NaN; NaN where there are none."""
     if not a.dtype.is_floating:
-        return np_quantile(a, q, axis, keepdims=keepdims)
+        return np_percentile(a, q, axis, keepdims=keepdims)
+    shares = (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100
     flat, axes = np_gathered(a, axis)
     if 0 in a.shape.as_list():  # for which NumPy has one NaN, of however many shares
         nothing = tf.fill(np_sizes(flat)[:-1], tf.constant(np.nan, flat.dtype))
         return np_with_axes(nothing, axes, keepdims)
     count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
-    found = np_nan_where(tf.equal(count, 0), np_quantiles(np_not_empty(np_sort(flat)), count, q, method))
-    return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
+    found = np_nan_where(tf.equal(count, 0), np_quantiles(np_not_empty(np_sort(flat)), count, shares))
+    return np_with_axes(found, [shares.shape.rank + one for one in axes], keepdims)
 
 
-@of_numpy("np.nanpercentile", a="own", q="like a")
-def np_nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    """Return percentiles of the elements that are not NaN; NaN where there are none."""
-    shares = (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100
-    return np_nanquantile(a, shares, axis, method=method, keepdims=keepdims)
-
-
-@of_numpy("np.max np.amax", a="own")
+@helper("np.max np.amax", a="own")
 def np_max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
     """Return the largest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
@@ -333,7 +298,7 @@ def np_max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, in
     return found if initial is None else tf.where(np_is_nan(found), found, tf.maximum(found, initial))
 
 
-@of_numpy("np.min np.amin", a="own")
+@helper("np.min np.amin", a="own")
 def np_min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
     """Return the smallest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
@@ -352,13 +317,13 @@ def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:
         raise ValueError("zero-size array to reduction operation which has no identity")
 
 
-@of_numpy("np.argmax", a="own")
+@helper("np.argmax", a="own")
 def np_argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Return where the largest element is, the first of equal ones; of NaN if there is any."""
     return np_place(a, axis, keepdims, largest=True)
 
 
-@of_numpy("np.argmin", a="own")
+@helper("np.argmin", a="own")
 def np_argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """Return where the smallest element is, the first of equal ones; of NaN if there is any."""
     return np_place(a, axis, keepdims, largest=False)
@@ -381,7 +346,7 @@ def np_place(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
     return tf.reshape(found, [1] * a.shape.rank) if axis is None else tf.expand_dims(found, place)
 
 
-@of_numpy("np.ix_", args="own")
+@helper("np.ix_", args="own")
 def np_ix(*args: Any) -> Any:
     """Return vectors as indices of all their combinations; for booleans, the indices at which they are true."""
     count = len(args)
@@ -389,23 +354,16 @@ def np_ix(*args: Any) -> Any:
     return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
 
 
-@of_numpy("np.take", a="own", indices="number")
-def np_take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+@helper("np.take", a="own", indices="number")
+def np_take(a: Any, indices: Any, axis: Any = None) -> Any:
     """Return the elements at positions along an axis, or among all elements."""
     a = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
-    size = tf.shape(a, tf.int64)[place]
     wanted = tf.cast(indices, tf.int64)
-    if mode == "clip":
-        wanted = tf.clip_by_value(wanted, tf.constant(0, tf.int64), size - 1)
-    elif mode == "wrap":
-        wanted = tf.math.floormod(wanted, size)
-    else:
-        wanted = tf.where(wanted < 0, wanted + size, wanted)
-    return tf.gather(a, wanted, axis=place)
+    return tf.gather(a, tf.where(wanted < 0, wanted + tf.shape(a, tf.int64)[place], wanted), axis=place)
 
 
-@of_numpy("np.take_along_axis", arr="own", indices="int64")
+@helper("np.take_along_axis", arr="own", indices="int64")
 def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """Return the elements at positions along an axis, which may differ from row to row."""
     if axis is None:
@@ -421,7 +379,7 @@ def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return np_moved(tf.gather(moved, wanted, axis=last, batch_dims=last), -1, axis)
 
 
-@of_numpy("np.unravel_index", indices="int64")
+@helper("np.unravel_index", indices="int64")
 def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """Return positions among all elements as indices into an array, one for each axis."""
     if order != "C":

@@ -1,0 +1,308 @@
+"""Calls of NumPy's functions in a port: as an expression of TensorFlow's, or of a helper that the port takes along."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyopbench.model.syntax import number_of
+from pyopbench.ports.functions.table import NUMBER, SEVERAL, TABLE, Helper, Row, dtypes_by_rule
+from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
+from pyopbench.ports.porting.render import bracketed
+from pyopbench.ports.porting.typed import Spelled, TypedCode
+
+PLACE = re.compile(r"(, )?\{(\w*)(=\w*|:[\w ]+)?\}")
+"""The place of an argument in an expression of the table, by the name of its parameter:
+
+{x}: a tensor of its own dtype.
+{x:result}, {x:loop}, {x:bool}: of the dtype of the call's result, of a ufunc's loop, or of the one that is named.
+{x:flat}, {x:result flat}: the same as a vector, where no axis is given.
+{x:written}, {x:atom}, {x:shape}, {x:items}: as it stands, the same so that `.name` can follow, sizes in a list, and
+    tensors in a list.
+{x:helper}: a tensor for a helper, which takes no array.
+{axis=}: `axis=...` as it stands; {axis=0}: the same, 0 where it is not given; {axis=number}: as {axis=}, and no
+    expression where it is more than one axis.
+{dtype}: that of the result.
+
+What is not given, or None, is left out with the comma before it. An argument next to an operator is put in brackets.
+"""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A call of a function of NumPy's.
+
+    Attributes:
+        code: the writer.
+        name: of the function, as the table has it.
+        node: the call.
+        by_name: its arguments.
+    """
+
+    code: TypedCode
+    name: str
+    node: ast.expr
+    by_name: dict[str, ast.expr]
+
+    def __getitem__(self, name: str) -> ast.expr:
+        """Return an argument that has to be there."""
+        if name not in self.by_name:
+            raise self.code.refusal(self.node, f"`{self.name}` is called without `{name}`")
+        return self.by_name[name]
+
+    def get(self, name: str) -> ast.expr | None:
+        """Return an argument; None for one that was not given, or given as None or by a name that is None."""
+        found = self.by_name.get(name)
+        is_none = isinstance(found, ast.Constant) and found.value is None
+        is_none |= isinstance(found, ast.Name) and {one.kind for one in self.code.seen(found)} == {OTHER}
+        return None if is_none else found
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that NumPy's result has."""
+        return self.code.dtype(self.node)
+
+
+def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None) -> str:
+    """Return the text of a call of a function of the table.
+
+    Args:
+        code: the writer.
+        name: of the function, in the table.
+        node: the call.
+        first: the array of which it is a method; None for a function.
+
+    Raises:
+        CannotPort: there is an argument that cannot be written.
+    """
+    entry = TABLE[name]
+    expression = entry.expression
+    given = None if expression is None else _given(code, name, node, first, entry)
+    if expression is not None and given is not None:
+        text = _filled(given, expression) if isinstance(expression, str) else expression(given)
+        if text is not None:
+            return text
+    if entry.helper is not None:
+        return _write_helper_call(code, entry.helper, name, node, first)
+    raise code.refusal(node, f"`{name}` is called with arguments that have no counterpart in TensorFlow")
+
+
+def _filled(given: Given, expression: str) -> str | None:
+    """Return an expression of the table with the arguments of a call; None if it does not serve the call."""
+    code = given.code
+    parts, end = [], 0
+    for place in PLACE.finditer(expression):
+        comma, name, kind = place.groups(default="")
+        node = given.get(name)
+        if kind == "=number" and (node is None or {one.kind for one in code.seen(node)} != {NUMBER_KIND}):
+            return None
+        if kind.endswith("result") and given.dtype.startswith("float") and _is_complex(code, node):
+            return None  # a variance or a length is real, and a cast would lose the imaginary parts
+        text = (
+            f"tf.{given.dtype}" if name == "dtype" else _argument(given, name, node, kind) if node is not None else ""
+        )
+        text = "axis=0" if kind == "=0" and name not in given.by_name else text
+        if not text and not comma:
+            given[name]  # which is refused
+        before, after = expression[: place.start()], expression[place.end() :]
+        is_whole = not before + after or ((comma or before[-1:] in ("(", "[")) and after[:1] in (",", ")", "]"))
+        parts += [expression[end : place.start()], comma if text else "", text if is_whole else bracketed(text)]
+        end = place.end()
+    text = "".join([*parts, expression[end:]])
+    return re.sub(r"^np_\w+|(?<=\()np_\w+(?=\()", lambda found: code.use(found.group()), text)
+
+
+def _is_complex(code: TypedCode, node: ast.expr | None) -> bool:
+    return node is not None and code.dtype(node).startswith("complex")
+
+
+def _argument(given: Given, name: str, node: ast.expr, kind: str) -> str:
+    """Return the text of one argument."""
+    code = given.code
+    if kind.startswith("="):
+        return f"{name}={code.write(node)}"
+    is_flat, kind = kind.endswith("flat"), kind.removeprefix(":").removesuffix("flat").strip()
+    if kind == "written":
+        return code.write(node)
+    if kind == "atom":
+        return code.atom(node)
+    if kind == "shape":
+        return write_shape(code, node)
+    if kind == "items":
+        return code.items(node, given.dtype)
+    if kind == "helper":
+        dtype = code.dtype(node)
+        return _text(code, node, dtype, iter([np.dtype(dtype)]))
+    if kind == "loop":
+        dtypes, _ = code.loop(getattr(np, given.name.removeprefix("np.")), list(given.by_name.values()))
+        kind = dtypes[list(given.by_name).index(name)]
+    text = code.tensor(node, given.dtype if kind == "result" else kind)
+    return f"tf.reshape({text}, [-1])" if is_flat and given.get("axis") is None and code.rank(node) != 1 else text
+
+
+def write_shape(code: TypedCode, node: ast.expr) -> str:
+    """Return a shape as a list; one number stands for itself."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return f"[{', '.join(code.write(one) for one in node.elts)}]"
+    text = code.write(node)
+    return text if any(one.kind == SEQUENCE or one.rank for one in code.seen(node)) else f"[{text}]"
+
+
+def _given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, entry: Row) -> Given | None:
+    """Return the arguments of a call by the names of NumPy's parameters; None where there are others."""
+    parameters = entry.parameters
+    positional = [*([] if first is None else [first]), *node.args]
+    found: dict[str, ast.expr] = {}
+    names = [one for one in parameters if one != "|"]
+    by_place = parameters[: parameters.index("|")] if "|" in parameters else names
+    for place, argument in enumerate(positional):
+        if place >= len(by_place) or isinstance(argument, ast.Starred):
+            return None
+        if by_place[place].startswith("*"):
+            found[by_place[place][1:]] = _several(positional[place:])
+            break
+        found[by_place[place]] = argument
+    names = [one.removeprefix("*") for one in names]
+    for number, keyword in enumerate(node.keywords):
+        # An array is called `a` in one function and `x` in another.
+        is_first = number == 0 and not positional and keyword.arg not in names
+        if is_first and keyword.arg in FIRST:
+            found[names[0]] = keyword.value
+        elif keyword.arg in names:
+            found[keyword.arg] = keyword.value
+        else:
+            return None
+    axis = found.get("axis")
+    if entry.helper is not None and isinstance(axis, ast.Name) and {one.kind for one in code.seen(axis)} == {OTHER}:
+        return None  # a name that is None, which the functions on tensors take as NumPy's do
+    return Given(code, name, node, found)
+
+
+FIRST = ("a", "x", "arr", "ary", "m", "array", "v", "p")
+"""What NumPy calls the first array of a function."""
+
+
+def _several(nodes: Sequence[ast.expr]) -> ast.expr:
+    """Return arguments that may be given one by one or as a tuple as one tuple or sequence."""
+    if len(nodes) == 1:
+        return nodes[0]
+    return ast.copy_location(ast.Tuple(list(nodes), ast.Load()), nodes[0])
+
+
+def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call, first: ast.expr | None) -> str:
+    """Return the text of a call of a helper."""
+    calls = code.spelled.setdefault(entry.spelling, {})
+    calls[code.source.path, number_of(node)] = Spelled(name, node.lineno)
+    given = _bound(code, entry, name, node, first)
+    for key, value in given.items():
+        if key not in entry.rules and code.holds_tensors(value):
+            raise code.refusal(node, f"`{key}` of `{name}` has to be known before the graph runs")
+    kinds = _kinds(code, entry, given)
+    parts, is_by_name = [], False
+    for key, parameter in entry.signature.parameters.items():
+        if key not in given:
+            is_by_name = is_by_name or parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            each = iter(kinds.get(key, ()))
+            parts += [_text(code, one, entry.rules[key], each) for one in given[key]]
+            is_by_name = True
+            continue
+        text = _text(code, given[key], entry.rules.get(key, NUMBER), iter(kinds.get(key, ())))
+        is_by_name = is_by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        parts.append(f"{key}={text}" if is_by_name and not entry.is_of_tensorflow else text)
+    if not entry.is_of_tensorflow:
+        code.use(entry.spelling)
+    return f"{entry.spelling}({', '.join(parts)})"
+
+
+def _function(code: TypedCode, node: ast.expr) -> str:
+    """Return the name of the function on tensors that a function of NumPy's is, which another one calls; else nothing.
+
+    Raises:
+        CannotPort: it has no such function.
+    """
+    value = code.value_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
+    name = name_of(value) if callable(value) and not isinstance(value, type) else ""
+    if not name.startswith(("np.", "scipy.")):
+        return ""
+    entry = TABLE[name].helper if name in TABLE else None
+    if entry is None or entry.is_of_tensorflow:
+        raise code.refusal(node, f"`{name}` is passed to another function", "pass a function of yours that calls it")
+    return code.use(entry.spelling)
+
+
+def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
+    """Return the text of a call of a function on tensors that is in no table, with arrays of some dtypes."""
+    texts = [_text(code, node, dtype, iter([np.dtype(dtype)])) for node, dtype in arrays]
+    return f"{code.use(function)}({', '.join(texts)})"
+
+
+def _bound(code: TypedCode, entry: Helper, name: str, node: ast.Call, first: ast.expr | None) -> dict[str, Any]:
+    """Return the arguments by the names of parameters; what may be any number is a tuple."""
+    positional = [*([] if first is None else [first]), *node.args]
+    if any(isinstance(one, ast.Starred) for one in positional) or any(one.arg is None for one in node.keywords):
+        raise code.refusal(node, f"`{name}` is called with arguments that cannot be written", "write them one by one")
+    try:
+        bound = entry.signature.bind(*positional, **{str(one.arg): one.value for one in node.keywords})
+    except TypeError as error:
+        raise code.refusal(node, f"`{name}` is called with arguments that have no counterpart: {error}") from error
+    defaults = {one.name: one.default for one in entry.signature.parameters.values()}
+    return {key: one for key, one in bound.arguments.items() if not _is_none(one) or defaults[key] is not None}
+
+
+def _is_none(node: Any) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _kinds(code: TypedCode, entry: Helper, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the dtype in which each array is given."""
+    examples = {}
+    for key, value in given.items():
+        rule = entry.rules.get(key, NUMBER)
+        if rule != NUMBER:
+            several = list(value) if isinstance(value, tuple) else _items(value, rule)
+            examples[key] = [code._example(one) for one in several]
+            if rule.removeprefix(SEVERAL) == "float64" and np.iscomplexobj(examples[key][0]):
+                why = f"`{key}` of `{entry.function.__name__.replace('_', '.', 1)}` is supported only for real numbers"
+                raise code.refusal(several[0], why)
+    return dtypes_by_rule(entry.rules, examples)
+
+
+def _items(node: ast.expr, rule: str) -> list[ast.expr]:
+    """Return the arrays in a nest of lists that is written in the call."""
+    if rule.startswith(SEVERAL) and _is_listed(node):
+        return [one for item in node.elts for one in _items(item, rule)]  # type: ignore[attr-defined]
+    return [node]
+
+
+def _is_listed(node: ast.expr) -> bool:
+    return isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts)
+
+
+def _text(code: TypedCode, node: ast.expr, rule: str, kinds: Iterator[Any]) -> str:
+    """Return the text of an argument; of a nest of arrays each has the next dtype."""
+    if rule == NUMBER:
+        return _function(code, node) or code.write(node)
+    if rule.startswith(SEVERAL) and _is_listed(node):
+        items = [_text(code, one, rule, kinds) for one in node.elts]  # type: ignore[attr-defined]
+        return f"[{', '.join(items)}]"
+    dtype, seen = np.dtype(next(kinds)).name, code.seen(node)
+    if rule.startswith(SEVERAL) and all(one.kind == SEQUENCE for one in seen):
+        return code.items(node, dtype)
+    if seen and all(one.kind == TENSOR and one.dtype == dtype for one in seen):
+        return code.write(node)
+    plain = (NUMBER_KIND, SEQUENCE, ARRAY)
+    if seen and all(one.kind in plain for one in seen) and not code.holds_tensors(node):
+        return f"tf.constant({code.write(node)}, tf.{dtype})"
+    if all(one.kind == TENSOR for one in seen):
+        return f"tf.cast({code.write(node)}, tf.{dtype})"
+    text = code.tensor(node, dtype)
+    return text if text.startswith("tf.") else f"tf.convert_to_tensor({text})"
