@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.json import JSON
 from rich.markup import escape
-from rich.segment import Segment, Segments
 from rich.text import Text
 
 from pyopbench.model.errors import PyopbenchError
@@ -25,15 +23,8 @@ class PrintableConsole(Console):
         super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
     def print_json(self, json: str | None = None, **options: Any) -> None:
-        """Print JSON, in ASCII, so that it is the same for programs and harmless for terminals.
-
-        Where no colour is shown, `rich` is not asked to look for what to colour in each line.
-        """
-        if json is None or options or self.color_system is not None:
-            super().print_json(json, **{"ensure_ascii": True, **options})
-            return
-        plain = JSON(json, highlight=False, ensure_ascii=True).text.plain
-        self.print(Segments([Segment(plain), Segment.line()]), soft_wrap=True)
+        """Print JSON as it is, which is for programs."""
+        self.print((json or "").rstrip("\n"), markup=False, soft_wrap=True)
 
 
 # A name such as `:x:` is no emoji.

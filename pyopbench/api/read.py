@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Mix: TypeAlias = Mapping[int, float] | str | Path | None
 """size -> how often it is called, or the path of such a CSV file; None for an even mix."""
-RUN_SPREAD = 0.03
 
 
 def read(
@@ -58,8 +57,8 @@ def read(
 
     paths = [Path(one) for one in results]
     sources, judging, folder, fail_on = open_judged(paths, baseline, minimum_effect, mix, requires, fail_on)
-    run = sources[0]
-    if isinstance(run, OpenRun) and run.has_several_sides:
+    run = _run_on_sides(sources)
+    if run is not None:
         return result_of(run, judging, fail_on)
     return RunResult(judge(sources, judging), paths, folder)
 
@@ -81,29 +80,38 @@ def open_judged(  # noqa: PLR0913 - the options of `read`
         raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
     resolve_thresholds(None, minimum_effect, fail_on)  # checks it before anything is read
     sources = list(open_sources(paths))
-    run = sources[0]
-    if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides:
-        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
-        usual, folder = run.plan.settings.baseline, run.folder
-    else:
-        refuse_to_fail(fail_on)
-        usual, folder = find_target(sources)
-        effect = planned_effect(sources) if minimum_effect is None else minimum_effect
+    effect, fail_on = thresholds(sources, minimum_effect, fail_on)
+    run = _run_on_sides(sources)
+    usual, folder = find_target(sources) if run is None else (run.plan.settings.baseline, run.folder)
     return sources, judging_of(baseline or usual, effect, mix, requires), folder, fail_on
+
+
+def _run_on_sides(sources: Sequence[Source]) -> OpenRun | None:
+    run = sources[0]
+    return run if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides else None
+
+
+def thresholds(
+    sources: Sequence[Source], minimum_effect: float | None, fail_on: str | None
+) -> tuple[float, str | None]:
+    """Return the minimum effect and what fails; what is not given is that of the run."""
+    run = _run_on_sides(sources)
+    if run is not None:
+        return resolve_thresholds(run, minimum_effect, fail_on)
+    refuse_to_fail(fail_on)
+    return planned_effect(sources) if minimum_effect is None else minimum_effect, None
 
 
 def compare(
     first: str | Path | RunResult,
     second: str | Path | RunResult,
     minimum_effect: float = MINIMUM_EFFECT,
-    run_spread: float = RUN_SPREAD,
 ) -> ComparisonResult:
     """Compare two stored results.
 
     Args:
         first, second: side A and side B, each the path of a result or what `run` or `read` returned.
         minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
-        run_spread: how much two separate runs of the same code differ at least, as a share, one standard deviation.
 
     Returns:
         A verdict on each case that both sides have.
@@ -117,7 +125,7 @@ def compare(
     from pyopbench.judge.comparison.sides import read_sides
 
     judging_of("", minimum_effect)  # checks it
-    return ComparisonResult(compare_sides(read_sides(_word(first), _word(second)), minimum_effect, run_spread))
+    return ComparisonResult(compare_sides(read_sides(_word(first), _word(second)), minimum_effect))
 
 
 def _word(side: str | Path | RunResult) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -132,8 +132,6 @@ class ComparisonResult:
 class SidesResult:
     """What was measured on several sides, and how the others compare with the first: `run` with `tf`, `rev`, ...
 
-    The frames are those of a `RunResult`, with a first column `side`: the label of the side.
-
     Attributes:
         folder: of the run; the report of each environment has a folder in it.
         comparisons: label -> what changed to that side from the first.
@@ -178,36 +176,9 @@ class SidesResult:
         return judge([self._run.alone(side)], self._judging) if judgement is None else judgement
 
     @cached_property
-    def decisions(self) -> pd.DataFrame:
-        """What to do on each side: a row for each side, op and use."""
-        return self._of_each(columns.DECISIONS, lambda run: run.decisions)
-
-    @cached_property
-    def verdicts(self) -> pd.DataFrame:
-        """How each variant compares with the current callback of its side."""
-        return self._of_each(columns.VERDICTS, lambda run: run.verdicts)
-
-    @cached_property
-    def latencies(self) -> pd.DataFrame:
-        """How long a call takes on each side, in seconds."""
-        return self._of_each(columns.LATENCIES, lambda run: run.latencies)
-
-    @cached_property
-    def failures(self) -> pd.DataFrame:
-        """What has no number on a side, and why."""
-        return self._of_each(columns.FAILURES, lambda run: run.failures)
-
-    def _of_each(self, table: columns.Facts, frame: Callable[[RunResult], pd.DataFrame]) -> pd.DataFrame:
-        return columns.by_side(table, {label: frame(run) for label, run in self.runs.items()})
-
-    @cached_property
     def changes(self) -> pd.DataFrame:
         """What became slower or faster from the first side (A) to each other one (B)."""
         return columns.by_side(columns.COMPARED, {label: one.verdicts for label, one in self.comparisons.items()})
-
-    def slower(self, by: float | None = None) -> pd.DataFrame:
-        """Return the rows of `changes` that are slower by at least a share, or by the minimum effect if it is None."""
-        return columns.by_side(columns.COMPARED, {label: one.slower(by) for label, one in self.comparisons.items()})
 
     @property
     def outcome(self) -> str:

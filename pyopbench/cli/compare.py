@@ -1,4 +1,4 @@
-"""What the command line prints of a comparison."""
+"""What the command line prints of a comparison and of a history."""
 
 from __future__ import annotations
 
@@ -9,32 +9,15 @@ from rich.markup import escape
 
 from pyopbench.cli.output import out, print_table, say
 from pyopbench.model import formatting
-from pyopbench.model.errors import BadInput
+from pyopbench.model.write_file import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
+    from pyopbench.judge.comparison.history import History
 
 NOTHING_TOLD = "No case has an interval, so nothing can be said about slowdowns."
 MOST_ROWS = 30
 """So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
-RESULTS = (".json", ".jsonl")
-"""How the names of files end that hold results."""
-
-
-def require_free(markdown: str | None, *, as_json: bool) -> None:
-    """Check that Markdown neither goes where JSON goes nor over a file of results, which cannot be measured again."""
-    if markdown == "-" and as_json:
-        raise BadInput(
-            "JSON and Markdown cannot both be printed",
-            received="--json with --markdown -",
-            hint="leave one of them out, or give Markdown a file",
-        )
-    if markdown is not None and Path(markdown).suffix in RESULTS:
-        raise BadInput(
-            "Markdown would overwrite a file of results",
-            received=f"--markdown {markdown}",
-            hint="choose a name that ends with .md; for example --markdown compare.md",
-        )
 
 
 def outcome_text(slowdown: float | None, cases: int, bodies: int) -> str:
@@ -73,3 +56,37 @@ def print_comparison(found: Comparison, said: str) -> None:
         print_table("Measured on one side only", ("cases", "only in", "why"), comparison.unmatched(found))
     out.print(escape(found.summary()))
     say(escape(said))
+
+
+def write_history(found: History, folder: Path) -> None:
+    """Write a history as a page, Markdown and JSON."""
+    from pyopbench.report.history import as_json, html, markdown
+
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = {"html": html(found).encode(), "md": markdown(found).encode(), "json": as_json(found).encode()}
+    for name, content in contents.items():
+        write_atomically(folder / f"history.{name}", content)
+
+
+def print_history(found: History, folder: Path) -> None:
+    """Print the changes, and the commands that confirm them."""
+    from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN
+    from pyopbench.report.history import COLUMNS, short_rows
+
+    out.print(f"[bold]{escape(found.title())}[/]\n")
+    if found.changes:
+        shared, rows = short_rows(found, MOST_ROWS)
+        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", COLUMNS, rows, folds=True)
+    if len(found.changes) > MOST_ROWS:
+        out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
+    say(escape(found.summary()))
+    if found.changes:
+        say(escape(found.alarm_text()))
+    for note in found.notes:
+        say(escape(note.text()), mark="- ")
+    commands = [one.text() for one in found.reruns()[:MOST_ROWS]]
+    if commands:
+        out.print(RERUN)
+    for command in commands:
+        out.print(f"  {escape(command)}", soft_wrap=True)
+    out.print(f"page: {escape(str(folder / 'history.html'))}", soft_wrap=True)

@@ -20,21 +20,15 @@ NOTHING_GIVEN = "NoArgsIsHelpError"
 def run_command(app: typer.Typer) -> NoReturn:
     """Run a command line and end the process; every error ends it with a message and an exit code."""
     command: Any = typer.main.get_command(app)
-    _hide_types_of_flags(command)
+    for one in (command, *getattr(command, "commands", {}).values()):
+        for option in one.params:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""  # the type of a flag would take room in --help from what it does
     try:
         code = int(command(prog_name="pyopbench", standalone_mode=False) or 0)
     except Exception as error:  # noqa: BLE001 - a bug must not look like a slowdown, whose exit code is Python's own
         code = _end_of(error)
     sys.exit(code)
-
-
-def _hide_types_of_flags(command: Any) -> None:
-    """Give no flag a type in --help, which would take room from what the flag does."""
-    for option in command.params:
-        if getattr(option, "is_flag", False):
-            option.metavar = ""
-    for below in getattr(command, "commands", {}).values():
-        _hide_types_of_flags(below)
 
 
 def _end_of(error: Any) -> int:

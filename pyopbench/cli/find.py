@@ -1,13 +1,14 @@
-"""What `pyopbench scan` and `record` print: the callbacks in sources, and what they cost a program that runs."""
+"""What `pyopbench scan`, `record` and `placement` print: callbacks, what they cost a program, and copies per call."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 
@@ -18,6 +19,7 @@ from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.scan import Scan
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.places import ROUTES
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""
@@ -84,7 +86,7 @@ def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
         err.print("no callback was called, or Python ran with -I, -E or -S and did not read PYTHONPATH")
         err.print(f"recording: {escape(str(file))}", soft_wrap=True)
         return
-    rows = [_row(number, site, used) for number, site in enumerate(used.sites[:MOST_SITES], start=1)]
+    rows = [_usage_row(number, site, used) for number, site in enumerate(used.sites[:MOST_SITES], start=1)]
     columns = ("#", "callback", "calls", "gradients", "body", "around", "of the run")
     processes = formatting.count(used.processes, "process", "processes")
     print_table(f"Callbacks in {formatting.seconds(used.seconds)} of {processes}", columns, rows, console=err)
@@ -111,7 +113,7 @@ def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
         say(_not_worth_text(), err)
 
 
-def _row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
+def _usage_row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
     forward, around = site.forward, site.forward.around
     place = f"{Path(site.file).name}:{site.line} {site.body} ({site.kind}, {site.mode})"
     return (
@@ -153,3 +155,56 @@ def _range(sizes: list[int]) -> str:
         f"{formatting.count(len(sizes), 'size')} (elements of the largest input): "
         f"{formatting.size_range(sizes[0], sizes[-1])}"
     )
+
+
+ARROWS = {route: f"{route.inputs[0]}→{route.result[0]}" for route in ROUTES}
+
+
+def print_copies(document: Mapping[str, Any]) -> None:
+    """Print copies by op, variant and route, and why some were not counted."""
+    kind = "a simulated device" if document["device"] == "simulated" else "a GPU"
+    out.print(
+        f"Copies in one call of a tf.function with new inputs, on {kind} (TensorFlow "
+        f"{escape(document['tensorflow'])}): ↑ to the device, ↓ to the host. h→d: inputs on the host, result used on "
+        "the device.\n"
+    )
+    for (op, direction), rows in groupby(document["rows"], lambda row: (row["op"], row["direction"])):
+        columns = ("variant", *ARROWS.values())
+        print_table(f"{op}, {formatting.direction(direction)}", columns, _table(list(rows)))
+    reasons: dict[tuple[str, str], list[str]] = {}
+    refused = [{**row, "status": "refused", "reason": row["refused"]} for row in document["rows"] if "refused" in row]
+    for one in (*document["failures"], *refused):
+        where = f"{one['op']}/{one['variant']} {one['direction']}"
+        reasons.setdefault((one["status"], one["reason"]), []).append(where)
+    for (status, reason), places in reasons.items():
+        more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+        say(escape(f"{status}  {places[0]}{more}: {reason}"))
+    if "times" in document:
+        _print_times(document["times"])
+
+
+def _table(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    cells: dict[str, dict[tuple[str, str], str]] = {}
+    for row in rows:
+        cells.setdefault(row["variant"], {})[row["inputs"], row["result"]] = _cell(row)
+    return [(variant, *(line[route] for route in ARROWS)) for variant, line in cells.items()]
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    if "refused" in row:
+        return formatting.MISSING
+    ways = [f"{row[way][0]}{arrow}" for way, arrow in (("to_device", "↑"), ("to_host", "↓")) if row[way][0]]
+    return " ".join(ways) or "none"
+
+
+def _print_times(times: Mapping[str, Any]) -> None:
+    sizes = sorted({row["bytes"] for row in times["rows"]})
+    seconds: dict[tuple[str, str], dict[int, float]] = {}
+    for row in times["rows"]:
+        seconds.setdefault((row["direction"], row["way"]), {})[row["bytes"]] = row["seconds"]
+    rows = [
+        (*names, *(formatting.seconds(found[size]) for size in sizes), f"{sizes[-1] / found[sizes[-1]] / 1e9:.3g}")
+        for names, found in seconds.items()
+    ]
+    title = f"Time of one copy, on {formatting.listing(times['devices'])}"
+    print_table(title, ("direction", "way", *map(formatting.byte_count, sizes), "GB/s"), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import choice_option, duration_option, out_option, path_option, share_option
+from pyopbench.cli.options import choice_option, duration_option, out_option, path_option
 from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
 
@@ -117,10 +117,7 @@ def advise(
     budget_seconds: Annotated[
         float | None, duration_option("--budget", "Stop after about this time, e.g. 5m. Default: 8m.")
     ] = None,
-    minimum_effect: Annotated[
-        float,
-        share_option(f"Smallest share of a step that is worth a change. Default: {options.USUAL_EFFECT}.", None),
-    ] = MINIMUM_EFFECT,
+    minimum_effect: options.MinimumEffect = None,
     check: Annotated[
         Path | None,
         path_option(
@@ -145,9 +142,9 @@ def advise(
         )
     folder = out_path or Path(f"advice-{_now()}")
     program = Program.here(command or (), Path.cwd(), [folder])
-    wanted = Options(steps, seconds, minimum_effect=minimum_effect)
+    wanted = Options(steps, seconds, minimum_effect=minimum_effect or MINIMUM_EFFECT)
     if budget_seconds is not None:
-        wanted = Options(steps, seconds, budget_seconds, minimum_effect)
+        wanted = replace(wanted, budget_seconds=budget_seconds)
     if check is not None:
         return check_stored(program, wanted, check, out_path)
     try:
@@ -177,8 +174,8 @@ def placement(
     """Count copies between host and device per call, by variant and place of the data."""
     from pyopbench.api.listeners import alone_on_this_machine, announce, listener_here
     from pyopbench.api.measure import read_axes
+    from pyopbench.cli.find import print_copies
     from pyopbench.cli.output import err, out
-    from pyopbench.cli.placement import print_copies
     from pyopbench.engine import placement as engine
     from pyopbench.model.discover import require_known
     from pyopbench.model.side import Environment

@@ -8,12 +8,10 @@ from typing import Annotated
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import choice_option, out_option, share_option
+from pyopbench.cli.options import choice_option, out_option
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_NOTHING, EXIT_WRONG, BadInput
 from pyopbench.model.parse import parse_fail_on
-
-RUN_SPREAD = 0.03
 
 
 def report(
@@ -27,7 +25,7 @@ def report(
         ),
     ] = None,
     mix: options.Mix = None,
-    minimum_effect: options.MinimumEffectOrUsual = None,
+    minimum_effect: options.MinimumEffect = None,
     requires: options.Requires = None,
     out_path: Annotated[
         Path | None,
@@ -86,27 +84,17 @@ def compare(
             help="Which slowdown gives exit code 1: slower, slower:5% (by 5% or more) or never.",
         ),
     ] = "slower",
-    minimum_effect: Annotated[
-        float, share_option(f"Smallest difference that matters. Default: {options.USUAL_EFFECT}.", None)
-    ] = MINIMUM_EFFECT,
-    run_spread: Annotated[
-        float,
-        share_option(
-            "Smallest difference to assume between separate runs of the same code. Default: 3%.",
-            None,
-            "--run-spread",
-        ),
-    ] = RUN_SPREAD,
+    minimum_effect: options.MinimumEffect = None,
     as_json: options.AsJson = False,
-    markdown: Annotated[str | None, typer.Option(metavar="FILE", help="Also write Markdown; - prints it.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write Markdown.")] = None,
 ) -> int:
     """Compare two stored results."""
-    from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison, require_free
+    from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison
     from pyopbench.cli.output import out, print_warnings
     from pyopbench.model.write_file import write_atomically
 
-    require_free(markdown, as_json=as_json)
-    slowdown = parse_fail_on(fail_on, minimum_effect)
+    effect = minimum_effect or MINIMUM_EFFECT
+    slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.diff import compare_sides
     from pyopbench.judge.comparison.sides import read_sides
@@ -114,16 +102,14 @@ def compare(
 
     sides = read_sides(first, second)
     print_warnings([warning for side in (sides.first, sides.second) for warning in side.run.warnings])
-    compared = compare_sides(sides, minimum_effect, run_spread)
+    compared = compare_sides(sides, effect)
     cases = () if slowdown is None else compared.slower_by(slowdown)
     bodies = () if slowdown is None else compared.bodies_slower_by(slowdown)
     outcome = NOTHING_TOLD if compared.smallest is None else outcome_text(slowdown, len(cases), len(bodies))
-    if markdown not in (None, "-"):
-        write_atomically(Path(str(markdown)), comparison.markdown(compared, outcome).encode())
+    if markdown is not None:
+        write_atomically(markdown, comparison.markdown(compared, outcome).encode())
     if as_json:
         out.print_json(comparison.as_json(compared, slowdown, failed=bool(cases or bodies)))
-    elif markdown == "-":
-        out.file.write(comparison.markdown(compared, outcome))
     else:
         print_comparison(compared, outcome)
     if compared.smallest is None:
@@ -142,20 +128,18 @@ def history(
             "--by", "NAME", "commit, tf or date. Default: what the results differ in.", "commit", "tf", "date"
         ),
     ] = None,
-    minimum_effect: Annotated[
-        float, share_option(f"Smallest change to list, e.g. 3% or 0.03. Default: {options.USUAL_EFFECT}.", None)
-    ] = MINIMUM_EFFECT,
+    minimum_effect: options.MinimumEffect = None,
     out_path: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = Path("results/history"),
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
-    from pyopbench.cli.history import print_history, write_history
+    from pyopbench.cli.compare import print_history, write_history
     from pyopbench.cli.output import err, out, print_warnings
     from pyopbench.judge.comparison.history import read_history
 
     with err.status("reading"):
-        found = read_history(results, by, minimum_effect)  # type: ignore[arg-type]
+        found = read_history(results, by, minimum_effect or MINIMUM_EFFECT)  # type: ignore[arg-type]
     print_warnings(found.warnings)
     write_history(found, out_path)
     if as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,14 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import WHAT, duration_option, out_option, what_option
+from pyopbench.cli.options import WHAT, out_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
-from pyopbench.model.case import MINIMUM_EFFECT, REQUIREMENTS, Axes
+from pyopbench.model.case import MINIMUM_EFFECT, Axes
 from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:
     from pyopbench.engine.port import WrittenPort
     from pyopbench.store.merge import Merging
+
+
+TEST_SECONDS = 600.0
+"""Time limit of the test that comes with a port."""
 
 
 def run(
@@ -31,16 +34,8 @@ def run(
     variants: options.Variants = None,
     axis: options.Axis = None,
     baseline: options.Baseline = None,
-    minimum_effect: options.MinimumEffectOrUsual = None,
-    launches: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=2,
-            help="Maximum number of launches (worker processes). With --rev or --tf, a budget is the usual limit.",
-            rich_help_panel=options.LENGTH,
-        ),
-    ] = None,
+    minimum_effect: options.MinimumEffect = None,
+    launches: options.Launches = None,
     budget_seconds: options.Budget = None,
     requires: options.Requires = None,
     tf: Annotated[
@@ -125,7 +120,7 @@ def resume(
     seed_with: options.SeedWith = "",
     program: options.Program = "",
     mix: options.Mix = None,
-    minimum_effect: options.MinimumEffectOrUsual = None,
+    minimum_effect: options.MinimumEffect = None,
     requires: options.Requires = None,
     yes: Annotated[
         bool,
@@ -136,12 +131,12 @@ def resume(
     quiet: options.Quiet = False,
 ) -> int:
     """Continue an interrupted run as it was planned, and write the decision report."""
-    from pyopbench.api.read import judging_of
-    from pyopbench.cli.resume import open_resumable, thresholds_of
+    from pyopbench.api.read import judging_of, thresholds
+    from pyopbench.cli.resume import open_resumable
     from pyopbench.cli.run import measure_and_report
 
     run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
-    effect, fail_on = thresholds_of(run, minimum_effect, fail_on, mix)
+    effect, fail_on = thresholds([run], minimum_effect, fail_on)
     baseline = run.plan.settings.baseline
     judging = judging_of(baseline, effect, mix, options.read_names("--require", requires))
     return measure_and_report(run, judging, as_json=as_json, fail_on=fail_on)
@@ -153,14 +148,7 @@ def verify(
     seed_with: options.SeedWith = "",
     variants: options.Variants = None,
     axis: options.Axis = None,
-    requires: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--require",
-            metavar="NAME",
-            help=f"Also test whether variants support these: {', '.join(REQUIREMENTS[:-1])}.",
-        ),
-    ] = None,
+    requires: options.Requires = None,
     tf: options.OneTf = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -207,19 +195,9 @@ def pipeline(
     step_elements: Annotated[
         int, typer.Option(metavar="N", min=1, help="Elements per training step.", rich_help_panel=options.JUDGING)
     ] = STEP_ELEMENTS,
-    minimum_effect: options.MinimumEffect = MINIMUM_EFFECT,
-    launches: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Maximum number of launches (worker processes). Default: up to 8, as time allows.",
-            rich_help_panel=options.LENGTH,
-        ),
-    ] = None,
-    budget_seconds: Annotated[
-        float | None, duration_option("--budget", "Stop measuring after this time, e.g. 3m.", options.LENGTH)
-    ] = None,
+    minimum_effect: options.MinimumEffect = None,
+    launches: options.Launches = None,
+    budget_seconds: options.Budget = None,
     out_path: Annotated[Path | None, out_option("DIR", "New folder for the results. Default: results/DATE.")] = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -246,11 +224,11 @@ def pipeline(
         launches=launches,
         step_seconds=step.seconds_per_element,
         step_elements=step_elements,
-        minimum_effect=minimum_effect,
+        minimum_effect=minimum_effect or MINIMUM_EFFECT,
         budget_seconds=pipelines.BUDGET_SECONDS if budget_seconds is None else budget_seconds,
         own=own,
     )
-    judging = judging_of(request.baseline, minimum_effect)
+    judging = judging_of(request.baseline, request.minimum_effect)
     listener = listener_here()
     with listener.busy("planning"):
         begun = pipelines.begin(out_path, request, ("pyopbench", *sys.argv[1:]))
@@ -268,9 +246,6 @@ def port(
     out_path: Annotated[Path, out_option("FILE", "The new file, e.g. ported.py; its test goes to test_ported.py.")],
     inputs: options.Inputs = None,
     seed_with: options.SeedWith = "",
-    test_timeout: Annotated[
-        float, duration_option("--test-timeout", "Time limit of the written test. Default: 10m.")
-    ] = 600.0,
     quiet: options.Quiet = False,
 ) -> None:
     """Write a port of your op as source code, with a test against the old function."""
@@ -287,7 +262,7 @@ def port(
             "the sources of built-in ops are in pyopbench/ops/builtin/",
         )
     with err.status("writing and testing the port"):
-        written = write_port(own.targets[0], to, out_path, test_timeout)
+        written = write_port(own.targets[0], to, out_path, TEST_SECONDS)
     _print_port(written)
 
 
@@ -305,16 +280,7 @@ def _print_port(written: WrittenPort) -> None:
         say(escape(note), err)
     if written.dataset:
         out.print(escape(f"call it in a pipeline: {written.dataset}"), soft_wrap=True)
-    out.print(f"run its test: {escape(shlex.join([_python(), str(written.test)]))}", soft_wrap=True)
-
-
-def _python() -> str:
-    """Return the Python that runs this, as a shell in the current folder takes it; no environment has to be active."""
-    here = Path(sys.executable)
-    program = shutil.which("python")
-    if program is not None and Path(program).absolute() == here.with_name("python"):
-        return "python"
-    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else str(here)
+    out.print(f"run its test: {escape(shlex.join([sys.executable, str(written.test)]))}", soft_wrap=True)
 
 
 NOT_FOR_WORKERS = {

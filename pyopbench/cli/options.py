@@ -62,17 +62,17 @@ def one_of(*legal: str) -> Callable[[str], str]:
 
 
 def read_numbers(flag: str, text: str) -> tuple[int, ...]:
-    """Return the whole numbers of a list, AUTOTUNE among them for `--parallel`; none for an empty text.
+    """Return the whole numbers of a list; AUTOTUNE is one of them.
 
     Raises:
         BadInput: something else.
     """
     words = split_some(flag, [text]) if text else ()
-    if not all(word.isdecimal() or (word.upper() == "AUTOTUNE" and flag == "--parallel") for word in words):
+    if not all(word.isdecimal() or word.upper() == "AUTOTUNE" for word in words):
         raise BadInput(
             "not a list of numbers",
             received=f"{flag} {text!r}",
-            legal=f"whole numbers from 1{' and AUTOTUNE' if flag == '--parallel' else ''}, separated by commas",
+            legal="whole numbers from 1, separated by commas; AUTOTUNE for --parallel",
             hint="for example --parallel 1,4,AUTOTUNE --batch 1,32",
         )
     return tuple(dict.fromkeys(int(word) if word.isdecimal() else AUTOTUNE for word in words))
@@ -97,13 +97,6 @@ def complete(kind: str) -> Callable[[str], list[str]]:
 def out_option(metavar: str, text: str) -> Any:
     """Return the option that names what is written."""
     return typer.Option("--out", metavar=metavar, help=text, parser=parser("--out", read_new_path))
-
-
-def share_option(text: str, panel: str | None = JUDGING, flag: str = "--min-effect") -> Any:
-    """Return an option that is a share, such as 3% or 0.03."""
-    return typer.Option(
-        flag, metavar="SHARE", help=text, rich_help_panel=panel, parser=parser(flag, parse_share), show_default=False
-    )
 
 
 def duration_option(flag: str, text: str, panel: str | None = None) -> Any:
@@ -205,12 +198,22 @@ Mix = Annotated[
     ),
 ]
 MinimumEffect = Annotated[
-    float, share_option(f"Smallest difference that matters, e.g. 3% or 0.03. Default: {USUAL_EFFECT}.")
-]
-MinimumEffectOrUsual = Annotated[
     float | None,
-    share_option(
-        f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of what --fail-on names if less."
+    typer.Option(
+        "--min-effect",
+        metavar="SHARE",
+        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of what --fail-on names if less.",
+        rich_help_panel=JUDGING,
+        parser=parser("--min-effect", parse_share),
+    ),
+]
+Launches = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=2,
+        help="Maximum number of launches (worker processes). The usual limit is the time.",
+        rich_help_panel=LENGTH,
     ),
 ]
 Requires = Annotated[

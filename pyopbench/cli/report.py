@@ -101,31 +101,30 @@ def write_report(
 
 
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
-    """Return the commands that measure again and try what was not tried of what is required; none if all was.
+    """Return the commands that try what was not tried of what is required; none for results of another tool.
 
-    Args:
-        judgement: of stored results.
-        sources: of these; results of other tools have nothing to try.
+    Ops that have inputs or a seed have a command each, because such options are for one op.
     """
-    untried = [(one.op, unknown.requirement) for one in judgement.decisions for unknown in one.unknown]
+    untried = {one.op: one.unknown for one in judgement.decisions if one.unknown}
     runs = _own_runs(sources)
     if not untried or not runs:
         return []
     words = ["--require", ",".join(judgement.requires)]
     tf = runs[0].measured[0].side.tf
     words += [] if tf is None else ["--tf", tf]
-    words += ["--axis", "device=gpu"] if GPU in (name for _, name in untried) else []
-    return [shlex.join(["pyopbench", "run", *op, *words]) for op in _together(judgement, [op for op, _ in untried])]
+    words += (
+        ["--axis", "device=gpu"] if any(one.requirement == GPU for each in untried.values() for one in each) else []
+    )
+    names = [list(judgement.run.own.get(op, (op,))) for op in untried]
+    together = [name for name, *options in names if not options]
+    ops = [*([together] if together else []), *(one for one in names if len(one) > 1)]
+    return [shlex.join(["pyopbench", "run", *op, *words]) for op in ops]
 
 
 def _own_runs(sources: Sequence[Source]) -> list[OpenRun]:
     """Return the sources as runs of pyopbench's own; none where one is of another tool."""
     runs = [source for source in sources if isinstance(source, OpenRun)]
     return runs if len(runs) == len(sources) else []
-
-
-def _folders(runs: Sequence[OpenRun]) -> list[str]:
-    return [str(run.folder) for run in runs]
 
 
 def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Source]) -> str:
@@ -142,7 +141,7 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
     op = run.own.get(decision.op, (decision.op,))
     variant = Label.parse(decision.baseline).variant
     again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
-    report = ["pyopbench", "report", *_folders(own)]
+    report = ["pyopbench", "report", *(str(one.folder) for one in own)]
     words: Sequence[str] = again
     match reason:
         case StillOpen():
@@ -207,13 +206,6 @@ def _as_measured(decision: Decision, run: Run) -> list[str]:
         *(["--baseline", variant] if variant != BASELINE else []),
         *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),
     ]
-
-
-def _together(judgement: Judgement, ops: Sequence[str]) -> list[list[str]]:
-    """Return the words of ops that one command can name together; one that has inputs or a seed is alone."""
-    words = {op: list(judgement.run.own.get(op, (op,))) for op in ops}
-    together = [one[0] for one in words.values() if len(one) == 1]
-    return [*([together] if together else []), *(one for one in words.values() if len(one) > 1)]
 
 
 def print_blocks(blocks: Sequence[Block]) -> None:

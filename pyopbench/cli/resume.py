@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from rich.markup import escape
 
 from pyopbench.api.listeners import announce, listener_here
-from pyopbench.cli.output import err, say
 from pyopbench.engine import environments, sides, stored_run
 from pyopbench.engine.pipeline import with_program
-from pyopbench.engine.sides import resolve_thresholds
 from pyopbench.model import formatting
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
@@ -37,20 +34,6 @@ def open_resumable(
             stored_run.require_resumable(side, checkouts[side.side.label].moved_ops(own) if run.has_revisions else own)
     _ask_to_install(run, yes=yes)
     return run
-
-
-def thresholds_of(
-    run: OpenRun, minimum_effect: float | None, fail_on: str | None, mix: Path | None
-) -> tuple[float, str | None]:
-    """Return the minimum effect and what the run fails on, and say by what it is judged."""
-    if run.has_several_sides:
-        effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
-    else:
-        sides.refuse_to_fail(fail_on)
-        effect = stored_run.planned_effect([run]) if minimum_effect is None else minimum_effect
-    weights = "an even mix of sizes" if mix is None else f"the mix of {mix}"
-    say(f"judging with a minimum effect of {formatting.percent(effect)} and {escape(weights)}", err)
-    return effect, fail_on
 
 
 def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:

@@ -1,7 +1,4 @@
-"""A comparison as Markdown, as JSON and as rows for a terminal.
-
-A number that does not exist (an interval from one launch) is null.
-"""
+"""A comparison as Markdown, as JSON and as rows for a terminal."""
 
 from __future__ import annotations
 
@@ -12,15 +9,14 @@ from typing import Any
 
 from pyopbench.judge.comparison.bodies import ComparedBody
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of
-from pyopbench.judge.comparison.sides import ComparedSide
 from pyopbench.judge.latencies import parse_case
-from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
+from pyopbench.report import columns
 from pyopbench.report.markdown import escape
 from pyopbench.store.json_file import without_nan
 
-SCHEMA = 3
+SCHEMA = 4
 LONGEST_NAME = 200
 """A longer name is cut in tables; the JSON has it whole."""
 COLUMNS = ("case", "A", "B", "B / A (interval)", "verdict")
@@ -130,7 +126,7 @@ def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:
 
 
 def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> Any:
-    """Return the comparison as plain data for JSON.
+    """Return the comparison as plain data for JSON; a number that does not exist is null.
 
     Args:
         found: the comparison.
@@ -141,8 +137,8 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
     document = {
         "schema": SCHEMA,
         "tool": sides.first.run.tool,
-        "a": _side(sides.first),
-        "b": _side(sides.second),
+        "a": {"label": sides.first.label, "run": sides.first.run.name},
+        "b": {"label": sides.second.label, "run": sides.second.run.name},
         "interleaved": sides.interleaved,
         "minimum_effect": found.minimum_effect,
         "run_spread": None if sides.interleaved else found.run_spread,
@@ -150,53 +146,16 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
         "fail_on": fail_on,
         "failed": failed,
         "counts": found.counts(),
-        "notes": [note.as_data() for note in notes_of(found)],
+        "notes": [{**note.as_data(), "text": note.text()} for note in notes_of(found)],
         "differences": [asdict(one) for one in found.differences],
         "bodies": [_body(body) for body in found.bodies],
-        "cases": [_case(case) for case in found.cases],
-        "unmatched": [_unmatched(case) for case in found.unmatched],
+        "cases": columns.COMPARED.records(found),
+        "unmatched": columns.UNMATCHED.records(found),
     }
     return without_nan(document)
 
 
-def _side(side: ComparedSide) -> dict[str, Any]:
-    return {"label": side.label, "run": side.run.name, "warnings": [asdict(warning) for warning in side.run.warnings]}
-
-
 def _body(body: ComparedBody) -> dict[str, Any]:
-    key = body.key
-    named = {"op": key.op, "body": key.body, "kind": key.kind}
-    return {**named, "cases": list(body.cases), "launches": body.verdict.launches, **_verdict(body.verdict)}
-
-
-def _verdict(verdict: CaseVerdict) -> dict[str, Any]:
-    return {
-        "ratio": verdict.ratio,
-        "low": verdict.low,
-        "high": verdict.high,
-        "level": verdict.level,
-        "p": verdict.p,
-        "outcome": verdict.outcome,
-        "reason": verdict.reason and asdict(verdict.reason),
-    }
-
-
-def _case(case: ComparedCase) -> dict[str, Any]:
-    return {
-        "case": case.case,
-        **_verdict(case.verdict),
-        "a_seconds": case.first_seconds,
-        "b_seconds": case.second_seconds,
-        "a_launches": case.first_launches,
-        "b_launches": case.second_launches,
-    }
-
-
-def _unmatched(case: UnmatchedCase) -> dict[str, Any]:
-    return {
-        "case": case.case,
-        "side": case.side,
-        "kind": case.kind,
-        "status": case.status or None,
-        "reason": case.reason or None,
-    }
+    verdict = body.verdict
+    numbers = {"ratio": verdict.ratio, "low": verdict.low, "high": verdict.high, "launches": verdict.launches}
+    return {"body": str(body.key), "cases": list(body.cases), "outcome": verdict.outcome, **numbers}

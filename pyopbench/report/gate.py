@@ -1,12 +1,11 @@
-"""What a run over revisions found: Markdown for a pull request, JSON, and JUnit's XML for continuous integration."""
+"""What a run over revisions found: Markdown for a pull request, and JSON."""
 
 from __future__ import annotations
 
 import json
 import math
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import msgspec
 
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, notes_of
-from pyopbench.judge.comparison.gate import CHANGED, Gate
+from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
@@ -22,22 +21,19 @@ from pyopbench.report import comparison
 from pyopbench.report.markdown import escape
 from pyopbench.store.types import Side
 
-SCHEMA = 1
-COMMENT, DOCUMENT, JUNIT = "comment.md", "gate.json", "junit.xml"
+SCHEMA = 2
+COMMENT, DOCUMENT = "comment.md", "gate.json"
 MOST_LINES = 30
 """Of the comment: what a reviewer reads without scrolling."""
 MOST_FOUND = 6
 """Lines of each kind of finding; all are in the JSON."""
 COLUMNS = ("revision", "case", "before", "after", "ratio (interval)", "verdict")
-TOGETHER = ("revision", "case", "time", "ratio (interval)", "verdict")
-"""The columns where several revisions are in one table, which goes without what is the same in each of them."""
 
 
 def write(gate: Gate, folder: Path) -> None:
-    """Write the comment, the JSON and JUnit's XML into a folder."""
+    """Write the comment and the JSON into a folder."""
     write_atomically(folder / COMMENT, comment(gate).encode())
     write_atomically(folder / DOCUMENT, as_json(gate).encode())
-    write_atomically(folder / JUNIT, junit(gate))
 
 
 def comment(gate: Gate) -> str:
@@ -106,53 +102,17 @@ def _rows(gate: Gate) -> Iterator[tuple[str, ...]]:
     yield from (row for _, row in sorted(rows, key=lambda item: _badness(item[0])))
 
 
-@dataclass(frozen=True)
-class RevisionTable:
-    """Several revisions against the first in one table.
+def cases_table(gate: Gate, most: int) -> tuple[str, tuple[str, ...], list[tuple[str, ...]], int]:
+    """Return the cases of all sides, the worst first: all that are slower, and others up to so many in all.
 
-    Attributes:
-        shared: what all cases have in common; the whole of a case that is the only one.
-        columns: those of `TOGETHER`, without the case where there is but one.
-        rows: in the order of revisions.
-        more: how many rows are left out.
+    Returns:
+        What all cases have in common, the columns (without the side if there is one), the rows, how many are left out.
     """
-
-    shared: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    more: int
-
-
-def table_together(gate: Gate, most: int) -> RevisionTable:
-    """Return the cases of all revisions: every one that is slower, and of the others at most so many in all.
-
-    What is faster goes before what is not told apart, and of those the furthest from 1.
-    """
-    alike = ((label, sorted(one.cases, key=lambda case: case.case)) for label, one in gate.comparisons.items())
-    found = [(label, case) for label, cases in alike for case in cases]
-    ranked = sorted(range(len(found)), key=lambda place: _rank(found[place][1]))
-    slower = sum(case.verdict.outcome == "slower" for _, case in found)
-    kept = sorted(ranked[: max(most, slower)])
-    keys = list(dict.fromkeys(case.case for _, case in found))
-    names = dict(zip(keys, comparison.short_names(keys), strict=True))
-    rows = [(found[place][0], names[found[place][1].case], *_cells(found[place][1])) for place in kept]
-    more = len(found) - len(kept)
-    if len(keys) > 1:
-        return RevisionTable(comparison.shared_parts(keys), TOGETHER, tuple(rows), more)
-    without = tuple((label, *cells) for label, _, *cells in rows)
-    return RevisionTable(keys[0], (TOGETHER[0], *TOGETHER[2:]), without, more)
-
-
-def _cells(case: ComparedCase) -> tuple[str, ...]:
-    verdict = case.verdict
-    ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    return formatting.seconds(case.second_seconds), ratio, verdict.outcome
-
-
-def _rank(case: ComparedCase) -> tuple[int, float]:
-    outcome, ratio = case.verdict.outcome, case.verdict.ratio
-    order = {"slower": 0, "faster": 1}.get(outcome, 2)
-    return order, -abs(math.log(ratio)) if math.isfinite(ratio) and ratio > 0 else 0.0
+    rows = list(_rows(gate))
+    shown = rows[: max(most, sum(row[-1] == "slower" for row in rows))]
+    keys = [case.case for one in gate.comparisons.values() for case in one.cases]
+    first = 0 if len(gate.comparisons) > 1 else 1
+    return comparison.shared_parts(keys), COLUMNS[first:], [row[first:] for row in shown], len(rows) - len(shown)
 
 
 def _badness(case: ComparedCase) -> float:
@@ -171,7 +131,7 @@ def as_json(gate: Gate) -> str:
         "others": [_revision(one) for one in gate.others],
         "slower": [{"side": label, "case": case.case} for label, case in gate.slower],
         "slower_bodies": [{"side": label, "body": str(body.key)} for label, body in gate.slower_bodies],
-        "failing": [{"side": label, **asdict(case)} for label, case in gate.failing],
+        "failing": [{"side": label, "case": case.case, "reason": case.text()} for label, case in gate.failing],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "twins": None if gate.twins is None else _comparison(gate.twins, gate),
@@ -196,65 +156,3 @@ def _comparison(found: Comparison, gate: Gate) -> Any:
     by = gate.fail_on
     failed = by is not None and bool(found.slower_by(by) or found.bodies_slower_by(by))
     return comparison.as_document(found, gate.fail_on, failed=failed)
-
-
-def junit(gate: Gate) -> bytes:
-    """Return JUnit's XML: a suite for each revision, in it a test for its values and one for each case.
-
-    What is slower is a failure, what is unresolved is skipped, a revision that cannot be measured is an error. Source
-    of the elements: the schema of Jenkins' xUnit plugin, which GitLab and others read.
-    """
-    suites = ET.Element("testsuites", name="pyopbench")
-    for one in gate.others:
-        suite = ET.SubElement(suites, "testsuite", name=_xml(wording.name_text(one)))
-        _values_test(suite, gate, one)
-        found = gate.comparisons.get(one.label)
-        if found is not None:
-            slower = {id(case) for case in found.slower_by(gate.fail_on)} if gate.fail_on is not None else set()
-            failing = {id(body) for _, body in gate.slower_bodies}
-            for body in found.bodies:
-                test = ET.SubElement(suite, "testcase", classname="pyopbench.bodies", name=_xml(str(body.key)))
-                if id(body) in failing:
-                    ET.SubElement(test, "failure", message=_xml(body.text()))
-                ET.SubElement(test, "system-out").text = _xml(body.text())
-            for case in found.cases:
-                _case_test(suite, case, is_slower=id(case) in slower)
-        for unmatched in (case for label, case in gate.failing if label == one.label):
-            test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(unmatched.case))
-            ET.SubElement(test, "failure", message=_xml(comparison.failing_text(unmatched)))
-        _count(suite)
-    text: str = ET.tostring(suites, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
-
-
-def _values_test(suite: ET.Element, gate: Gate, version: Side) -> None:
-    test = ET.SubElement(suite, "testcase", classname="pyopbench.values", name="same values")
-    if version in gate.unmeasured:
-        ET.SubElement(test, "error", message=_xml(gate.broken_text(version)))
-        return
-    for one in (one for one in version.values.differences if one.kind in CHANGED):
-        ET.SubElement(test, "failure", message=_xml(wording.difference_text(version.label, one)))
-
-
-def _case_test(suite: ET.Element, case: ComparedCase, *, is_slower: bool) -> None:
-    verdict = case.verdict
-    seconds = f"{case.second_seconds:.9f}" if math.isfinite(case.second_seconds) else "0"
-    test = ET.SubElement(suite, "testcase", classname="pyopbench.cases", name=_xml(case.case), time=seconds)
-    ratio = formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)
-    if is_slower:
-        ET.SubElement(test, "failure", message=_xml(f"slower: {ratio}"))
-    elif verdict.outcome == "unresolved":
-        why = verdict.reason.text() if verdict.reason is not None else ""
-        ET.SubElement(test, "skipped", message=_xml(f"unresolved: {ratio}; {why}"))
-    ET.SubElement(test, "system-out").text = _xml(f"{verdict.outcome}: {ratio}")
-
-
-def _count(suite: ET.Element) -> None:
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    for kind, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-        suite.set(name, str(sum(test.find(kind) is not None for test in suite.findall("testcase"))))
-
-
-def _xml(text: str) -> str:
-    """Return text without what XML 1.0 cannot hold."""
-    return printable(text)

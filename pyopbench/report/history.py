@@ -1,20 +1,22 @@
-"""A history as Markdown, as JSON, and as rows for tables.
-
-A number that does not exist is null.
-"""
+"""A history as a page with a chart of each series, as Markdown, as JSON, and as rows for a terminal."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyopbench.judge.comparison.changes import FoundChange, Traced
-from pyopbench.judge.comparison.history import RERUN, History
+from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, History
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
+from pyopbench.report import page
+from pyopbench.report.charts.history import series_chart
+from pyopbench.report.charts.picture import Spec
 from pyopbench.report.comparison import shared_parts, short_names
 from pyopbench.report.markdown import escape, fence
+from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table
 from pyopbench.store.json_file import without_nan
 
 SCHEMA = 1
@@ -24,6 +26,8 @@ LONGEST_NAME = 200
 MOST_MARKDOWN = 200
 """So many changes are listed in Markdown, the most important first; the JSON has all."""
 MOST_COMMANDS = 20
+MOST_CHARTS = 40
+"""So many series with a change have a chart, the most important first; each takes a third of a second."""
 
 
 def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
@@ -116,3 +120,80 @@ def _change(history: History, change: FoundChange) -> dict[str, Any]:
 
 def _rounded(values: Any) -> list[float]:
     return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A series with a chart.
+
+    Attributes:
+        anchor: where links to it lead.
+        name, note: its heading, and what its values are.
+        spec: the chart.
+    """
+
+    anchor: str
+    name: str
+    note: str
+    spec: Spec
+
+
+def html(history: History) -> str:
+    """Return the page."""
+    numbers = list(dict.fromkeys(change.number for change in history.changes))
+    figures = [_figure(history, number) for number in numbers[:MOST_CHARTS]]
+    left = len(numbers) - len(figures)
+    first, last = history.moments[0], history.moments[-1]
+    return page.rendered(
+        "history.html.j2",
+        title=history.title(),
+        span=first.label if first == last else f"{first.label} to {last.label}",
+        tools=formatting.listing(history.tools),
+        answer=[Paragraph(history.summary()), *_changes(history), Paragraph(history.alarm_text(), "muted")],
+        remarks=[Bullets(tuple(note.text() for note in history.notes))] if history.notes else [],
+        commands=_commands(history),
+        figures=figures,
+        more=[Paragraph(f"{left:,} more series with changes have no chart.", "muted")] if left else [],
+        table=Table(
+            ("case", "values", "points", "first level", "last level"),
+            tuple(_series_row(one) for one in history.traced),
+            "All series",
+            folded=True,
+        ),
+        anchors={one.anchor: one.anchor for one in figures},
+    )
+
+
+def _changes(history: History) -> list[Table]:
+    if not history.changes:
+        return []
+    rows = tuple(_linked_row(history, change) for change in history.changes)
+    return [Table(COLUMNS, rows, CHANGES_CAPTION)]
+
+
+def _linked_row(history: History, change: FoundChange) -> tuple[Cell | str, ...]:
+    case, *others = row_of(history, change)
+    return (Cell(case, op=_anchor(change.number)), *others)
+
+
+def _commands(history: History) -> list[Paragraph | Code]:
+    commands = [one.text() for one in history.reruns()[:MOST_COMMANDS]]
+    return [Paragraph(RERUN), Code("\n".join(commands))] if commands else []
+
+
+def _figure(history: History, number: int) -> Figure:
+    traced = history.traced[number]
+    mine = [change for change in history.changes if change.number == number]
+    name = formatting.shorten(traced.series.name, LONGEST_NAME)
+    return Figure(_anchor(number), name, traced.series.measure_text(), series_chart(traced, history.moments, mine))
+
+
+def _series_row(traced: Traced) -> tuple[str, ...]:
+    series, levels = traced.series, traced.found.levels
+    show = formatting.ratio if series.measure == "ratio" else formatting.seconds
+    ends = (show(math.exp(one.mean)) for one in (levels[0], levels[-1]))
+    return (formatting.shorten(series.name, LONGEST_NAME), series.measure_text(), f"{len(series.values):,}", *ends)
+
+
+def _anchor(number: int) -> str:
+    return f"series-{number}"

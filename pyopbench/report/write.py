@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from markupsafe import Markup, escape
 
-from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
+from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import judge
 from pyopbench.judge.ports import attempts_of, port_path
 from pyopbench.model.errors import BadInput
@@ -29,10 +29,8 @@ from pyopbench.report.sections.pipeline import DECISION, as_data
 from pyopbench.store.run import report_folder
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.gate import Gate
     from pyopbench.judge.judge import Judgement, Judging
     from pyopbench.store.run import OpenRun, Source
-    from pyopbench.store.types import Side
 
 Part: TypeAlias = tuple[Section, tuple[Block, ...]]
 
@@ -78,26 +76,6 @@ def report_results(sources: Sequence[Source], folder: Path, judging: Judging) ->
     judgement = judge(sources, judging)
     write(judgement, folder)
     return judgement
-
-
-def report_versions(
-    run: OpenRun, versions: Sequence[Side], judging: Judging, gate: Gate, unmeasured: Mapping[str, str]
-) -> tuple[list[Judgement], VersionComparison]:
-    """Judge every version of a run, and write a report of each with all in it.
-
-    Args:
-        run: on several versions.
-        versions: those that have a sample, at least one.
-        judging: how to judge.
-        gate: how they compare.
-        unmeasured: label -> why a version has no sample.
-
-    Returns:
-        A judgement for each version; and what they come to side by side, with the first one shown.
-    """
-    found, together = judge_versions(run, versions, judging, gate, unmeasured)
-    write_versions(run, found, together)
-    return list(found.values()), together
 
 
 def write_versions(run: OpenRun, judgements: Mapping[str, Judgement], across: VersionComparison) -> None:

@@ -63,8 +63,6 @@ BAD: list[tuple[str, str]] = [
     ("report nosuch --export other", "other"),
     ("compare nosuch neither", "nosuch"),
     ("compare a b --fail-on sometimes", "sometimes"),
-    ("compare a b --markdown a.json", "a.json"),
-    ("compare a b --json --markdown -", "--markdown -"),
     ("history nosuch", "nosuch"),
     ("history nosuch --by moon", "moon"),
     ("scan nosuch", "nosuch"),

@@ -52,7 +52,6 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
         (["--fail-on", "slower:5%"], 1, "Failed: 1 case is slower by 5% or more."),
         (["--fail-on", "slower:0.7"], 0, "Passed: no case is clearly slower by 70% or more."),
         (["--fail-on", "never"], 0, "Slowdowns do not fail this comparison (--fail-on never)."),
-        (["--run-spread", "40%"], 0, "Passed: no case is clearly slower by 3% or more."),
         (["--min-effect", "70%"], 0, "Passed: no case is clearly slower by 70% or more."),
     ],
 )
@@ -79,12 +78,10 @@ def test_json_goes_to_stdout_alone(call: Call, pair: tuple[Path, Path]) -> None:
     assert content["cases"][0]["case"] == SLOW
 
 
-def test_markdown_goes_to_a_file_or_to_stdout(call: Call, pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_markdown_goes_to_a_file(call: Call, pair: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "compare.md"
     assert call("compare", *pair, "--markdown", path)[0] == 1
-    _, printed, _ = call("compare", *pair, "--markdown", "-")
-    assert path.read_text(encoding="utf-8") == printed
-    assert printed.startswith("## ")
+    assert path.read_text(encoding="utf-8").startswith("## ")
 
 
 def test_without_any_interval_it_is_3_because_nothing_can_be_told(call: Call, tmp_path: Path) -> None:

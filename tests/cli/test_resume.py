@@ -30,20 +30,6 @@ def test_a_program_without_an_op_of_your_own_is_refused(call: Call, tmp_path: Pa
     )
 
 
-def test_a_run_that_is_continued_says_what_it_is_judged_by(
-    call: Call, planned: Callable[..., None], tmp_path: Path
-) -> None:
-    """Both may be given anew, and are not those of the command that began it."""
-    planned("native")
-    call("run", "double", "--launches", 2, "--min-effect", 0.2, "--out", tmp_path / "run")
-    (tmp_path / "mix.csv").write_text("size,weight\n1,1\n", encoding="utf-8")
-    again = call("resume", tmp_path / "run", "--mix", tmp_path / "mix.csv")
-    assert again.code == 0, again.err
-    given, even = (one.err.splitlines()[0] for one in (again, call("resume", tmp_path / "run")))
-    assert given == f"judging with a minimum effect of 3% and the mix of {tmp_path / 'mix.csv'}"
-    assert even == "judging with a minimum effect of 3% and an even mix of sizes"
-
-
 def interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 

@@ -62,9 +62,8 @@ def test_versions_are_measured_by_turns_and_reported_each_and_again(
         "double  inference  keep    keep",
     ]
     title = "2.21.0-2 (B) against 2.21.0 (A), measured by pyopbench"
-    assert lines[4] == title
     paired = "Both were sampled right after one another in every sweep, so ratios are paired by sweep."
-    assert paired in " ".join(lines)
+    assert any(line.startswith("- 2.21.0-2 against 2.21.0: ") for line in lines)
     file = (tmp_path / "run" / "compare-2.21.0-2.21.0-2.md").read_text(encoding="utf-8").splitlines()
     assert file[0] == f"## {title}"
     assert file[6] == f"- {paired}"

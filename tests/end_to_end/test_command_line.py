@@ -461,9 +461,7 @@ def test_neither_stream_holds_a_traceback_or_what_tensorflow_or_bodies_say(misbe
     for stream in (misbehaved.ended.out, misbehaved.ended.err):
         for words in ("Traceback", "oneDNN", "absl", "printed by the body", "retracing"):
             assert words not in stream
-    judged = "judging with a minimum effect of 3% and an even mix of sizes"
-    first, *progress, sampled = misbehaved.ended.err.splitlines()
-    assert first == judged
+    *progress, sampled = misbehaved.ended.err.splitlines()
     assert sampled.split()[0].endswith("%")
     assert [line for line in progress if not line.startswith(("1 worker", "2 workers", "3 workers", "sweep "))] == []
 

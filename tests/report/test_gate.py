@@ -1,9 +1,8 @@
-"""What is written of revisions: a comment that is short whatever was found, JSON, and XML that programs take."""
+"""What is written of revisions: a comment that is short whatever was found, and JSON."""
 
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -54,39 +53,24 @@ def test_names_are_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     gate = read_gate(write_revisions(tmp_path, {}, {}, problems={}), 0.03, 0.05)
     text = report.comment(gate)
     assert "<b>" not in text.replace("\\<b\\>", "")
-    ET.fromstring(report.junit(gate))
 
 
-def test_several_revisions_are_one_table_in_their_order(tmp_path: Path) -> None:
+def test_several_revisions_are_one_table_the_worst_first(tmp_path: Path) -> None:
     gate = read_gate(write_revisions(tmp_path, {}, {}, {pairs.cases()[-1]: 1.2}, {pairs.cases()[0]: 0.8}), 0.03, 0.05)
-    whole = report.table_together(gate, 30)
-    assert (whole.columns, len(whole.rows), whole.more) == (report.TOGETHER, 18, 0)
-    assert [row[0] for row in whole.rows] == [name for name in ("r1", "r2", "r3") for _ in range(6)]
-    assert [row[1] for row in whole.rows[:6]] == [row[1] for row in whole.rows[6:12]]
-    short = report.table_together(gate, 3)
-    assert [row[-1] for row in short.rows if row[-1] in ("slower", "faster")] == ["slower", "faster"]
-    assert (len(short.rows), short.more) == (3, 15)
-    assert [row for row in whole.rows if row in short.rows] == list(short.rows)
+    _, columns, rows, more = report.cases_table(gate, 3)
+    assert (columns, len(rows), more) == (report.COLUMNS, 3, 15)
+    assert (rows[0][0], rows[0][-1]) == ("r2", "slower")
 
 
 def test_what_is_slower_is_in_the_table_however_much_it_is(folder: Path) -> None:
-    table = report.table_together(read_gate(folder, 0.03, 0.05), 10)
-    assert {row[-1] for row in table.rows} == {"slower"}
-    assert (len(table.rows), table.more) == (60, 0)
-
-
-def test_a_case_that_is_the_only_one_is_named_above_the_table(tmp_path: Path) -> None:
-    key = pairs.cases()[0]
-    gate = read_gate(write_revisions(tmp_path, {}, {}, {}, keys=[key]), 0.03, 0.05)
-    table = report.table_together(gate, 30)
-    assert table.shared == key
-    assert table.columns == ("revision", "time", "ratio (interval)", "verdict")
-    assert [len(row) for row in table.rows] == [4, 4]
+    _, _, rows, more = report.cases_table(read_gate(folder, 0.03, 0.05), 10)
+    assert {row[-1] for row in rows} == {"slower"}
+    assert (len(rows), more) == (60, 0)
 
 
 def test_json_has_revisions_comparisons_and_the_control(folder: Path) -> None:
     document = json.loads(report.as_json(read_gate(folder, 0.03, 0.05)))
-    assert (document["schema"], document["outcome"], document["fail_on"]) == (1, "failed", 0.05)
+    assert (document["schema"], document["outcome"], document["fail_on"]) == (2, "failed", 0.05)
     assert [one["label"] for one in document["others"]] == ["r1", "r2", "r3"]
     assert document["others"][2]["problem"] == "no module"
     assert document["first"]["commit"] == "0" * 40
@@ -94,29 +78,3 @@ def test_json_has_revisions_comparisons_and_the_control(folder: Path) -> None:
     assert set(document["comparisons"]) == {"r1", "r2"}
     assert document["comparisons"]["r1"]["interleaved"]
     assert len(document["twins"]["cases"]) == 2
-
-
-def test_xml_has_a_suite_for_each_revision_that_counts_what_is_in_it(folder: Path) -> None:
-    suites = ET.fromstring(report.junit(read_gate(folder, 0.03, 0.05)))
-    first, second, broken = suites
-    assert first.get("name") == f"r1 ({'0' * 10}): change 1"
-    assert [first.get(name) for name in ("tests", "failures", "errors")] == ["34", "34", "0"]
-    assert [second.get(name) for name in ("tests", "failures", "errors")] == ["34", "33", "0"]
-    assert [broken.get(name) for name in ("tests", "failures", "errors")] == ["1", "0", "1"]
-    error = broken.find("testcase/error")
-    assert error is not None
-    assert error.get("message") == "r3 is not measured: no module"
-
-
-def test_what_is_unresolved_is_skipped(tmp_path: Path) -> None:
-    gate = read_gate(write_revisions(tmp_path, {}, {CASES[0]: 1.0305}, keys=CASES[:2]), 0.03, 0.05)
-    (suite,) = ET.fromstring(report.junit(gate))
-    assert [suite.get(name) for name in ("failures", "skipped")] == ["0", "1"]
-
-
-def test_every_case_of_a_revision_in_which_nothing_works_is_a_failure(tmp_path: Path) -> None:
-    folder = revision_runs.fail_in_second(write_revisions(tmp_path, {}, {}, keys=CASES[:2]), "crashed")
-    gate = read_gate(folder, 0.03, 0.05)
-    (suite,) = ET.fromstring(report.junit(gate))
-    assert [suite.get(name) for name in ("failures", "errors")] == ["2", "0"]
-    assert len(report.findings(gate)) == 2, "each is said once"

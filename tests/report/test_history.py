@@ -12,8 +12,7 @@ from histories import CHANGED, commit, stepped, write_commits
 from judgements import CLOSING
 from pairs import write_run
 from pyopbench.judge.comparison.history import read_history
-from pyopbench.report.history import COLUMNS, SCHEMA, as_json, markdown, row_of, short_rows
-from pyopbench.report.history_page import html
+from pyopbench.report.history import COLUMNS, SCHEMA, as_json, html, markdown, row_of, short_rows
 
 
 @pytest.fixture(scope="module")

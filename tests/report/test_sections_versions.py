@@ -15,7 +15,7 @@ from pairs import VARIANTS, cases, write_versions
 from pyopbench.judge import judge
 from pyopbench.judge.comparison.diff import reach_of
 from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.judge.comparison.versions import VersionComparison
+from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
 from pyopbench.model import formatting
@@ -43,8 +43,8 @@ def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
     every = stored.sides_of(folder)
     judging = judge.Judging(VARIANTS[0], 0.03)
-    found, across = write.report_versions(open_run(folder), every, judging, read_gate(folder, 0.03), unmeasured)
-    return found[-1], replace(across, shown=every[-1].label)
+    found, across = judge_versions(open_run(folder), every, judging, read_gate(folder, 0.03), unmeasured)
+    return [*found.values()][-1], replace(across, shown=every[-1].label)
 
 
 def verdict_of(judged: Shown, case: str) -> Verdict:
@@ -58,7 +58,7 @@ def only(blocks: Any, kind: type[Block], caption: str = "") -> Any:
 
 
 def test_the_answer_is_told_for_each_version(judged: Shown) -> None:
-    table = only(section.build(judged[1], judged[0]), Table, "What to do")
+    table = only(section.build(judged[1]), Table, "What to do")
     assert table.columns == ("op", "use", "2.16.2", "2.21.0")
     ((op, use, old, new),) = table.rows
     assert (op, use) == (Cell("double", op="double"), "inference")
@@ -69,7 +69,7 @@ def test_the_answer_is_told_for_each_version(judged: Shown) -> None:
 
 
 def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Shown) -> None:
-    said = section.build(judged[1], judged[0])[0]
+    said = section.build(judged[1])[0]
     assert said == Paragraph(
         "Launches on 2.16.2 and 2.21.0 were interleaved in random order, so each side is compared with "
         "2.16.2 in pairs. The rest of this report is about 2.21.0. Each side has its own NumPy: NumPy 1.0 with "
@@ -78,7 +78,7 @@ def test_it_says_which_version_the_report_is_of_and_what_each_brings(judged: Sho
 
 
 def test_what_changed_is_listed_worst_first(judged: Shown) -> None:
-    table = only(section.build(judged[1], judged[0]), Table, "What changed")
+    table = only(section.build(judged[1]), Table, "What changed")
     assert [(row[0], row[-1].tone) for row in table.rows] == [("xla 10", "bad"), ("native 1", "good")]
     verdicts = [verdict_of(judged, case) for case in (SLOW, FAST)]
     assert [verdict.outcome for verdict in verdicts] == ["slower", "faster"]
@@ -89,7 +89,7 @@ def test_what_changed_is_listed_worst_first(judged: Shown) -> None:
 
 def test_long_lists_of_changes_are_cut_and_say_so(judged: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(section, "MOST_CHANGES", 1)
-    table = only(section.build(judged[1], judged[0]), Table, "What changed")
+    table = only(section.build(judged[1]), Table, "What changed")
     assert len(table.rows) == 1
     assert "What changed from 2.16.2 to 2.21.0, the first 1 of 2" in table.caption
 
@@ -98,31 +98,31 @@ def test_versions_that_do_not_differ_have_no_list(tmp_path: Path) -> None:
     alike = shown(write_versions(tmp_path, "2.16.2", "2.21.0"))
     comparison = alike[1].comparisons["2.21.0"]
     assert [case.verdict.outcome for case in comparison.cases] == ["equivalent"] * 6
-    _, answers, said = section.build(alike[1], alike[0])
+    _, answers, said = section.build(alike[1])
     assert answers.caption == "What to do, by side"
     assert said == Paragraph(f"2.21.0 against 2.16.2: {comparison.summary()} {reach_of(comparison).text()}")
 
 
 def test_a_version_without_a_number_is_named_with_its_reason(tmp_path: Path) -> None:
     judged = shown(write_versions(tmp_path, "2.16.2"), **{"2.21.0": "3 failures; the first: it broke"})
-    said, _, missing = section.build(judged[1], judged[0])
+    said, _, missing = section.build(judged[1])
     assert isinstance(said, Paragraph)
     assert said.text == "Only 2.16.2 was measured, so there is nothing to compare."
     assert missing == Paragraph("nothing was measured on 2.21.0: 3 failures; the first: it broke", "warn")
-    assert section.brief(judged[1], judged[0])[1] == Bullets((missing.text,))
+    assert section.brief(judged[1])[1] == Bullets((missing.text,))
 
 
 def test_a_version_that_cannot_be_compared_says_why_in_a_line(judged: Shown) -> None:
     error = NothingMeasured("nothing to compare", received="1 case", legal="more", hint="measure")
     judgement, across = judged
     apart = (judgement, replace(across, comparisons={}, unmatched={"2.21.0": error}))
-    assert section.build(apart[1], apart[0])[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
-    assert section.brief(apart[1], apart[0])[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
+    assert section.build(apart[1])[-1] == Paragraph("2.21.0: nothing to compare: 1 case", "warn")
+    assert section.brief(apart[1])[1] == Bullets(("2.21.0: nothing to compare: 1 case",))
 
 
 def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Shown) -> None:
-    table, bullets = section.brief(judged[1], judged[0])
-    assert table == only(section.build(judged[1], judged[0]), Table, "What to do")
+    table, bullets = section.brief(judged[1])
+    assert table == only(section.build(judged[1]), Table, "What to do")
     assert isinstance(bullets, Bullets)
     (line,) = bullets.items
     comparison = judged[1].comparisons["2.21.0"]
@@ -132,7 +132,7 @@ def test_a_ticket_has_the_answers_and_a_line_for_each_version(judged: Shown) -> 
 
 def titles_of(judged: Shown) -> list[str]:
     """Return the title of the section and the captions of its tables."""
-    blocks = section.build(judged[1], judged[0])
+    blocks = section.build(judged[1])
     return ["Answers by side", *(block.caption for block in blocks if isinstance(block, Table))]
 
 

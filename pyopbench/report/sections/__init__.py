@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -127,14 +126,18 @@ def sections(across: VersionComparison | None = None) -> tuple[Section, ...]:
     """Return the sections in the order in which they are shown; `across` is of a run on several environments."""
     from pyopbench.report.sections import about, answer, holes, pipeline, support, threads, times, versions
 
-    by_side = () if across is None else (partial(versions.build, across), partial(versions.brief, across))
     return (
         Section("answer", "What to do", answer.build, answer.brief, answers=True),
         Section("pipeline", "In an input pipeline", pipeline.build, pipeline.brief, answers=True),
-        *((Section("versions", "Answers by side", *by_side, answers=True),) if by_side else ()),
+        *((_by_side(across, versions),) if across is not None else ()),
         Section("support", "Ports and what they support", support.build, support.brief, answers=True),
         Section("times", "Time per call", times.build),
         Section("threads", "Calls from several threads", threads.build, threads.brief),
         Section("holes", "What was not measured, and why", holes.build, holes.brief),
         Section("about", "How it was measured", about.build, about.brief),
     )
+
+
+def _by_side(across: VersionComparison, versions: Any) -> Section:
+    build, brief = (lambda judgement: versions.build(across)), (lambda judgement: versions.brief(across))
+    return Section("versions", "Answers by side", build, brief, answers=True)

@@ -15,21 +15,20 @@ from pyopbench.report.sections.places import FIELDS, places_of, saves
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.versions import VersionComparison
     from pyopbench.judge.decision import Decision
-    from pyopbench.judge.judge import Judgement
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad"}
 MOST_CHANGES = 20
 """So many changes of a side are listed, the worst first; compare-A-B.md has all cases."""
 
 
-def build(across: VersionComparison, judgement: Judgement) -> Sequence[Block]:
+def build(across: VersionComparison) -> Sequence[Block]:
     """Return the answer on each side, and the cases that are shown to have changed."""
     changes = (block for label, compared in across.comparisons.items() for block in _changes(across, label, compared))
     missing = (Paragraph(text, "warn") for text in _missing(across))
     return (Paragraph(_intro(across)), answers(across), *changes, *missing)
 
 
-def brief(across: VersionComparison, judgement: Judgement) -> Sequence[Block]:
+def brief(across: VersionComparison) -> Sequence[Block]:
     """Return the answers, and in a line for each side what changed."""
     texts = [f"{label} against {across.labels[0]}: {_summary(one)}" for label, one in across.comparisons.items()]
     texts += _missing(across)
