@@ -34,7 +34,7 @@ def print_advice(advice: Advice) -> None:
     page = report.write(advice)
     out.print()
     if advice.rows:
-        print_table(report.table_title(advice), report.COLUMNS, report.rows(advice), folds=True)
+        print_table(report.table_title(advice), report.COLUMNS, report.rows(advice), folds="callback")
         for one in (*report.reasons(advice), report.explanation()):
             say(escape(one))
         out.print()

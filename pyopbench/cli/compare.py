@@ -47,7 +47,7 @@ def print_comparison(found: Comparison, said: str) -> None:
     slower = found.counts()["slower"]
     rows = comparison.rows(found)[: max(MOST_ROWS, slower)]
     shared = comparison.shared_parts([case.case for case in found.cases])
-    print_table(f"Worst first{shared and f'; all are {shared}'}", comparison.COLUMNS, rows, folds=True)
+    print_table(f"Worst first{shared and f'; all are {shared}'}", comparison.COLUMNS, rows, folds="case")
     if len(rows) < len(found.cases):
         out.print(f"and {len(found.cases) - len(rows):,} more, in --markdown and --json\n")
     for body in found.bodies:
@@ -76,7 +76,7 @@ def print_history(found: History, folder: Path) -> None:
     out.print(f"[bold]{escape(found.title())}[/]\n")
     if found.changes:
         shared, rows = short_rows(found, MOST_ROWS)
-        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", COLUMNS, rows, folds=True)
+        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", COLUMNS, rows, folds="case")
     if len(found.changes) > MOST_ROWS:
         out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
     say(escape(found.summary()))

@@ -15,15 +15,18 @@ from pyopbench.model.printable import printable
 
 __all__ = ["err", "out", "print_failures", "print_table", "print_warnings", "say", "say_error"]
 
-GAP = 2
-"""Blanks between the columns of a table."""
+GAP, LEAST_WIDTH = 2, 16
+"""Blanks between the columns of a table; and how narrow a column may get that breaks for the others."""
+
+LONGEST_WHOLE = 40
+"""Characters of a name that is not broken; the end of a longer one would be cut off."""
 
 SHOWN_FAILURES = 20
 """How many reasons of failures are printed where nobody asks for fewer."""
 
 
 def print_table(
-    title: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], console: Console = out, *, folds: bool = False
+    title: str, columns: tuple[str, ...], rows: Sequence[Sequence[Any]], console: Console = out, *, folds: str = ""
 ) -> None:
     """Print a table without lines; a column of integers, which are counts, is aligned to the right.
 
@@ -32,16 +35,23 @@ def print_table(
         columns: the headings.
         rows: a cell for each heading, an integer or what has a text.
         console: where to.
-        folds: lets the first column break in place of the others; else its names stay whole, to be searched for.
+        folds: the only column that breaks, if the terminal is too narrow; without it, all do but the first, whose
+            names stay whole, to be searched for.
     """
     console.print(f"[italic]{escape(title)}[/]")
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    lengths = [max(len(str(row[place])) for row in (columns, *rows)) for place in range(len(columns))]
+    others = sum(length + GAP for column, length in zip(columns, lengths, strict=True) if column != folds)
+    fits = (
+        others + LEAST_WIDTH <= console.width
+    )  # if not, all columns break, because the end of a line would be cut off
     for place, column in enumerate(columns):
         are_counts = bool(rows) and all(isinstance(row[place], int) for row in rows)
         table.add_column(
             escape(printable(column)),
             overflow="fold",
-            no_wrap=(place > 0) == folds,
+            no_wrap=fits and column != folds if folds else place == 0 and lengths[0] <= LONGEST_WHOLE,
+            min_width=LEAST_WIDTH if fits and column == folds else None,
             justify="right" if are_counts else "left",
         )
     for row in rows:

@@ -87,7 +87,7 @@ def print_gate(gate: Gate, folder: Path) -> None:
     shared, columns, rows, more = report.cases_table(gate, MOST_ROWS)
     if rows:
         print_table(
-            f"against {gate.first.label}, worst first{shared and f'; all are {shared}'}", columns, rows, folds=True
+            f"against {gate.first.label}, worst first{shared and f'; all are {shared}'}", columns, rows, folds="case"
         )
     if more:
         out.print(f"and {more:,} more, in {report.DOCUMENT}\n")
