@@ -48,7 +48,24 @@ def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
         BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
     """
     words = _inputs_in_words(inputs, folder / FOLDER)
-    return _op_in_words(op, folder / FOLDER, len(words)), words
+    if isinstance(op, (str, Path)):
+        return str(op), words
+    if not callable(op):
+        raise BadInput(
+            "not an op",
+            received=f"{op!r}, of type {type(op).__name__}",
+            legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
+            hint="for example pyopbench.run(my_function, [example_of_each_argument])",
+        )
+    name, module = _name_of(op), home_of(op)
+    if not module:
+        source, defined_as = _source_of(op, len(words))
+        path = folder / FOLDER / f"{defined_as}_{_digest(source)}.py"
+        _write(path, source)
+        return f"{real_path(path)}:{defined_as}", words
+    file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
+    place = file if file and Path(file).suffix == ".py" else module
+    return f"{place}:{name}", words
 
 
 def forget_shipped(folder: Path) -> None:
@@ -59,26 +76,6 @@ def forget_shipped(folder: Path) -> None:
     for one in (shipped, folder):
         if one.is_dir() and not any(one.iterdir()):
             one.rmdir()
-
-
-def _op_in_words(op: Any, folder: Path, arguments: int) -> str:
-    if isinstance(op, (str, Path)):
-        return str(op)
-    if not callable(op):
-        raise BadInput(
-            "not an op",
-            received=f"{op!r}, of type {type(op).__name__}",
-            legal="a function, or a text: a built-in name, my_op.py, my_module.py:function or package.module:function",
-            hint="for example pyopbench.run(my_function, [example_of_each_argument])",
-        )
-    name, module = _name_of(op), home_of(op)
-    if not module:
-        source, defined_as = _source_of(op, arguments)
-        path = folder / f"{defined_as}_{_digest(source)}.py"
-        _write(path, source)
-        return f"{real_path(path)}:{defined_as}"
-    file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
-    return f"{file}:{name}" if file and Path(file).suffix == ".py" else f"{module}:{name}"
 
 
 def home_of(value: object) -> str:

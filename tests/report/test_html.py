@@ -8,7 +8,7 @@ import re
 import pytest
 
 from judgements import HOSTILE
-from pyopbench.report.html import (
+from pyopbench.report.page import (
     LONG_FOLDED_CELL,
     LONG_WORD,
     SHORT_CELL,
