@@ -105,13 +105,13 @@ def thresholds(
 def compare(
     first: str | Path | RunResult,
     second: str | Path | RunResult,
-    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect: float | None = None,
 ) -> ComparisonResult:
     """Compare two stored results.
 
     Args:
         first, second: side A and side B, each the path of a result or what `run` or `read` returned.
-        minimum_effect: the smallest difference that matters, as a share: 0.03 is 3%.
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03.
 
     Returns:
         A verdict on each case that both sides have.
@@ -124,8 +124,9 @@ def compare(
     from pyopbench.judge.comparison.diff import compare_sides
     from pyopbench.judge.comparison.sides import read_sides
 
-    judging_of("", minimum_effect)  # checks it
-    return ComparisonResult(compare_sides(read_sides(_word(first), _word(second)), minimum_effect))
+    effect = MINIMUM_EFFECT if minimum_effect is None else minimum_effect
+    judging_of("", effect)  # checks it
+    return ComparisonResult(compare_sides(read_sides(_word(first), _word(second)), effect))
 
 
 def _word(side: str | Path | RunResult) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -15,14 +16,10 @@ from pyopbench.model.printable import printable
 
 __all__ = ["err", "out", "print_failures", "print_table", "print_warnings", "say", "say_error"]
 
-GAP, LEAST_WIDTH = 2, 16
-"""Blanks between the columns of a table; and how narrow a column may get that breaks for the others."""
-
-LONGEST_WHOLE = 40
-"""Characters of a name that is not broken; the end of a longer one would be cut off."""
-
+GAP = 2
+"""Blanks between the columns of a table."""
 SHOWN_FAILURES = 20
-"""How many reasons of failures are printed where nobody asks for fewer."""
+"""So many reasons of failures are printed."""
 
 
 def print_table(
@@ -39,25 +36,32 @@ def print_table(
             names stay whole, to be searched for.
     """
     console.print(f"[italic]{escape(title)}[/]")
+    counts = [bool(rows) and all(isinstance(row[place], int) for row in rows) for place in range(len(columns))]
+    texts = [[printable(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row] for row in rows]
+    whole = {place for place, column in enumerate(columns) if (column != folds if folds else place == 0)}
+    widths = _widths([*zip(columns, *texts, strict=True)], whole, console.width - GAP * len(columns))
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    lengths = [max(len(str(row[place])) for row in (columns, *rows)) for place in range(len(columns))]
-    others = sum(length + GAP for column, length in zip(columns, lengths, strict=True) if column != folds)
-    fits = (
-        others + LEAST_WIDTH <= console.width
-    )  # if not, all columns break, because the end of a line would be cut off
-    for place, column in enumerate(columns):
-        are_counts = bool(rows) and all(isinstance(row[place], int) for row in rows)
+    for column, width, are_counts in zip(columns, widths, counts, strict=True):
         table.add_column(
-            escape(printable(column)),
-            overflow="fold",
-            no_wrap=fits and column != folds if folds else place == 0 and lengths[0] <= LONGEST_WHOLE,
-            min_width=LEAST_WIDTH if fits and column == folds else None,
-            justify="right" if are_counts else "left",
+            escape(printable(column)), overflow="fold", width=width, justify="right" if are_counts else "left"
         )
-    for row in rows:
-        table.add_row(*(escape(printable(f"{cell:,}" if isinstance(cell, int) else str(cell))) for cell in row))
+    for row in texts:
+        table.add_row(*map(escape, row))
     console.print(table)
     console.print()
+
+
+def _widths(columns: Sequence[Sequence[str]], whole: Set[int], room: int) -> list[int]:
+    """Return widths of columns, of which some stay whole and no word of the others breaks, as far as there is room."""
+    widths = [max(map(cell_len, column)) for column in columns]
+    words = [max(cell_len(word) for text in column for word in text.split(" ")) for column in columns]
+    least = [widths[place] if place in whole else words[place] for place in range(len(columns))]
+    if whole and sum(least) > room:
+        return _widths(columns, frozenset(), room)
+    while sum(widths) > room:
+        broad = [place for place, width in enumerate(widths) if width > least[place]] or range(len(widths))
+        widths[max(broad, key=widths.__getitem__)] -= 1
+    return widths
 
 
 MOST_WARNINGS = 30

@@ -115,5 +115,5 @@ def test_a_report_of_asv_says_first_what_it_cannot_tell(call: Call, tmp_path: Pa
     path = write(tmp_path / "file.json", document("asv-first"))
     code, printed, _ = call("report", path)
     assert code == 0
-    assert printed.startswith("asv: ")
+    assert printed.startswith("These are results of asv.")
     assert (tmp_path / "results" / "report-file" / "report.html").exists(), "not into folders of other tools"

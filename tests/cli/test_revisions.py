@@ -166,7 +166,10 @@ def test_an_interrupted_run_is_resumed(
     assert worktrees(project) == 0
     kept = (folder / SAMPLES_FILE).read_bytes()
     without = call("resume", folder)
-    assert (without.code, without.err.splitlines()[0]) == (2, "error: the run has an op of yours")
+    assert (without.code, without.err.splitlines()[0]) == (
+        2,
+        "error: the run has an op of yours, which you name again to resume it",
+    )
     unasked = call("resume", folder, "mine.py")
     assert (unasked.code, unasked.err.splitlines()[0]) == (
         2,
