@@ -16,7 +16,7 @@ import numpy as np
 from pyopbench.model.case import CONTROL_SUFFIX
 from pyopbench.model.checkout import require_from_checkout
 from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
-from pyopbench.model.errors import BadInput, PyopbenchError
+from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Op
@@ -57,24 +57,20 @@ def why_unloadable() -> dict[str, str | None] | None:
     try:
         load_ops(), load_variants()
         require_from_checkout(os.environ)
-    except BadInput as error:
-        return {**error.as_plain(), "traceback": "".join(traceback.format_exception(error))}
-    except PyopbenchError as error:
-        return _unloadable(f"{error.message}: {error.received}", error)
     except Exception as error:  # noqa: BLE001 - a file that is somebody else's may raise anything
         place = traceback.extract_tb(error.__traceback__)[-1]
-        return _unloadable(f"{describe_error(error)} ({place.filename}:{place.lineno})", error)
+        shown = (
+            error
+            if isinstance(error, BadInput)
+            else BadInput(
+                "cannot load an op or a variant",
+                received=f"{describe_error(error)} ({place.filename}:{place.lineno})",
+                legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
+                hint=f"fix the file, or remove its folder from {PATH_VARIABLE}",
+            )
+        )
+        return {**shown.as_plain(), "traceback": "".join(traceback.format_exception(error))}
     return None
-
-
-def _unloadable(received: str, error: Exception) -> dict[str, str | None]:
-    shown = BadInput(
-        "cannot load an op or a variant",
-        received=received,
-        legal="a Python file that ends with OP = Op(...) or VARIANT = Variant(...)",
-        hint=f"fix the file, or remove its folder from {PATH_VARIABLE}",
-    )
-    return {**shown.as_plain(), "traceback": "".join(traceback.format_exception(error))}
 
 
 def load_parts() -> dict[str, Variant]:

@@ -24,9 +24,6 @@ from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.gradients import GRADIENTS
 
-GRADIENT_BODIES = {"numpy": "numpy_gradient"}
-"""Where a callback over a body has its gradient from; over any other it is `tensor_gradient`."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -247,7 +244,7 @@ def _why_no_gradient(op: Op, variant: Variant, case: Case) -> str | None:
 def _why_no_gradient_body(op: Op, variant: Variant, case: Case) -> str | None:
     if GRADIENTS[case.gradient].attach is None:
         return None
-    needed = [GRADIENT_BODIES.get(variant.body, "tensor_gradient")]
+    needed = ["numpy_gradient" if variant.body == "numpy" else "tensor_gradient"]
     if case.gradient == "override_map_ops":
         needed.append("tensor_gradient")
     for body in needed:

@@ -15,14 +15,11 @@ from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import load_op
-from pyopbench.ports.arrays import as_array
 from pyopbench.worker.prepare.checks import Reference, make_reference, reference_of, require_equal
 
 PARTS = ("inputs", "outputs", "output_gradients", "gradients")
 TEXT = "text of "
-"""Begins the name of an array of `bytes` objects, which is kept as bytes with a mark behind each, since NumPy drops
-zeros at the end."""
-MARK = b"."
+"""Begins the name of an array of `bytes` objects, which is kept in hexadecimal, since NumPy drops zeros at the end."""
 
 
 def compare_values(request: Mapping[str, Any], emit: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
@@ -84,13 +81,13 @@ def _save(path: Path, reference: Reference) -> None:
     for part in PARTS:
         for place, array in enumerate(getattr(reference, part) or ()):
             is_text = array.dtype.kind == "O"
-            arrays[f"{TEXT if is_text else ''}{part} {place}"] = _marked(array) if is_text else array
+            arrays[f"{TEXT if is_text else ''}{part} {place}"] = _encoded(array) if is_text else array
     arrays["has gradients"] = np.array(reference.gradients is not None)
     np.savez(path, **arrays)
 
 
-def _marked(array: Any) -> Any:
-    return np.array([bytes(item) + MARK for item in array.ravel()], "S").reshape(array.shape)
+def _encoded(array: Any) -> Any:
+    return np.array([bytes(item).hex() for item in array.ravel()], "U").reshape(array.shape)
 
 
 def _read(path: Path) -> Reference:
@@ -102,11 +99,9 @@ def _read(path: Path) -> Reference:
 def _arrays(stored: Any, part: str) -> list[Any]:
     names = {name.removeprefix(TEXT): name for name in stored.files}
     places = sorted((name for name in names if name.startswith(f"{part} ")), key=lambda name: int(name.split()[-1]))
-    return [_unmarked(stored[names[name]], is_text=names[name].startswith(TEXT)) for name in places]
+    return [_decoded(stored[names[name]]) if names[name].startswith(TEXT) else stored[names[name]] for name in places]
 
 
-def _unmarked(array: Any, *, is_text: bool) -> Any:
-    if not is_text:
-        return array
-    texts = [bytes(item).removesuffix(MARK) for item in array.ravel()]
-    return as_array(np.array([*texts, None], object)[:-1].reshape(array.shape), "string")
+def _decoded(array: Any) -> Any:
+    texts = [bytes.fromhex(str(item)) for item in array.ravel()]
+    return np.array([*texts, None], object)[:-1].reshape(array.shape)

@@ -106,7 +106,6 @@ def prepare(case: Case, *, finite_differences: bool = False, copies: int = USUAL
         WrongResult: values or gradients are not the reference's, or the body writes to what it is given.
         Elided: TensorFlow does not execute all copies of a case of mode node.
         Unsupported: what nobody wrote for this op does not work for it, or a process that has the simulated device.
-        Exception: whatever the body raises.
     """
     op, variant = load_op(case.op), load_variant(case.variant)
     with preparing(op, variant, case):
@@ -315,19 +314,15 @@ def _empty(case: Case) -> Case:
 def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
     """Prepare one case of mode node, for clocks that time nothing beside it.
 
-    Args:
-        case: in mode node.
-
     Returns:
         The empty graph, and the graph of copies that is to be held against it; its `copies` says of how many.
     """
     empty = _empty(case)
     runners = prepare_group((empty, case))
-    prepared = [runners[empty.runner], runners[case.runner]]
-    for one in prepared:
-        if isinstance(one, Exception):
-            raise one
-    nothing, graph = prepared
-    assert isinstance(nothing, Prepared)
-    assert isinstance(graph, Prepared)
-    return nothing, graph
+    return _require_prepared(runners[empty.runner]), _require_prepared(runners[case.runner])
+
+
+def _require_prepared(runner: Prepared | Exception) -> Prepared:
+    if isinstance(runner, Exception):
+        raise runner
+    return runner
