@@ -21,15 +21,7 @@ CALLBACK_GRADIENTS = ("custom_gradient", "override_map", "override_map_ops", "de
 def build_callback(op: Op, case: Case, bridge: Bridge, body: Body, gradient_body: GradientBody | None) -> Body:
     """Return `op` as a callback through `bridge`, with the gradient of `case` attached.
 
-    Args:
-        op: the op.
-        case: says dtype and gradient mechanism.
-        bridge: the TensorFlow function that makes a callback.
-        body: what runs inside the callback, on whatever `bridge` hands over.
-        gradient_body: the gradient that runs inside the gradient's callback, on the same.
-
-    Returns:
-        A callable over tensors that returns one tensor or a tuple.
+    `body` runs inside the callback, on whatever `bridge` hands over, and `gradient_body` inside that of the gradient.
     """
 
     def forward(*inputs: Any) -> tuple[Any, ...]:

@@ -68,7 +68,7 @@ class PortFiles:
         Args:
             op: whose NumPy body is ported.
             variant: one of `model.portable.PORTABLE` or of `BATCHED`, or the key of an arrangement.
-            dtype: of the inputs on which it is seen what the body does.
+            dtype: of the inputs on which the body is observed.
             callback: the variant of the current callback, for an arrangement.
 
         Raises:
@@ -78,27 +78,22 @@ class PortFiles:
             return self._given[op.name, variant, dtype]
         key = (id(op), variant, dtype)
         if key not in self._written:
-            found = self._write(op, variant, dtype, callback)
-            self._written[key] = op, found  # the op is kept, so that no other one gets its id
-            self._news += [] if isinstance(found, CannotPort) else [found]
+            # The op is kept, so that no other one gets its id.
+            try:
+                port = self.module_of(op, variant, dtype, callback)
+            except CannotPort as refusal:
+                self._written[key] = op, refusal
+            else:
+                file = PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
+                self._written[key] = op, file
+                self._news.append(file)
         _, found = self._written[key]
         if isinstance(found, CannotPort):
             raise found
         return found
 
-    def _write(self, op: Op, variant: str, dtype: str, callback: str) -> PortFile | CannotPort:
-        try:
-            port = self.module_of(op, variant, dtype, callback)
-        except CannotPort as refusal:
-            return refusal
-        return PortFile(op.name, variant, dtype, port.text, port.function, port.not_run, port.notes)
-
     def module_of(self, op: Op, variant: str, dtype: str, callback: str = "") -> PortModule:
-        """Return the written module of a port or an arrangement; arguments as for `file_of`.
-
-        Raises:
-            CannotPort: it cannot be written as source.
-        """
+        """Return the written module of a port or an arrangement; arguments and errors are those of `file_of`."""
         op = replace(op, dtypes=(dtype,))
         return write_port(op, variant) if read_key(variant) is None else write_arrangement(op, variant, callback)
 
@@ -143,16 +138,7 @@ def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:
 
 
 def port_call(op: Op, name: str, dtype: str) -> Body:
-    """Return a port or a batched form as its file has it, called with the inputs by position.
-
-    Args:
-        op: whose NumPy body is ported.
-        name: one of `model.portable.PORTABLE` or of `BATCHED`.
-        dtype: of the case.
-
-    Raises:
-        CannotPort: it cannot be written as source.
-    """
+    """Return a port or a batched form (`name`) as its file has it, called with the inputs by position."""
     call = PORTS.call_of(op, name, dtype)
     if op.own is not None and op.own.is_random:
         call = partial(call, seed=SEED)

@@ -40,15 +40,10 @@ LEAST_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Timer:
-    """What it costs to read the clock twice in a row.
+    """What it costs to read the clock twice in a row."""
 
-    Attributes:
-        seconds: the median; taken off every timed interval.
-        error_seconds: half the distance between the quartiles; what is left after taking it off.
-    """
-
-    seconds: float
-    error_seconds: float
+    seconds: float  # the median; taken off every timed interval
+    error_seconds: float  # half the distance between the quartiles; what is left after taking it off
 
 
 @dataclass(frozen=True)
@@ -75,11 +70,7 @@ class Calibration:
 
 
 def measure_timer(clock: Clock) -> Timer:
-    """Return what a pair of clock readings costs.
-
-    Args:
-        clock: returns seconds.
-    """
+    """Return what a pair of clock readings costs."""
     readings = []
     for _ in range(TIMER_READINGS):
         start = clock()
@@ -90,15 +81,10 @@ def measure_timer(clock: Clock) -> Timer:
 
 @dataclass(frozen=True)
 class Stretch:
-    """How much longer a block is to last than it takes; for controls.
+    """How much longer a block is to last than it takes; for controls."""
 
-    Attributes:
-        share: of what the block costs, by which it is longer (0.05 is 5%).
-        beside_seconds: of the block that are no cost: in mode node what as many calls of the empty graph take.
-    """
-
-    share: float = 0.0
-    beside_seconds: float = 0.0
+    share: float = 0.0  # of what the block costs, by which it is longer (0.05 is 5%)
+    beside_seconds: float = 0.0  # of the block that are no cost: in mode node those of as many calls of the empty graph
 
 
 NO_STRETCH = Stretch()

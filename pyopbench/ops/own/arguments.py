@@ -63,12 +63,9 @@ class Arguments:
 
 
 def arguments_of(values: Sequence[Any], keywords: Sequence[str] = (), *, as_python: bool = False) -> Arguments:
-    """Return how the arguments of an example cross.
+    """Return how the arguments of an example cross, the last ones by name.
 
-    Args:
-        values: of the example.
-        keywords: names of the last ones, where they are given by name.
-        as_python: does the body take text as `str` and lists as lists, where the example has them?
+    With `as_python` the body takes text as `str` and lists as lists, where the example has them.
     """
     each = tuple(_argument(value) if as_python else Argument("array") for value in values)
     return Arguments(each, tuple(keywords))
@@ -167,11 +164,7 @@ class Drawn:
 
 
 def inputs_of(own: OwnOp) -> tuple[Examples | Drawn, tuple[int, ...], Arguments]:
-    """Return what makes the inputs of a size, the sizes, and how the body takes them.
-
-    Raises:
-        BadInput: the inputs are no examples that can be told apart.
-    """
+    """Return what makes the inputs of a size, the sizes, and how the body takes them."""
     if callable(own.inputs):
         first = as_tuple(own.inputs(own.sizes[0], np.random.default_rng(0)))
         arguments = arguments_of(first, own.keywords, as_python=own.as_python)

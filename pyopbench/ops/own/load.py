@@ -31,11 +31,7 @@ A worker is a process of one run, whose parent sends them with its first request
 
 
 def register_own_ops(own: OwnOps) -> None:
-    """Have own ops found by name in this process, once.
-
-    Raises:
-        RuntimeError: it has some already.
-    """
+    """Have own ops found by name in this process, once."""
     if OWN_OPS:
         raise RuntimeError(f"a worker is of one run, and has its own ops already: {', '.join(OWN_OPS)}")
     OWN_OPS.update(own)
@@ -43,11 +39,7 @@ def register_own_ops(own: OwnOps) -> None:
 
 @cache
 def load_own(target: Target) -> Op:
-    """Return an own op.
-
-    Raises:
-        BadInput: it cannot be loaded; with the line of the user's file where there is one.
-    """
+    """Return an own op; why it cannot be loaded is said with the line of the user's file where there is one."""
     try:
         return _load(target)
     except BadInput as error:

@@ -265,10 +265,7 @@ def prepare_group(
 ) -> Runners:
     """Prepare the cases of one group, in their order, but for those that tell the number of copies.
 
-    Args:
-        cases: of one group; several of one runner are prepared once.
-        finite_differences: also check gradients by finite differences.
-        at: is called with each case before it is prepared.
+    Several cases of one runner are prepared once. `at` is called with each case before it is prepared.
 
     Raises:
         OutOfMemory: a case wanted more memory than there is.

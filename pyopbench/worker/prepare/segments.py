@@ -53,14 +53,7 @@ def _wrap(built: Body, variant: Variant, mode: str) -> Body:
 def forward_and_backward(
     op: Op, function: Body, tensors: Sequence[Any], output_gradients: Sequence[Any]
 ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Return forward under a tape and the backward pass over it, to be called in turn.
-
-    Args:
-        op: says which inputs are watched and which outputs have gradients.
-        function: the wrapped body.
-        tensors: its inputs.
-        output_gradients: what flows into the floating outputs.
-    """
+    """Return forward of a wrapped body under a tape and the backward pass over it, to be called in turn."""
     watched = [tensors[i] for i in op.differentiable]
     recorded: list[Any] = [None, None]
 
