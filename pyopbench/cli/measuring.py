@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TEST_SECONDS = 600.0
 """Time limit of the test that comes with a port."""
+TIMED_SECONDS = 2.0
+"""Seconds for which the port and the current callback are timed at each size."""
 
 
 def run(
@@ -261,8 +263,8 @@ def port(
             hint="name my_op.py, my_module.py:function or package.module:function; "
             "the sources of built-in ops are in pyopbench/ops/builtin/",
         )
-    with err.status("writing and testing the port"):
-        written = write_port(own.targets[0], to, out_path, TEST_SECONDS)
+    with err.status("writing, testing and timing the port"):
+        written = write_port(own.targets[0], to, out_path, TEST_SECONDS, timed_seconds=TIMED_SECONDS)
     _print_port(written)
 
 
@@ -271,11 +273,13 @@ def _print_port(written: WrittenPort) -> None:
     from rich.markup import escape
 
     from pyopbench.cli.output import err, out, say
-    from pyopbench.judge.ports import notes_text
+    from pyopbench.judge.ports import notes_text, pays_text
 
     for path in (written.port, written.test):
         out.print(f"written: {escape(str(path))}", soft_wrap=True)
     say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
+    if written.ratios:
+        say(escape(pays_text(written.ratios)))
     for note in notes_text(written):
         say(escape(note), err)
     if written.dataset:

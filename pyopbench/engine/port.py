@@ -7,23 +7,29 @@ import json
 import keyword
 import os
 import shlex
+import statistics
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyopbench.engine import port_test_process
-from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
+from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
+from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import OwnOps, Target
-from pyopbench.model.portable import WRITABLE, which_ruff
+from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
 from pyopbench.model.write_file import write_new
+
+TIMED_BLOCKS = 40
+"""Blocks of port and callback together, by whose medians they are compared."""
 
 LONGEST_ERROR = 2_000
 """Characters that are shown of what a test says when it fails."""
@@ -42,6 +48,7 @@ class WrittenPort:
             multiplies integers of Python's, `prints: LINES`.
         is_formatted: was there a formatter?
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
+        ratios: how many times as fast as the current callback it was, by size; empty if that was not timed.
     """
 
     port: Path
@@ -52,6 +59,7 @@ class WrittenPort:
     notes: tuple[str, ...]
     is_formatted: bool
     dataset: str = ""
+    ratios: Mapping[int, float] = field(default_factory=dict)
 
 
 def write_port(  # noqa: PLR0913 - the last two are for tests, which have TensorFlow already
@@ -60,6 +68,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     out: Path,
     timeout_seconds: float = 600.0,
     *,
+    timed_seconds: float = 0.0,
     ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     test: Callable[[Path, str, float], dict[str, Any]] | None = None,
 ) -> WrittenPort:
@@ -70,6 +79,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
         variant: of which kind it is; one of `WRITABLE`, or the key of an arrangement.
         out: the new file; its test is `test_` and its name.
         timeout_seconds: how long the test may take.
+        timed_seconds: for how long port and current callback are timed at each size of the test; 0 for not at all.
         ask: answers a request; a worker if None.
         test: runs a test; `run_test` if None.
 
@@ -79,27 +89,25 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     """
     test_file = out.with_name(f"test_{out.name}")
     _check(variant, out, test_file)
-    request = {"do": "port", "op": asdict(target), "variant": variant, "module": out.stem}
-    if ask is not None:
-        answer = ask(request)
-    else:
-        with Worker(START_TIMEOUT_SECONDS, own=OwnOps((target,))) as worker:
-            answer = worker.ask(request)
-    _require_written(answer, target, variant)
-    files = {out: answer["port"], test_file: answer["test"]}
-    with TemporaryDirectory() as scratch:
+    with ExitStack() as stack:
+        ask = ask or stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=OwnOps((target,)))).ask
+        answer = ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
+        _require_written(answer, target, variant)
+        files = {out: answer["port"], test_file: answer["test"]}
+        with TemporaryDirectory() as scratch:
+            for path, text in files.items():
+                Path(scratch, path.name).write_text(text, encoding="utf-8")
+            result = (test or run_test)(Path(scratch), test_file.stem, timeout_seconds)
+        if "failed" in result:
+            raise WrongResult(
+                f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
+                received=str(result["error"])[:LONGEST_ERROR],
+                legal="the values and the gradient of your function",
+                hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
+            )
         for path, text in files.items():
-            Path(scratch, path.name).write_text(text, encoding="utf-8")
-        result = (test or run_test)(Path(scratch), test_file.stem, timeout_seconds)
-    if "failed" in result:
-        raise WrongResult(
-            f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
-            received=str(result["error"])[:LONGEST_ERROR],
-            legal="the values and the gradient of your function",
-            hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
-        )
-    for path, text in files.items():
-        write_new(path, text.encode())
+            write_new(path, text.encode())
+        ratios = _ratios(ask, answer, variant, timed_seconds) if timed_seconds and variant in PORTABLE else {}
     return WrittenPort(
         port=out,
         function=answer["function"],
@@ -109,7 +117,33 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
         notes=tuple(answer["notes"]),
         is_formatted=which_ruff() is not None,
         dataset=answer["dataset"],
+        ratios=ratios,
     )
+
+
+def _ratios(
+    ask: Callable[[dict[str, Any]], dict[str, Any]], answer: Mapping[str, Any], variant: str, seconds: float
+) -> dict[int, float]:
+    """Return how many times as fast as the current callback a port is in a graph, by size.
+
+    A size is left out where one of them is not right, or ends its process: this is a hint and no measurement.
+    """
+    op, dtype, callback = answer["op"], answer["dtype"], answer["callback"]
+    port = {"op": op, "variant": variant, "dtype": dtype, "text": answer["port"], "function": answer["function"]}
+    ratios: dict[int, float] = {}
+    for size in answer["sizes"]:
+        cases = [Case(op, one, NO_GRADIENT, "forward", "call", dtype, size).id for one in (callback, variant)]
+        timed = {"cases": cases, "seed": 0, "launch": 0, "pass": 0, "first_round": 0}
+        blocks = {"block_seconds": seconds / TIMED_BLOCKS, "group_seconds": seconds, "rounds": UNLIMITED}
+        try:
+            ask({"do": "prepare", **timed, "finite_differences": False, "ports": [port]})
+            samples = ask({"do": "sample", **timed, **blocks})["samples"]
+        except CaseLost:
+            break
+        if len(samples) == len(cases):
+            old, new = (statistics.median(row[3] / row[2] for row in samples[case]) for case in cases)
+            ratios[size] = old / new
+    return ratios
 
 
 def _check(variant: str, out: Path, test: Path) -> None:

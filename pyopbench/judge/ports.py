@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -103,6 +103,21 @@ class Written(Protocol):
 
     @property
     def is_formatted(self) -> bool: ...  # noqa: D102
+
+
+def pays_text(ratios: Mapping[int, float]) -> str:
+    """Return whether a port pays.
+
+    Args:
+        ratios: how many times as fast as the callback it was for a moment, by size; at least one.
+    """
+    ends = dict.fromkeys(formatting.number(one, 2) for one in (min(ratios.values()), max(ratios.values())))
+    sizes = f" (sizes {', '.join(map(str, ratios))})" if len(ratios) > 1 else ""
+    keep = ": keep the callback" if max(ratios.values()) < 1 else ""
+    return (
+        f"{' to '.join(ends)} times as fast as the callback{sizes}{keep}. "
+        "This was timed for a moment; `pyopbench run` measures it."
+    )
 
 
 def notes_text(written: Written) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
     source.write_text("def body(x):\n    return x\n")
     asked: list[tuple[Target, str]] = []
 
-    def write(target: Target, variant: str, path: Path, seconds: float) -> WrittenPort:
+    def write(target: Target, variant: str, path: Path, seconds: float, timed_seconds: float) -> WrittenPort:
         asked.append((target, variant))
         return WrittenPort(path, "ported", path.with_name("test_ported.py"), ("test_values",), (), (), True)
 

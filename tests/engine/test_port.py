@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pyopbench.engine import worker_process
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.model.arrangement import WRITTEN_FORMS
 from pyopbench.model.errors import BadInput, WrongResult
-from pyopbench.model.own_target import Target
+from pyopbench.model.own_target import OwnOps, Target, read_target
 
 TARGET = Target("mine", "/somewhere/mine.py", "body", ("1",))
 ANSWER = {
@@ -37,6 +39,45 @@ def test_both_files_are_written_as_the_worker_has_them(tmp_path: Path) -> None:
     assert [written.port.read_text(), written.test.read_text()] == [ANSWER["port"], ANSWER["test"]]
     assert (written.function, written.test.name) == ("mine", "test_ported.py")
     assert (written.passed, written.not_run) == (("test_x",), (("/a/mine.py", 7),))
+
+
+SLOW = """import time
+
+import numpy as np
+import tensorflow as tf
+
+
+def body(x):
+    time.sleep(0.02 * {body})
+    return x * 2
+
+
+def port(x):
+    waited = tf.numpy_function(lambda: np.float32(time.sleep(0.02 * {port}) is None), [], tf.float32)
+    return x * 2 * waited
+"""
+
+
+@pytest.mark.parametrize("slow", ["body", "port", "wrong"])
+def test_it_is_timed_against_the_callback_where_it_is_right(
+    slow: str, tmp_path: Path, forked_worker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(forked_worker)))
+    source, out = tmp_path / "mine.py", tmp_path / "ported.py"
+    source.write_text(SLOW.format(**{"body": 0, "port": 0, slow: 1}))
+    target = read_target(f"{source}:body", ["rng.random(3, np.float32)"], [])
+    text = source.read_text().replace("x * 2 * waited", "x * 3" if slow == "wrong" else "x * 2 * waited")
+    written = {**ANSWER, "port": text, "function": "port", "op": target.name, "sizes": [3]}
+    with worker_process.Worker(60, own=OwnOps((target,))) as worker:
+        ratios = write_port(
+            target,
+            "traced",
+            out,
+            timed_seconds=0.01,
+            ask=lambda request: written if request["do"] == "port" else worker.ask(request),
+            test=lambda *_: PASSED,
+        ).ratios
+    assert {size: ratio > 1 for size, ratio in ratios.items()} == ({} if slow == "wrong" else {3: slow == "body"})
 
 
 def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:

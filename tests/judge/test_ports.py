@@ -22,6 +22,7 @@ from pyopbench.judge.ports import (
     WritablePort,
     attempts_of,
     notes_text,
+    pays_text,
     writable_ports,
 )
 from pyopbench.model import formatting
@@ -188,6 +189,21 @@ def test_each_thing_to_know_is_a_sentence() -> None:
 
 def test_every_kind_of_note_has_its_own_sentence() -> None:
     assert len(set(notes_text(replace(WRITTEN, notes=tuple(NOTES))))) == len(NOTES)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "text"),
+    [
+        ({100: 3.14, 10_000: 12}, "3.1 to 12 times as fast as the callback (sizes 100, 10000)."),
+        (
+            {10: 0.8, 99: 0.09},
+            "0.090 to 0.80 times as fast as the callback (sizes 10, 99): keep the callback.",
+        ),
+        ({7: 2.04}, "2.0 times as fast as the callback."),
+    ],
+)
+def test_whether_a_port_pays_is_said_with_what_measures_it(ratios: dict[int, float], text: str) -> None:
+    assert pays_text(ratios) == f"{text} This was timed for a moment; `pyopbench run` measures it."
 
 
 def test_nothing_to_know_is_nothing() -> None:

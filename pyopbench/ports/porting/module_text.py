@@ -18,6 +18,7 @@ from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.errors import BadInput
 from pyopbench.model.modules import load_file
 from pyopbench.model.write_file import write_atomically
+from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 
@@ -116,6 +117,34 @@ def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, 
         bound |= {name for unit in units.in_order() for name in bound_in(unit.node)}
     if bound & taken:
         raise CannotPort(f"`{min(bound & taken)}` is a name that the file needs", fix="give yours another name")
+
+
+def with_layer(text: str, name: str) -> str:
+    """Return the module of a port that can be called with the tensors of a Keras model, too.
+
+    Args:
+        text: the module.
+        name: of the function of tensors in it.
+
+    Raises:
+        CannotPort: a name that this needs means something else in it.
+    """
+    tree = ast.parse(text)
+    needed, layer, names = copied_module(Path(keras_layer.__file__))
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    taken = sorted(names & {name for one in tree.body if one not in imports for name in bound_in(one)})
+    if taken:
+        raise CannotPort(f"`{taken[0]}` is a name that the port needs", fix="give yours another name")
+    (port,) = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == name)
+    lines = text.splitlines(keepends=True)
+    lines.insert(
+        min([port.lineno, *(one.lineno for one in port.decorator_list)]) - 1, f"@{keras_layer.for_keras.__name__}\n"
+    )
+    begin = tree.body[0].end_lineno
+    end = imports[-1].end_lineno if imports else begin
+    all_imports = _in_groups([*map(ast.unparse, imports), *needed])
+    parts = "".join(lines[:begin]), all_imports, layer, "".join(lines[end:])
+    return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
 
 
 def bound_in(node: ast.AST) -> set[str]:

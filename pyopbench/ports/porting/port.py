@@ -26,6 +26,7 @@ from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
+from pyopbench.ports.porting.module_text import with_layer
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
@@ -85,7 +86,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         facts, made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
-    text, notes = format_text(made.text), made.notes
+    text, notes = format_text(with_layer(made.text, facts.function)), made.notes
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         example = examples_of(op, 1, 1)[0]
         example = batches.stacked([example])[0] if how else example
