@@ -64,8 +64,6 @@ class Arrangement:
     """One way in which a body stands in a pipeline.
 
     Attributes:
-        form: name of the form that it is of.
-        action: what one does to get there from the current callback in a plain `map`.
         code: the change in one line.
         parallel: `num_parallel_calls`; 1 for calls one after another, `AUTOTUNE` for TensorFlow's choice.
         batch: elements that one call of the body gets; 0 for an element as it is, without a batch axis.

@@ -260,15 +260,10 @@ def _readable(path: Path) -> Path:
         source = path.read_bytes()
         _parse(source, str(path), "a file that Python can parse")
         decode_source(source)  # Python imports a file if it is only a comment that it cannot read
-    except (OSError, ValueError) as error:  # a ValueError is about a null character, or one that no file name has
-        received = f"{path}: {error.strerror}" if isinstance(error, OSError) else f"{str(path)!r}: {error}"
-        raise BadInput("cannot read the file", received=received, hint="check the path") from error
-    except SyntaxError as error:
-        raise BadInput(
-            "the file is not in the encoding that it declares, or in UTF-8 if it declares none",
-            received=f"{path}: {error.msg}",
-            hint="save it as UTF-8, or declare its encoding in the first line: # -*- coding: latin-1 -*-",
-        ) from error
+    except (OSError, ValueError, SyntaxError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        hint = "check the path; the file has to be in the encoding that it declares, or in UTF-8"
+        raise BadInput("cannot read the file", received=f"{path}: {reason}", hint=hint) from error
     return real_path(path)
 
 

@@ -119,12 +119,9 @@ def _no_results(path: Path) -> BadInput:
 
 
 def _several(paths: Sequence[Path]) -> BadInput:
-    files = [file for path in paths for file in asv_files(path)]
     return BadInput(
         "these runs have different clocks or environments, so one report cannot cover them",
         received=formatting.listing([str(path) for path in paths]),
         legal="one run of asv or pytest-benchmark, or several folders of pyopbench's own",
-        hint="report each separately"
-        + (f", for example pyopbench report {files[0]}" if files else "")
-        + "; pyopbench compare compares two",
+        hint="report each file separately; pyopbench compare compares two",
     )

@@ -199,19 +199,12 @@ class OwnOpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ProgramFacts(Struct, frozen=True, kw_only=True):
-    """The user's own pipeline, in which a run was measured; it is only shown, and never executed from here.
+    """The user's own pipeline, in which a run was measured; it is only shown, and never executed from here."""
 
-    Attributes:
-        name: file and function that make its dataset.
-        stage: file and line of the `map` that calls the body.
-        step_elements: number of elements that it returns at a time: the batch size, or 1.
-        is_repeatable: did it give the same elements twice, so that their values were compared?
-    """
-
-    name: str
-    stage: str
-    step_elements: AtLeastOne
-    is_repeatable: bool
+    name: str  # file and function that make its dataset
+    stage: str  # file and line of the `map` that calls the body
+    step_elements: AtLeastOne  # that it returns at a time: the batch size, or 1
+    is_repeatable: bool  # did it give the same elements twice, so that their values were compared?
 
 
 class PipelinePlan(Struct, frozen=True, kw_only=True):
@@ -274,19 +267,12 @@ def unit_of(case: Case) -> str:
 
 
 class Shard(Struct, frozen=True, kw_only=True):
-    """The part of a plan that a run measures.
+    """The part of a plan that a run measures."""
 
-    Attributes:
-        index: its number, from 1.
-        of: how many shards there are.
-        plan: hash of the whole plan, the same in every shard of it.
-        host: name of the machine that it was begun on.
-    """
-
-    index: AtLeastOne
+    index: AtLeastOne  # from 1
     of: AtLeastOne
-    plan: PlanHash
-    host: str
+    plan: PlanHash  # of the whole plan, the same in every shard of it
+    host: str  # on which it was begun
 
     def check(self, place: str) -> None:
         """Check what no type can say.
@@ -299,23 +285,15 @@ class Shard(Struct, frozen=True, kw_only=True):
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """What a run was merged from.
-
-    Attributes:
-        hosts: environment of each machine, by name.
-    """
+    """What a run was merged from: the environment of each machine, by name."""
 
     hosts: dict[str, dict[str, Any]]
 
 
 class ValueDifference(Struct, frozen=True):
-    """What a side computes differently from the first one.
+    """What a side computes differently from the first one: other outputs or gradients for the same inputs.
 
-    Attributes:
-        op, size, dtype: of the inputs.
-        kind: `outputs` or `gradients` are others for the same inputs; `inputs`: the op brings others; `raised`: the
-            body fails on the inputs of the first side; `unknown`: it could not be found out.
-        reason: the first place that differs, or why it is not known.
+    Or the op brings other inputs, the body raises on those of the first side, or it is not known.
     """
 
     op: str
@@ -333,31 +311,17 @@ class Values(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One side of a run: what its cases run on, and what is planned there.
+    """One side of a run: what its cases run on, and what is planned there, which is nothing where it has a problem."""
 
-    Attributes:
-        label: its name, with a number appended if that is asked for more than once.
-        tf, packages, python: what its workers were asked to import and to be run by, as in `model.side.Environment`.
-        revision: of the user's repository; None for the working tree.
-        is_control: is it the first side measured again, as an A/A control?
-        problem: why nothing is planned for it; None where something is.
-        values: what it computes differently from the first side.
-        environment: machine and software, as its worker found them.
-        catalogue: what its ops, variants and gradients are.
-        cases: ids of what is to be measured.
-        skips: what cannot be measured, and why.
-        own: ops of the user's own, by name.
-    """
-
-    label: str = "here"
+    label: str = "here"  # with a number appended if that is asked for more than once
     tf: Annotated[str, Meta(pattern=r"^[0-9]+(\.[0-9]+)*$")] | None = None
     packages: tuple[Annotated[str, Meta(pattern=f"^({side.PIN.pattern})$")], ...] = ()
     python: str | None = None
-    revision: Revision | None = None
-    is_control: bool = False
+    revision: Revision | None = None  # None for the working tree
+    is_control: bool = False  # is it the first side measured again, as an A/A control?
     problem: str | None = None
-    values: Values = Values()
-    environment: dict[str, Any] = {}
+    values: Values = Values()  # what it computes differently from the first side
+    environment: dict[str, Any] = {}  # machine and software, as its worker found them
     catalogue: Catalogue = Catalogue(ops={}, variants={})
     cases: list[str] = []
     skips: list[Failure] = []
@@ -500,20 +464,13 @@ class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
-    """A worker has prepared the cases of a group, which stay so.
-
-    Attributes:
-        group: its key.
-        failures: of its cases.
-        seconds: that it took.
-        checked: case -> by how much its values and gradients are off; None where another launch checks the group.
-        pool_seconds: case in a pipeline -> what starting its processes took, which is in no block.
-    """
+    """A worker has prepared the cases of a group, which stay so."""
 
     group: str
     failures: list[Failure]
     seconds: float
-    pool_seconds: dict[str, float] = {}
+    pool_seconds: dict[str, float] = {}  # case in a pipeline -> starting its processes, which is in no block
+    # Case -> by how much its values and gradients are off; None where another launch checks the group.
     checked: dict[str, dict[str, float]] | None = None
 
     def check(self, place: str) -> None:
@@ -525,23 +482,15 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
 
 
 class PortLine(Line, frozen=True, kw_only=True, tag="port"):
-    """A port as it is measured: the source of a module, which is shown, and never run from here.
-
-    Attributes:
-        op, variant, dtype: what it is the port of: the variant of one, a batched form, or the key of an arrangement.
-        text: of the module.
-        function: the name of the function of tensors in it.
-        not_run: lines of the user's that no example went through: file and line.
-        notes: kinds of the findings that apply to it.
-    """
+    """A port as it is measured: the source of a module, which is shown, and never run from here."""
 
     op: str
-    variant: str
+    variant: str  # or a batched form, or the key of an arrangement
     dtype: str
     text: str
-    function: str
-    not_run: list[tuple[str, int]] = []
-    notes: list[str] = []
+    function: str  # of tensors in it
+    not_run: list[tuple[str, int]] = []  # file and line of the user's that no example went through
+    notes: list[str] = []  # kinds of the findings that apply to it
 
     def check(self, place: str) -> None:
         """Check names, which are parts of the name of a file, as `Line.check`."""
@@ -551,30 +500,17 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
 
 
 class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
-    """What came of a requirement (`--require`) that was tried with an op in a variant.
-
-    Attributes:
-        requirement: its name.
-        op: the op.
-        label: `variant` or `variant+gradient`.
-        status: `silently wrong` is a wrong result without an error.
-        reason: why it does not work, or cannot be tried; if it works, the condition for that, or "".
-    """
+    """What came of a requirement (`--require`) that was tried with an op in a variant, `label`."""
 
     requirement: str
     op: str
-    label: str
+    label: str  # `variant` or `variant+gradient`
     status: Literal["works", "fails", "silently wrong", "does not apply"]
-    reason: str
+    reason: str  # why not; if it works, the condition for that, or ""
 
 
 class CallerWaits(Struct, frozen=True, kw_only=True):
-    """How long a caller waits for a call, in seconds, over all calls of the launch so far.
-
-    Attributes:
-        calls: how many there were.
-        p50, p95, p99: quantiles; None for one with too few calls beyond it.
-    """
+    """How long a caller waits for a call, over all calls of the launch so far; None with too few calls beyond it."""
 
     calls: AtLeastOne
     p50: Positive | None

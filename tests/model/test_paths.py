@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.judge.comparison import history
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
+from pyopbench.store.read import read_source
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -24,4 +24,4 @@ def test_links_that_lead_to_each_other_are_bad_input_and_no_internal_error(tmp_p
     paths[1].symlink_to("a.json")
     assert real_path(paths[0]).parent == tmp_path
     with pytest.raises(BadInput):
-        history.read_history(paths, history.Options())
+        read_source(paths[0])
