@@ -280,7 +280,7 @@ def _print_port(written: WrittenPort) -> None:
     say(escape(f"tested without pyopbench: {', '.join(written.passed)}"))
     if written.ratios:
         say(escape(pays_text(written.ratios)))
-    for note in notes_text(written):
+    for note in notes_text(written.notes, written.not_run, is_formatted=written.is_formatted):
         say(escape(note), err)
     if written.dataset:
         out.print(escape(f"call it in a pipeline: {written.dataset}"), soft_wrap=True)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from pyopbench.judge.latencies import label_of
 from pyopbench.model import formatting
@@ -79,30 +79,34 @@ def _attempt(judgement: Judgement, op: str, name: str, variant: VariantFacts) ->
     works = bool(((rows["op"] == op) & (rows["variant"] == name)).any())
     if not tried or not (works or failures):
         return
-    gain = next((gain for gain in _gains(judgement, op, name)), None)
+    label = label_of(judgement.run.catalogue, name, "none")
+    gains = (
+        gain
+        for comparison, made in judgement.choices
+        if made is not None and (comparison.setting.op, comparison.setting.use) == (op, "inference")
+        for gain in made[0].gains
+        if gain.label == label
+    )
+    gain = next(gains, None)
     value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
-    reason = failures[0].reason if failures else ""
-    yield Attempt(op, name, works, value, low, reason)
+    yield Attempt(op, name, works, value, low, failures[0].reason if failures else "")
 
 
-def _gains(judgement: Judgement, op: str, variant: str) -> Iterator[Any]:
-    label = label_of(judgement.run.catalogue, variant, "none")
-    for comparison, made in judgement.choices:
-        if made is not None and (comparison.setting.op, comparison.setting.use) == (op, "inference"):
-            yield from (gain for gain in made[0].gains if gain.label == label)
+def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_formatted: bool) -> tuple[str, ...]:
+    """Return a sentence for each thing that a reviewer of a port should know.
 
-
-class Written(Protocol):
-    """The port that is described: `engine.port.WrittenPort`."""
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...  # noqa: D102 - as that of `WrittenPort`, and those below
-
-    @property
-    def not_run(self) -> tuple[tuple[str, int], ...]: ...  # noqa: D102
-
-    @property
-    def is_formatted(self) -> bool: ...  # noqa: D102
+    Args:
+        notes: what holds for it, each a kind of `NOTES` and what it is about.
+        not_run: files and lines that no example ran.
+        is_formatted: whether ruff formatted it.
+    """
+    texts = [NOTES[kind].format(what) for kind, _, what in (note.partition(": ") for note in notes)]
+    if not_run:
+        lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in not_run])
+        texts.append(f"No example ran {lines}, so no test covers this code: check it, or add an input that runs it.")
+    if not is_formatted:
+        texts.append("ruff is not installed, so the source is not formatted.")
+    return tuple(texts)
 
 
 def pays_text(ratios: Mapping[int, float]) -> str:
@@ -120,57 +124,17 @@ def pays_text(ratios: Mapping[int, float]) -> str:
     )
 
 
-def notes_text(written: Written) -> tuple[str, ...]:
-    """Return a sentence for each thing that a reviewer should know."""
-    found = [NOTES[kind].format(what) for kind, _, what in (note.partition(": ") for note in written.notes)]
-    if written.not_run:
-        lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in written.not_run])
-        found.append(f"No example ran {lines}, so no test covers this code: check it, or add an input that runs it.")
-    if not written.is_formatted:
-        found.append("ruff is not installed, so the source is not formatted.")
-    return tuple(found)
-
-
-def how_to_write_one(ports: Sequence[WritablePort]) -> str:
-    """Return what to do to have one of several ports of an op as source, at least one."""
-    variants = formatting.listing([port.variant for port in ports], "or")
-    return f"Write {ports[0].op} as {variants}, with a test: {ports[0].command}"
-
-
-@dataclass(frozen=True)
-class WritablePort:
-    """An answer that can be written as source.
-
-    Attributes:
-        op: the own op.
-        variant: what to go to.
-        words: the command line that writes it.
-    """
-
-    op: str
-    variant: str
-    words: tuple[str, ...]
-
-    @property
-    def command(self) -> str:
-        """Return the command line that writes a port, as a shell takes it."""
-        return shlex.join(self.words)
-
-    def how_to_write(self) -> str:
-        """Return what to do to have an answer as source."""
-        return how_to_write_one([self])
-
-
-def writable_ports(judgement: Judgement) -> tuple[WritablePort, ...]:
-    """Return the answers that can be written as source, each once, in the order of the decisions."""
-    chosen = [
-        (made.op, Label.parse(made.choice).variant)
-        for made in judgement.decisions
-        if made.choice is not None and made.op in judgement.run.own
-    ]
+def port_commands(judgement: Judgement) -> tuple[str, ...]:
+    """Return how to have each answer as source, for those that can be written, in the order of the decisions."""
+    own = judgement.run.own
+    chosen = dict.fromkeys(
+        (one.op, Label.parse(one.choice).variant)
+        for one in judgement.decisions
+        if one.choice is not None and one.op in own
+    )
     return tuple(
-        WritablePort(op, variant, tuple(port_words(judgement.run.own[op], variant, f"{op}_{variant}.py")))
-        for op, variant in dict.fromkeys(chosen)
+        f"Write {op} as {variant}, with a test: {shlex.join(port_words(own[op], variant, f'{op}_{variant}.py'))}"
+        for op, variant in chosen
         if variant in PORTABLE
     )
 

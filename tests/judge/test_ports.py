@@ -14,16 +14,14 @@ from rich.console import Console
 
 from frames import VARIANTS, Bench, run_of
 from pyopbench.cli.output import print_table
-from pyopbench.engine.port import WrittenPort
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.ports import (
     NOTES,
     Attempt,
-    WritablePort,
     attempts_of,
     notes_text,
     pays_text,
-    writable_ports,
+    port_commands,
 )
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Failure
@@ -35,8 +33,6 @@ from pyopbench.store.types import PortLine
 
 CURVES = {"py_function_numpy": 1e-3, "traced": 1e-4, "native": 2e-4}
 WHY = "Numba: no, mine.py line 3"
-
-WRITTEN = WrittenPort(Path("a.py"), "a", Path("test_a.py"), ("test_values",), (), (), is_formatted=True)
 
 
 def judged(*, own: bool = True, tried: tuple[str, ...] = ("numpy",), name: str = "mine") -> Judgement:
@@ -157,38 +153,27 @@ def judgement(*choices: str | None, own: bool = True) -> Any:
 
 
 def test_a_port_of_an_own_op_has_one_command_that_names_it_with_its_inputs() -> None:
-    (port,) = writable_ports(judgement("traced", "traced"))
-    assert port == WritablePort("mine", "traced", port.words)
-    assert port.command == ("pyopbench port 'my file.py:body' --input 'rng.random(3)' --to traced --out mine_traced.py")
+    command = "pyopbench port 'my file.py:body' --input 'rng.random(3)' --to traced --out mine_traced.py"
+    assert port_commands(judgement("traced", "traced")) == (f"Write mine as traced, with a test: {command}",)
 
 
 def test_a_gradient_mechanism_is_no_part_of_the_variant() -> None:
-    assert [port.variant for port in writable_ports(judgement("numba_op+defun"))] == ["numba_op"]
+    (command,) = port_commands(judgement("numba_op+defun"))
+    assert "--to numba_op --out" in command
 
 
-def test_what_the_user_wrote_and_what_stays_has_none() -> None:
-    assert writable_ports(judgement("native", None)) == ()
-
-
-def test_built_in_ops_have_none() -> None:
-    assert writable_ports(judgement("traced", own=False)) == ()
+def test_what_the_user_wrote_what_stays_and_built_in_ops_have_none() -> None:
+    assert port_commands(judgement("native", None)) == ()
+    assert port_commands(judgement("traced", own=False)) == ()
 
 
 def test_each_thing_to_know_is_a_sentence() -> None:
-    known = replace(
-        WRITTEN,
-        notes=("known sizes: `x`", "callback"),
-        not_run=(("/a/mine.py", 3),),
-        is_formatted=False,
-    )
-    found = notes_text(known)
-    assert len(found) == 4
-    assert "`x`" in found[0]
-    assert "mine.py:3" in found[2]
-
-
-def test_every_kind_of_note_has_its_own_sentence() -> None:
-    assert len(set(notes_text(replace(WRITTEN, notes=tuple(NOTES))))) == len(NOTES)
+    texts = notes_text(("known sizes: `x`", "callback"), (("/a/mine.py", 3),), is_formatted=False)
+    assert len(texts) == 4
+    assert "`x`" in texts[0]
+    assert "mine.py:3" in texts[2]
+    assert len(set(notes_text(tuple(NOTES), (), is_formatted=True))) == len(NOTES)
+    assert notes_text((), (), is_formatted=True) == ()
 
 
 @pytest.mark.parametrize(
@@ -204,13 +189,3 @@ def test_every_kind_of_note_has_its_own_sentence() -> None:
 )
 def test_whether_a_port_pays_is_said_with_what_measures_it(ratios: dict[int, float], text: str) -> None:
     assert pays_text(ratios) == f"{text} This was timed for a moment; `pyopbench run` measures it."
-
-
-def test_nothing_to_know_is_nothing() -> None:
-    assert notes_text(WRITTEN) == ()
-
-
-def test_the_command_is_in_the_sentence() -> None:
-    port = WritablePort("mine", "numba_op", ("pyopbench", "port", "a b.py"))
-    assert port.command == "pyopbench port 'a b.py'"
-    assert port.command in port.how_to_write()

@@ -10,7 +10,7 @@ from pyopbench.judge.devices import DeviceComparison, DeviceSummary, summaries_o
 from pyopbench.judge.evidence import notes_of
 from pyopbench.judge.findings import TWO_SCOPES, standing_text, summary_text
 from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_number_text
-from pyopbench.judge.ports import writable_ports
+from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, Tone
@@ -138,7 +138,7 @@ def _holes(judgement: Judgement) -> str:
 def _notes(judgement: Judgement) -> list[str]:
     """Return what else to know about the answers: which ones of few, how many of many; controls and noise."""
     notes = _notes_of_many(judgement) if len(judgement.decisions) > MOST_FEW else _notes_of_few(judgement)
-    notes += [port.how_to_write() for port in writable_ports(judgement)]
+    notes += port_commands(judgement)
     notes += [
         judgement.twins.text() if judgement.twins.told_apart else "",
         judgement.machine.warning_text() if judgement.machine else "",
