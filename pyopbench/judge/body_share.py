@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyopbench.judge.program import Mix
     from pyopbench.store.measured_run import Run
     from pyopbench.store.types import Catalogue
+
+    SettingChoice: TypeAlias = tuple[SettingComparison, tuple[Choice, Mix] | None]
 
 
 ROLE = "body_alone"
@@ -74,18 +76,41 @@ class BodyShare:
         )
 
 
-def body_costs(run: Run) -> pd.DataFrame:
-    """Return what bodies alone cost in each round, as `costs.round_costs`."""
-    frame = run.costs.frame
-    names = run.catalogue.parts_of_role(ROLE)
-    return costs.round_costs(frame[frame["variant"].isin(names)], estimate.UNIT)
+def body_shares_of(run: Run, choices: Iterable[SettingChoice], rounds: pd.DataFrame) -> tuple[BodyShare, ...]:
+    """Return the share of each current callback's body, in the order of the choices.
 
+    There is none for training, where bodies are not timed alone, and where some size of the mix has no such number.
 
-def body_pairs(comparison: SettingComparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
-    """Return for each size of a mix the case of the body alone and that of the current callback around it.
-
-    No pair for training, where bodies are not timed alone, and where the body is not measured at all.
+    Args:
+        run: what was measured.
+        choices: each setting with the choice in it, and the mix of the sizes that the op is called with.
+        rounds: `costs.round_costs` of everything that is compared.
     """
+    catalogue, frame = run.catalogue, run.costs.frame
+    bodies = costs.round_costs(frame[frame["variant"].isin(catalogue.parts_of_role(ROLE))], estimate.UNIT)
+    if bodies.empty:
+        return ()
+    settings = [(comparison, *made, _pairs(comparison, made[1], catalogue)) for comparison, made in choices if made]
+    share_of = _shares_of_cases(bodies, rounds, dict(pair for *_, pairs in settings for pair in pairs))
+    found = []
+    for comparison, choice, mix, pairs in settings:
+        share = float(mix.cost([share_of.get(alone, math.nan) for alone, _ in pairs])) if pairs else math.nan
+        if not share > 0:
+            continue
+        setting, body = comparison.setting, catalogue.variant(Label.parse(comparison.baseline).variant).body
+        around = {gain.label: gain.saved for gain in choice.gains if _runs(catalogue, gain.label, body)}
+        found.append(
+            BodyShare(
+                *(setting.op, setting.mode, setting.dtype, setting.placement, comparison.baseline, body, share),
+                around=tuple(around),
+                saved_around=max(around.values(), default=math.nan),
+            )
+        )
+    return tuple(found)
+
+
+def _pairs(comparison: SettingComparison, mix: Mix, catalogue: Catalogue) -> list[tuple[str, str]]:
+    """Return for each size of a mix the case of the body alone and that of the current callback around it."""
     setting, variant = comparison.setting, Label.parse(comparison.baseline).variant
     body = catalogue.variant(variant).body
     alone = [name for name in catalogue.parts_of_role(ROLE) if catalogue.parts[name].body == body]
@@ -94,16 +119,12 @@ def body_pairs(comparison: SettingComparison, mix: Mix, catalogue: Catalogue) ->
     return [(_case(setting, alone[0], size), _case(setting, variant, size)) for size in mix.needed]
 
 
-def shares_of_bodies(
+def _shares_of_cases(
     bodies: pd.DataFrame, callbacks: pd.DataFrame, callback_of: Mapping[str, str]
 ) -> Mapping[str, float]:
     """Return the median over launches of each body's cost over its callback's in the same rounds, where there is one.
 
-    Args:
-        bodies: `body_costs`.
-        callbacks: `costs.round_costs` of everything that is compared.
-        callback_of: case of a body alone -> case of the callback around it; of all at once, because each time takes
-            as long as all of them together.
+    All are taken at once, because each time takes as long as all of them together.
     """
     chosen = [
         bodies[bodies["case"].isin(list(callback_of))],
@@ -113,33 +134,6 @@ def shares_of_bodies(
     medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
     shares = medians.groupby("case", observed=True)["value"].median()
     return {str(case): float(share) for case, share in shares.items()}
-
-
-def body_share_of(
-    comparison: SettingComparison, made: tuple[Choice, Mix], catalogue: Catalogue, body_shares: Mapping[str, float]
-) -> BodyShare | None:
-    """Return the share of the current callback's body over a mix.
-
-    Args:
-        comparison: of one setting.
-        made: the choice in it, and the mix of the sizes that the op is called with.
-        catalogue: of the run.
-        body_shares: `shares_of_bodies`, of these sizes among others.
-
-    Returns:
-        No pair for training, where bodies are not timed alone, and where some size of the mix has no such number.
-    """
-    choice, mix = made
-    body = catalogue.variant(Label.parse(comparison.baseline).variant).body
-    setting, pairs = comparison.setting, body_pairs(comparison, mix, catalogue)
-    if not pairs:
-        return None
-    total = float(mix.cost([body_shares.get(alone, math.nan) for alone, _ in pairs]))
-    place = (setting.op, setting.mode, setting.dtype, setting.placement)
-    if not total > 0:
-        return None
-    around = {gain.label: gain.saved for gain in choice.gains if _runs(catalogue, gain.label, body)}
-    return BodyShare(*place, comparison.baseline, body, total, tuple(around), max(around.values(), default=math.nan))
 
 
 def _runs(catalogue: Catalogue, label: str, body: str) -> bool:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge.body_share import (
-    BodyShare,
-    body_costs,
-    body_pairs,
-    body_share_of,
-    shares_of_bodies,
-)
+from pyopbench.judge.body_share import BodyShare, body_shares_of
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
@@ -64,14 +58,7 @@ class Judgement(Compared):
     @cached_property
     def body_shares(self) -> tuple[BodyShare, ...]:
         """How much of each callback's cost is its body, for inference, in the order of the decisions; where told."""
-        bodies = body_costs(self.run)
-        if bodies.empty:
-            return ()
-        made = [(comparison, one) for comparison, one in self.choices if one is not None]
-        pairs = [pair for comparison, (_, mix) in made for pair in body_pairs(comparison, mix, self.run.catalogue)]
-        shares = shares_of_bodies(bodies, self.rounds, dict(pairs))
-        found = (body_share_of(comparison, one, self.run.catalogue, shares) for comparison, one in made)
-        return tuple(share for share in found if share is not None)
+        return body_shares_of(self.run, self.choices, self.rounds)
 
     @cached_property
     def devices(self) -> tuple[DeviceComparison, ...]:

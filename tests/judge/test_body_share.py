@@ -9,13 +9,7 @@ import pytest
 from msgspec import structs
 
 from frames import VARIANTS, Bench, variant
-from pyopbench.judge.body_share import (
-    BodyShare,
-    body_costs,
-    body_pairs,
-    body_share_of,
-    shares_of_bodies,
-)
+from pyopbench.judge.body_share import BodyShare, body_shares_of
 from pyopbench.judge.candidates import Setting
 from pyopbench.judge.program import even_mix
 from pyopbench.stats import costs, estimate
@@ -54,13 +48,12 @@ def share(label: str = TODAY, direction: str = "forward", **saved: float) -> Bod
         variant="numpy_alone",
         seconds=frame["seconds"] * frame["size"].map({10: 0.2, 100: 0.9}),
     )
-    bodies = body_costs(SimpleNamespace(catalogue=OPS, costs=Costs(frame=alone)))  # type: ignore[arg-type]
+    run: Any = SimpleNamespace(catalogue=OPS, costs=Costs(frame=alone))
     comparison: Any = SimpleNamespace(baseline=label, setting=Setting("sinh", direction, "call", "float32", "cpu"))
     choice: Any = SimpleNamespace(gains=[SimpleNamespace(label=one, saved=many) for one, many in saved.items()])
-    made = (choice, mix := even_mix((10, 100)))
-    pairs = dict(body_pairs(comparison, mix, OPS))
-    shares = shares_of_bodies(bodies, costs.round_costs(frame, estimate.UNIT), pairs)
-    return body_share_of(comparison, made, OPS, shares)
+    choices = [(comparison, (choice, even_mix((10, 100)))), (comparison, None)]
+    found = body_shares_of(run, choices, costs.round_costs(frame, estimate.UNIT))
+    return found[0] if found else None
 
 
 def test_the_share_is_over_the_mix() -> None:
