@@ -113,7 +113,7 @@ class MoreLaunches(Finding):
     """About how many launches in all would settle the choice.
 
     Attributes:
-        label: the candidate that it hangs on.
+        label: the candidate that decides.
         launches: how many there are.
         enough: how many would do; None if that is more than anybody waits for (`estimate.MOST_LAUNCHES`).
     """
@@ -363,9 +363,9 @@ def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
         ops: how many ops they are about.
         baseline: the current callback.
     """
-    told = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
+    counts = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
     return (
-        f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(told)}. "
+        f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(counts)}. "
         f"“Saves” is the share of the time of {baseline}, the current callback, that is no longer spent; ≥ is the "
         "lower end of its 95% interval."
     )
@@ -381,8 +381,8 @@ def standing_text(decisions: int, *, undecided: int, by_size: int, provisional: 
         provisional: those that may cost more than they should against the best.
     """
     kinds = ((undecided, "undecided"), (provisional, PROVISIONAL_TEXT), (by_size, "different at some sizes"))
-    told = [f"{n:,} {'is' if n == 1 else 'are'} {kind}" for n, kind in kinds if n]
-    return f"Of {formatting.count(decisions, 'answer')}, {formatting.listing(told)}" if told else ""
+    counts = [f"{n:,} {'is' if n == 1 else 'are'} {kind}" for n, kind in kinds if n]
+    return f"Of {formatting.count(decisions, 'answer')}, {formatting.listing(counts)}" if counts else ""
 
 
 def _bound_text(loss: float) -> str:
@@ -392,5 +392,5 @@ def _bound_text(loss: float) -> str:
 
 
 def open_text(reason: Reason) -> str:
-    """Return why a decision is undecided, as briefly as that can be said: of open candidates the best alone."""
+    """Return briefly why a decision is undecided: of open candidates only the best."""
     return reason.text(1) if isinstance(reason, StillOpen) else reason.text()

@@ -26,7 +26,7 @@ NOTES = {
     "prints": "It prints, in {}; under XLA and over batches only while it is traced.",
     "callback": "It is still a callback, so neither XLA nor a SavedModel in another process can run it.",
 }
-"""Sentences by the kind of what holds for a port."""
+"""Kind of a note on a port -> its sentence."""
 
 
 @dataclass(frozen=True)
@@ -144,5 +144,5 @@ LONGEST_NAME = 150
 
 
 def port_path(port: PortLine) -> str:
-    """Return where the source of a port lies beside the results."""
+    """Return the path of the source of a port in the folder of the results."""
     return f"ports/{port.op[:LONGEST_NAME]}_{re.sub(r'[ =]', '_', port.variant)}_{port.dtype}.py"

@@ -143,7 +143,7 @@ class FoundChange:
     Attributes:
         number: of the series in its history.
         place: of the first moment after it, among those of the history.
-        before, after: labels of the moments beside it.
+        before, after: labels of the moments next to it.
         first, last: labels between which the change lies: the first moment that may be after it, and the last.
         ratio: level after over level before.
         low, high: its 95% interval, for the place that was found.

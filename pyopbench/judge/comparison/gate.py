@@ -86,7 +86,7 @@ def problem_text(side: Side) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """What is to be said of revisions.
+    """How the sides of a run compare with the first.
 
     Attributes:
         first: the revision that the others are compared with.
@@ -129,14 +129,14 @@ class Gate:
         """What revisions compute otherwise, each with the label of the revision that is the first to do so."""
         found: dict[tuple[str, str, int, str, str], tuple[str, ValueDifference]] = {}
         for one in self.others:
-            for told in one.values.differences:
-                found.setdefault((told.op, told.dtype, told.size, told.kind, told.reason), (one.label, told))
+            for value in one.values.differences:
+                found.setdefault((value.op, value.dtype, value.size, value.kind, value.reason), (one.label, value))
         return tuple(found.values())
 
     @property
     def changed(self) -> tuple[tuple[str, ValueDifference], ...]:
         """Those of them that are of the revision itself."""
-        return tuple((label, told) for label, told in self.differences if told.kind in CHANGED)
+        return tuple((label, one) for label, one in self.differences if one.kind in CHANGED)
 
     @property
     def compared_values(self) -> int:
@@ -202,17 +202,16 @@ class Gate:
             ),
             _some(len(self.slower), f"case is slower by {_fail_on(self)}", f"cases are slower by {_fail_on(self)}"),
         ]
-        said = [one for one in found if one]
+        counts = [one for one in found if one]
         if self.outcome == "failed":
-            return f"Failed: {formatting.listing(said)}."
+            return f"Failed: {formatting.listing(counts)}."
         if self.outcome == "nothing":
             return "Nothing to compare: no case has an interval on both sides."
         if self.fail_on is None:
             return f"{formatting.count(self.cases, 'case')} compared; slowdowns do not fail (--fail-on never)."
         passed = f"Passed: none of {formatting.count(self.cases, 'case')} is clearly slower by {_fail_on(self)}"
-        if (
-            self.smallest is not None and self.smallest > self.fail_on
-        ):  # a gate that sees nothing is not to look like one
+        # A gate that could not see such a slowdown has to say so.
+        if self.smallest is not None and self.smallest > self.fail_on:
             least = formatting.smallest_difference(self.smallest)
             if least == formatting.TOO_NOISY:
                 return f"{passed}, but it was {least}."
