@@ -1,11 +1,10 @@
-"""What `pyopbench advise` prints, checks and applies."""
+"""What `pyopbench advise` prints and checks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import typer
 from rich.markup import escape
 
 from pyopbench.advise import report
@@ -15,7 +14,6 @@ from pyopbench.advise.attempt import Options
 from pyopbench.advise.program import Program
 from pyopbench.api.listeners import listener_here
 from pyopbench.cli.output import err, out, print_table, say
-from pyopbench.engine import git
 
 
 def check_stored(program: Program, options: Options, stored: Path, out_path: Path | None) -> int:
@@ -42,14 +40,3 @@ def print_advice(advice: Advice) -> None:
     for one in report.commands(advice):
         out.print(f"  {escape(one)}", soft_wrap=True)
     out.print(f"report: {escape(str(page))}", soft_wrap=True)
-
-
-def apply_patch(advice: Advice) -> None:
-    """Ask whether to apply the change to the user's files, and apply it."""
-    if advice.patch is None:
-        say("there is no change to apply")
-        return
-    if not typer.confirm(f"apply {advice.patch} to {advice.program.root}?", err=True):
-        return
-    git.require(advice.program.root, "apply", str(advice.patch.resolve()), what="git cannot apply the change")
-    say("applied")

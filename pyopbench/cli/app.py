@@ -69,80 +69,19 @@ def _exiting(command: Callable[..., int | None]) -> Callable[..., None]:
     return call
 
 
-def _add(panel: str, command: Any, epilog: str | None = None, settings: dict[str, Any] | None = None) -> None:
-    app.command(rich_help_panel=panel, epilog=epilog, context_settings=settings)(_exiting(command))
-
-
-_add(
-    MEASURE,
-    measuring.run,
-    "Measuring stops when more launches would change no answer, or at --budget. If you interrupt a run, pyopbench "
-    "prints the command that resumes it.",
-)
-_add(
-    MEASURE,
-    measuring.resume,
-    "What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and so "
-    "on) again, and name your own op files as before.",
-)
-_add(MEASURE, measuring.verify)
-_add(MEASURE, measuring.pipeline)
-_add(
-    MEASURE,
-    measuring.port,
-    "The test runs before anything is written, in a process that cannot import pyopbench.",
-)
+COMMANDS = {
+    MEASURE: (measuring.run, measuring.resume, measuring.verify, measuring.pipeline, measuring.port),
+    JUDGE: (judging.report, judging.compare, judging.history),
+    LOOK: (finding.scan, finding.record, finding.advise, finding.placement),
+    TRUST: (finding.certify, finding.doctor),
+}
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        settings = WORDS_OF_A_PROGRAM if command in (finding.record, finding.advise) else None
+        app.command(rich_help_panel=panel, context_settings=settings)(_exiting(command))
 app.add_typer(fleet, name="fleet", rich_help_panel=MEASURE)
-fleet.command(
-    "run",
-    epilog="Ops and all other options are those of `pyopbench run`. Op files and arrays that they name are sent along. "
-    "Dask's own configuration says how connections are secured.",
-    context_settings=WORDS_OF_RUN,
-)(_exiting(measuring.run_fleet))
+fleet.command("run", context_settings=WORDS_OF_RUN)(_exiting(measuring.run_fleet))
 fleet.command("merge")(_exiting(measuring.merge))
-_add(JUDGE, judging.report)
-_add(JUDGE, judging.compare)
-_add(
-    JUDGE,
-    judging.history,
-    "A suspected change is confirmed by measuring both sides again, interleaved: the command is printed.",
-)
-_add(
-    LOOK,
-    finding.scan,
-    "Sources are parsed, never run. Hidden folders, virtual environments and results of advise are skipped unless you "
-    "name them.",
-)
-_add(
-    LOOK,
-    finding.record,
-    "The program keeps its output and its exit code; pyopbench writes to stderr. If the program fails or is "
-    "interrupted, what was counted so far is kept.",
-    WORDS_OF_A_PROGRAM,
-)
-_add(
-    LOOK,
-    finding.advise,
-    "The program runs in copies of its folder (the git repository, or the current folder), several times; your files "
-    "are not touched.",
-    WORDS_OF_A_PROGRAM,
-)
-_add(
-    LOOK,
-    finding.placement,
-    "The simulated device needs a C++ compiler and no GPU, and its counts are the same every time.",
-)
-_add(
-    TRUST,
-    finding.certify,
-    "Variants are compared with copies of themselves, and callbacks with copies slowed down by 5% and 10%.",
-)
-_add(
-    TRUST,
-    finding.doctor,
-    "Starts TensorFlow and compiles a small C++ kernel, which is kept in the cache; the first time, this takes half a "
-    "minute. Exit code 0, even if something is missing.",
-)
 
 
 def main() -> None:

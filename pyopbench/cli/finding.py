@@ -45,7 +45,11 @@ def scan(
     ] = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Find Python callbacks (py_function, numpy_function, py_func) in sources and notebooks."""
+    """Find Python callbacks (py_function, numpy_function, py_func) in sources and notebooks.
+
+    Sources are parsed, never run. Hidden folders, virtual environments and results of advise are skipped unless you
+    name them.
+    """
     from time import perf_counter
 
     from pyopbench.cli.find import print_new_callbacks, print_scan, print_scan_json
@@ -85,7 +89,11 @@ def record(
     command: options.Command = None,
     out_path: Annotated[Path | None, out_option("FILE", "The recording. Default: recording-DATE.json.")] = None,
 ) -> int:
-    """Run your program, count its Python callbacks, and show which cost most of the run."""
+    """Run your program, count its Python callbacks, and show which cost most of the run.
+
+    The program keeps its output and its exit code; pyopbench writes to stderr. If the program fails or is interrupted,
+    what was counted so far is kept.
+    """
     from pyopbench.cli.find import print_usage
     from pyopbench.find.record import record as run_and_record
 
@@ -124,22 +132,19 @@ def advise(
             "--check", "FILE", "Only record; fail if a callback is not in that report.json, or was ported there."
         ),
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Apply the change to your files, after asking.")] = False,
 ) -> int:
-    """Make a program faster: record it, decide on each callback, try the ports, and write a patch."""
+    """Make a program faster: record it, decide on each callback, try the ports, and write a patch.
+
+    The program runs in copies of its folder (the git repository, or the current folder), several times; your files are
+    not touched.
+    """
     from pyopbench.advise.advise import advise as make_advice
     from pyopbench.advise.attempt import Options
     from pyopbench.advise.program import Program
     from pyopbench.api.listeners import listener_here
-    from pyopbench.cli.advise import apply_patch, check_stored, print_advice
+    from pyopbench.cli.advise import check_stored, print_advice
     from pyopbench.cli.output import err
 
-    if apply and check is not None:
-        raise BadInput(
-            "--check only records, so there is nothing to apply",
-            received="--apply with --check",
-            hint="leave one of them out",
-        )
     folder = out_path or Path(f"advice-{_now()}")
     program = Program.here(command or (), Path.cwd(), [folder])
     wanted = Options(steps, seconds, minimum_effect=minimum_effect or MINIMUM_EFFECT)
@@ -153,8 +158,6 @@ def advise(
         err.print(f"interrupted; the same command with --out {folder} continues", soft_wrap=True, markup=False)
         raise
     print_advice(advice)
-    if apply:
-        apply_patch(advice)
     return 0
 
 
@@ -171,7 +174,10 @@ def placement(
     as_json: options.AsJson = False,
     out_path: Annotated[Path | None, out_option("FILE", "Save as JSON.")] = None,
 ) -> int:
-    """Count copies between host and device per call, by variant and place of the data."""
+    """Count copies between host and device per call, by variant and place of the data.
+
+    The simulated device needs a C++ compiler and no GPU, and its counts are the same every time.
+    """
     from pyopbench.api.listeners import alone_on_this_machine, announce, listener_here
     from pyopbench.api.measure import read_axes
     from pyopbench.cli.find import print_copies
@@ -213,7 +219,10 @@ def certify(
     out_path: Annotated[Path | None, out_option("DIR", "New folder for the results.")] = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Measure how reliable pyopbench's verdicts are on this machine."""
+    """Measure how reliable pyopbench's verdicts are on this machine.
+
+    Variants are compared with copies of themselves, and callbacks with copies slowed down by 5% and 10%.
+    """
     from rich.markup import escape
 
     from pyopbench.api.listeners import alone_on_this_machine, listener_here, show
@@ -246,7 +255,11 @@ def certify(
 
 
 def doctor(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
-    """Show what this machine has and lacks for each command, and what to do about it."""
+    """Show what this machine has and lacks for each command, and what to do about it.
+
+    This starts TensorFlow and compiles a small C++ kernel, which is kept in the cache; the first time, it takes half a
+    minute. Exit code 0, even if something is missing.
+    """
     from pyopbench.cli.output import err, out
     from pyopbench.engine.doctor import examine
 

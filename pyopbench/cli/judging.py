@@ -133,7 +133,10 @@ def history(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Plot results over commits, TensorFlow versions or dates, and find where they changed."""
+    """Plot results over commits, TensorFlow versions or dates, and find where they changed.
+
+    A suspected change is confirmed by measuring both sides again, interleaved: the command is printed.
+    """
     from pyopbench.cli.compare import print_history, write_history
     from pyopbench.cli.output import err, out, print_warnings
     from pyopbench.judge.comparison.history import read_history

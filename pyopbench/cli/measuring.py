@@ -79,7 +79,11 @@ def run(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Measure ops in all variants, store the samples and write the decision report."""
+    """Measure ops in all variants, store the samples and write the decision report.
+
+    Measuring stops when more launches would change no answer, or at --budget. If you interrupt a run, pyopbench prints
+    the command that resumes it.
+    """
     from pyopbench.api.listeners import listener_here
     from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
@@ -132,7 +136,11 @@ def resume(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Continue an interrupted run as it was planned, and write the decision report."""
+    """Continue an interrupted run as it was planned, and write the decision report.
+
+    What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and so on)
+    again, and name your own op files as before.
+    """
     from pyopbench.api.read import judging_of, thresholds
     from pyopbench.cli.resume import open_resumable
     from pyopbench.cli.run import measure_and_report
@@ -250,7 +258,10 @@ def port(
     seed_with: options.SeedWith = "",
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a port of your op as source code, with a test against the old function."""
+    """Write a port of your op as source code, with a test against the old function.
+
+    The test runs before anything is written, in a process that cannot import pyopbench.
+    """
     from pyopbench.cli.output import err
     from pyopbench.engine.port import write_port
     from pyopbench.model.discover import read_ops
@@ -304,7 +315,11 @@ def run_fleet(
     out_path: Annotated[Path | None, out_option("DIR", "New folder for the shards and the merged run.")] = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Measure the shards of a plan on the workers of a Dask scheduler, and merge them."""
+    """Measure the shards of a plan on the workers of a Dask scheduler, and merge them.
+
+    Ops and all other options are those of `pyopbench run`. Op files and arrays that they name are sent along. Dask's
+    own configuration says how connections are secured.
+    """
     from rich.markup import escape
 
     from pyopbench.cli.output import err, say

@@ -87,19 +87,6 @@ def test_the_table_fits_a_terminal_of_80_columns_and_the_reports_are_written(ask
     }
 
 
-@pytest.mark.parametrize(("answer", "text"), [("y\n", "new\n"), ("n\n", "old\n")])
-def test_the_change_is_applied_once_the_user_agrees(asked: list[Any], tmp_path: Path, answer: str, text: str) -> None:
-    assert run("--out", "a", "--apply", answer=answer).exit_code == 0
-    assert (tmp_path / "train.py").read_text() == text
-
-
-def test_a_change_that_no_longer_fits_is_an_error(asked: list[Any], tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("another\n")
-    done = run("--out", "a", "--apply", answer="y\n")
-    assert done.exit_code == 1 or done.exception is not None
-    assert (tmp_path / "train.py").read_text() == "another\n"
-
-
 @pytest.mark.parametrize(("changes", "code"), [([], 0), ([Change("train.py:3 f", 0.4, "new")], 1)])
 def test_a_check_fails_where_a_callback_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: list[Change], code: int
