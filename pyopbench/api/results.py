@@ -175,20 +175,10 @@ class SidesResult:
         judgement = self._judgements.get(side.side.label)
         return judge([self._run.alone(side)], self._judging) if judgement is None else judgement
 
-    @cached_property
-    def changes(self) -> pd.DataFrame:
-        """What became slower or faster from the first side (A) to each other one (B)."""
-        return columns.by_side(columns.COMPARED, {label: one.verdicts for label, one in self.comparisons.items()})
-
     @property
     def outcome(self) -> str:
         """`passed`, `failed`, or `nothing` where there is nothing to compare; as the exit code of `run --rev`."""
         return self.gate.outcome
-
-    @cached_property
-    def values(self) -> pd.DataFrame:
-        """What sides compute otherwise than the first: a row for each op, size and dtype."""
-        return columns.VALUES.frame(self.gate)
 
     def report(self) -> Path:
         """Write `comment.md` and `gate.json`, and a report of each environment; return the folder."""

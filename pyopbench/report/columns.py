@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pandas as pd
 
 from pyopbench.judge.latencies import label_of
@@ -49,16 +48,13 @@ class Facts:
 
     def frame(self, source: Any) -> pd.DataFrame:
         """Return the table as a frame, whose columns have the dtypes of their units."""
-        return _frame(self.columns, self.records(source))
-
-
-def _frame(columns: Iterable[Column], records: list[dict[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            one.name: pd.Series([_known(row[one.name]) for row in records], dtype=TYPES.get(one.unit, "float64"))
-            for one in columns
-        }
-    )
+        records = self.records(source)
+        return pd.DataFrame(
+            {
+                one.name: pd.Series([_known(row[one.name]) for row in records], dtype=TYPES.get(one.unit, "float64"))
+                for one in self.columns
+            }
+        )
 
 
 def _known(value: Any) -> Any:
@@ -83,7 +79,6 @@ _CASE = (
     *_WHERE,
     ("size", "count", "in the unit of the op, usually elements of the largest input"),
 )
-_SIDE = Column("side", "text", "label of the side: of an environment or a revision")
 
 
 def _decisions(judgement: Judgement) -> Iterable[dict[str, Any]]:
@@ -243,29 +238,7 @@ UNMATCHED = Facts(
         {"case": one.case, "side": one.side, "kind": one.kind, "reason": one.text()} for one in comparison.unmatched
     ),
 )
-VALUES = Facts(
-    "SidesResult.values",
-    (
-        _SIDE,
-        *_columns(
-            ("op", "text", "name of the op"),
-            ("size", "count", "in the unit of the op"),
-            ("dtype", "text", "of the inputs"),
-            ("kind", "text", "`outputs`, `gradients`, `inputs`, `raised` or `unknown`"),
-            ("reason", "text", "the first place that differs, or why it is not known, in words"),
-        ),
-    ),
-    lambda gate: ({"side": label, **msgspec.structs.asdict(one)} for label, one in gate.differences),
-)
-ALL = (DECISIONS, VERDICTS, LATENCIES, FAILURES, ARRANGEMENTS, COMPARED, UNMATCHED, VALUES)
-
-
-def by_side(table: Facts, frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return frames of a table below each other, with the label of the side as a first column."""
-    if not frames:
-        return _frame((_SIDE, *table.columns), [])
-    whole = pd.concat(frames, names=[_SIDE.name]).reset_index(level=_SIDE.name).reset_index(drop=True)
-    return whole.astype({_SIDE.name: "string"})
+ALL = (DECISIONS, VERDICTS, LATENCIES, FAILURES, ARRANGEMENTS, COMPARED, UNMATCHED)
 
 
 def page() -> str:

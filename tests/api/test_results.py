@@ -17,7 +17,6 @@ from pyopbench.api.results import AnyResult, ComparisonResult, RunResult
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.report import columns
 from refusals import refused
-from revision_runs import DIFFERENT, write_revisions
 
 STORED = ROOT / "tests" / "data" / "stored_run"
 KEYS = cases(ops=("double", "square", "cube", "sinh"))
@@ -43,13 +42,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> AnyResult:
     return pyopbench.read(pipelines.write(tmp_path_factory.mktemp("pipeline") / "run", seconds))
 
 
-@pytest.fixture(scope="module")
-def revisions(tmp_path_factory: pytest.TempPathFactory) -> AnyResult:
-    folder = tmp_path_factory.mktemp("revisions") / "run"
-    return pyopbench.read(write_revisions(folder, {}, {SLOW: 1.6}, keys=KEYS, different={1: DIFFERENT}))
-
-
-FIXTURES = {"RunResult": "stored_run", "ComparisonResult": "compared", "SidesResult": "revisions"}
+FIXTURES = {"RunResult": "stored_run", "ComparisonResult": "compared"}
 
 
 @pytest.mark.parametrize("table", columns.ALL, ids=lambda table: table.owner)
