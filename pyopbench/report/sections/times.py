@@ -35,8 +35,8 @@ ABOUT_NODES = (
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return for each op a chart of latency against size, the same numbers as a table, ratios and errors."""
-    if judgement.latencies.empty:
-        return (Paragraph("Nothing was measured.", "warn"),)
+    if judgement.latencies.empty:  # of a pipeline nothing is measured outside of it
+        return (Paragraph("Nothing was measured.", "warn"),) if judgement.run.pipeline is None else ()
     pinned = styles(judgement.run.catalogue.variants, judgement.latencies["label"])
     places = places_of(judgement)
     ratios: dict[str, list[dict[str, Any]]] = {}
