@@ -24,7 +24,6 @@ from pathlib import Path
 from pyopbench.model import cache_folder, formatting
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.option_text import option_text
 from pyopbench.model.side import Environment
 
 LOCKS = PACKAGE / "engine" / "locks"
@@ -124,7 +123,7 @@ def find_interpreter(name: str | None) -> Interpreter:
     except ValueError as error:
         raise BadInput(
             "there is no such Python on this machine",
-            received=option_text("python", [name]),
+            received=f"--python {name}",
             hint="name an interpreter, such as /usr/bin/python3.12, or a version that is installed, such as 3.12",
         ) from error
     return Interpreter(Path(path), (major, minor), bool(has_tensorflow))
@@ -159,7 +158,7 @@ def _lock_of(environment: Environment) -> Path:
     if tf not in known:
         raise BadInput(
             "this version of TensorFlow is not available",
-            received=option_text("tf", [tf]) if environment.tf is not None else f"{tf or 'none'}, which is installed",
+            received=f"--tf {tf}" if environment.tf is not None else f"{tf or 'none'}, which is installed",
             legal=f"with {interpreter.text}: {', '.join(known) or 'none'}",
             hint="take one of these; CONTRIBUTING.md explains how to add a version",
         )

@@ -38,7 +38,6 @@ from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.host import host_name
-from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store.json_file import convert
@@ -179,7 +178,7 @@ def check_request(request: Request) -> None:
     if variants and baseline not in variants:
         raise BadInput(
             "the baseline is not among the variants to measure",
-            received=f"{option_text('baseline', baseline)}, with {', '.join(variants)} to measure",
+            received=f"--baseline {baseline}, with {', '.join(variants)} to measure",
             legal=f"one of {', '.join(variants)}",
             hint=f"measure {baseline} too, or choose another baseline",
         )

@@ -15,7 +15,6 @@ from pyopbench.engine import git, memory
 from pyopbench.model import formatting
 from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
-from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store.run import short_hash
 from pyopbench.store.types import WORKTREE, Revision
@@ -110,9 +109,9 @@ def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
     if len(revisions) < 2:
         raise BadInput(
             "one revision cannot be compared with anything",
-            received=option_text("rev", list(asked)),
+            received=" ".join(f"--rev {one}" for one in asked),
             legal=LEGAL,
-            hint=f"for example {option_text('rev', ['main', 'HEAD'])}; the same revision twice shows the noise",
+            hint="for example --rev main --rev HEAD; the same revision twice shows the noise",
         )
     most = memory.most_small_workers()
     if most is not None and len(revisions) > max(most - 1, 2):  # one more is the control's
@@ -141,9 +140,9 @@ def _resolve_one(repository: Path, text: str) -> Iterator[Revision]:
     if before != start:  # on a merged branch, for example: the commits would not contain it
         raise BadInput(
             "a range must go from a commit to one that follows it along first parents",
-            received=option_text("rev", [text]),
+            received=f"--rev {text}",
             legal="A..B where git log --first-parent B shows A",
-            hint=f"name both separately: {option_text('rev', ['A', 'B'])}",
+            hint="name both separately: --rev A --rev B",
         )
     for commit in (start, *commits):
         yield _describe(repository, commit)
@@ -156,7 +155,7 @@ def _commit(repository: Path, text: str) -> str:
     if commit is None or not re.fullmatch("[0-9a-f]{40,64}", commit):
         raise BadInput(
             f"no such revision in {repository}",
-            received=option_text("rev", [text]),
+            received=f"--rev {text}",
             legal=LEGAL,
             hint="git log --oneline shows what there is; in a shallow clone, git fetch --unshallow fetches the rest",
         )

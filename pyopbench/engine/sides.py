@@ -22,7 +22,6 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Wor
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
-from pyopbench.model.option_text import option_text
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.side import HERE, Environment
@@ -82,8 +81,8 @@ def refuse_to_fail(fail_on: str | None) -> None:
     if fail_on is not None:
         raise BadInput(
             "a run with one side has nothing to compare it with",
-            received=option_text("fail_on", fail_on),
-            hint=f"for example {option_text('rev', ['main', 'HEAD'])}; pyopbench compare does it for stored results",
+            received=f"--fail-on {fail_on}",
+            hint="for example --rev main --rev HEAD; pyopbench compare does it for stored results",
         )
 
 
@@ -119,9 +118,9 @@ def resolve_thresholds(
     if run is not None and is_stored and minimum_effect > (slowdown or math.inf):
         raise BadInput(
             "the minimum effect is larger than the slowdown that this run should fail on",
-            received=f"{option_text('minimum_effect', minimum_effect)}, and {fail_on!r} in {run.folder / RUN_FILE}",
+            received=f"--min-effect {minimum_effect:g}, and {fail_on!r} in {run.folder / RUN_FILE}",
             legal=f"a share of at most {slowdown:g}",
-            hint=f"give {option_text('fail_on')} as well",
+            hint="give --fail-on as well",
         )
     parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
     return minimum_effect, fail_on

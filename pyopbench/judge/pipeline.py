@@ -26,7 +26,6 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
 from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.option_text import option_text
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
@@ -74,9 +73,9 @@ class TrainingStep:
         if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise BadInput(
                 "a training step takes no time",
-                received=option_text("step_seconds", self.seconds),
+                received=f"--step-ms {1000 * self.seconds:g}",
                 legal="above 0",
-                hint=f"for example {option_text('step_seconds', 0.12)}",
+                hint="for example --step-ms 120",
             )
 
     @property

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.option_text import option_text
 
 PIN = re.compile(r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9.!+_-]+)")
 """A package with one version (PEP 508, PEP 440); with a range, a new release would be another side."""
@@ -68,8 +67,8 @@ def read_packages(text: str) -> tuple[str, ...]:
         if pin is None or name in versions or name in TENSORFLOW:
             raise BadInput(
                 "a side has one version of each package, and a version of TensorFlow is an option of its own",
-                received=option_text("packages", [text]),
-                hint=f"for example {option_text('packages', ['numpy==1.26.4'])} or {option_text('tf', ['2.21.0'])}",
+                received=f"--with {text}",
+                hint="for example --with numpy==1.26.4 or --tf 2.21.0",
             )
         versions[name] = pin["version"]
     return tuple(f"{name}=={versions[name]}" for name in sorted(versions))

@@ -57,27 +57,16 @@ class Costs:
 
 @dataclass(frozen=True)
 class PipelineRows:
-    """What was measured of an op in an input pipeline; decided about apart from all else.
+    """What was measured of an op in an input pipeline; decided about apart from all else."""
 
-    Attributes:
-        plan: what its cases stand for.
-        cases: ids of the planned cases, at least that of the current callback.
-        failures: of these cases, skips of the plan among them.
-        frame: one row for each timed block of these cases, as `Run.frame`; calls are elements.
-        pool_seconds: id of a case -> what starting its processes took, in each launch.
-        size_unit: of an element.
-        words: what names the op on a command line; none for a built-in one.
-        launch_seconds: what a launch takes: preparing its pipelines, and its blocks; 0 where that is not known.
-    """
-
-    plan: PipelinePlan
-    cases: tuple[str, ...]
-    failures: tuple[Failure, ...]
-    frame: pd.DataFrame
-    pool_seconds: Mapping[str, tuple[float, ...]]
-    size_unit: str
-    launch_seconds: float = 0.0
-    words: tuple[str, ...] = ()
+    plan: PipelinePlan  # what its cases stand for
+    cases: tuple[str, ...]  # ids of the planned cases, at least that of the current callback
+    failures: tuple[Failure, ...]  # of these cases, skips of the plan among them
+    frame: pd.DataFrame  # as `Run.frame`; calls are elements
+    pool_seconds: Mapping[str, tuple[float, ...]]  # id of a case -> starting its processes, in each launch
+    size_unit: str  # of an element
+    launch_seconds: float = 0.0  # preparing its pipelines, and its blocks; 0 where that is not known
+    words: tuple[str, ...] = ()  # what names the op on a command line; none for a built-in one
 
     @property
     def current(self) -> Case:

@@ -333,11 +333,6 @@ class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return side.Environment(self.tf, self.packages, self.python)
 
     @property
-    def is_of_tf_alone(self) -> bool:
-        """Whether a version of TensorFlow is all that is asked for."""
-        return self.tf is not None and self.label.startswith(self.tf) and self.asked == side.Environment(self.tf)
-
-    @property
     def current(self) -> Case:
         """The case of the current callback; only in a pipeline."""
         return next(case for case in map(Case.from_id, self.cases) if case.arrangement == CURRENT)
