@@ -355,11 +355,7 @@ class _Body:
         return edits
 
     def _require_run(self, definition: ast.AST, run: _Run) -> None:
-        """Check that code that has not run cannot turn an array into a tensor, or a tensor into an array.
-
-        Raises:
-            CannotPort: it might, and operators on the result would then follow other rules.
-        """
+        """Check that code that has not run cannot turn an array into a tensor, or a tensor into an array."""
         nodes = list(ast.walk(definition))
         kinds: dict[str, set[str]] = {}
         for one in nodes:
@@ -412,11 +408,7 @@ class _Body:
         return next(calls, node)
 
     def _require_always(self, definition: ast.AST, names: set[str]) -> None:
-        """Check that names that are tensors at first and arrays later, or the reverse, change so on every path.
-
-        Raises:
-            CannotPort: one is bound in a part that may not run.
-        """
+        """Check that names that are tensors at first and arrays later, or the reverse, change so on every path."""
         every = [one for one in _names_in([definition]) if one.id in names]
         for node in ast.walk(definition):
             if not isinstance(node, ast.If | ast.While | ast.Try | ast.For):
@@ -494,11 +486,7 @@ class _Body:
         return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
 
     def require_same(self, found: _Run, expected: _Run, edits: _Edits) -> None:
-        """Check that each value is the same as before.
-
-        Raises:
-            CannotPort: one is not; with its line.
-        """
+        """Check that each value is the same as before."""
         left = next((number for number, kinds in found.kinds.items() if TENSOR in kinds), None)
         if left is not None:
             raise self._refusal(self.nodes[left], "this is a tensor that was created outside of the body")

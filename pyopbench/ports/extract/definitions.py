@@ -199,11 +199,7 @@ def absolute_name(scope: Mapping[str, Any], statement: ast.ImportFrom) -> str:
 
 
 def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
-    """Check that a function assigns to no variable outside itself.
-
-    Raises:
-        StateChanged: it does; names the line.
-    """
+    """Check that a function assigns to no variable outside itself."""
     nodes = list(ast.walk(node))
     outside = {name for one in nodes if isinstance(one, ast.Global) for name in one.names}
     outside |= {name for one in nodes if isinstance(one, ast.Nonlocal) for name in one.names} & captured

@@ -66,7 +66,6 @@ from pyopbench.ports.extract.module import (
     reference,
 )
 from pyopbench.ports.extract.parameters import (
-    name_arguments,
     parameters_of,
     passing_on,
     take_first,
@@ -150,9 +149,7 @@ class Extraction:
             self.packages.add(home)
         wanted = name or bound_name(function) or "body"
         item = self._callable(function, wanted, None, arguments)
-        if isinstance(item, Statement):
-            name_arguments(item, arguments)
-        elif item is None and callable(function):
+        if item is None and callable(function):
             item = self._library_call(function, name, arguments)
         if item is None:
             raise CannotExtract(
@@ -609,11 +606,7 @@ class Extraction:
 
 
 def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:
-    """Check that a value from outside a function is not written to where it is read.
-
-    Raises:
-        StateChanged: it is written to; names the line.
-    """
+    """Check that a value from outside a function is not written to where it is read."""
     parent = parents.get(node)
     if not isinstance(parent, ast.Attribute | ast.Subscript) or parent.value is not node:
         return
@@ -667,9 +660,6 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
 
     Args:
         add: adds what is to be extracted.
-
-    Raises:
-        CannotExtract: as `Extraction.add`.
     """
     frozen: frozenset[tuple[str, str]] = frozenset()
     while True:

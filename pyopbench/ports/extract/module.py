@@ -224,11 +224,7 @@ class ModuleTree:
         return list(ordered)
 
     def _names(self) -> dict[Item, str]:
-        """Return the name of each item: the one that it wants, unless another item has it.
-
-        Raises:
-            CannotExtract: two files define one name differently.
-        """
+        """Return the name of each item: the one that it wants, unless another item has it."""
         names: dict[Item, str] = {}
         taken: dict[str, Item] = {}
         avoid: dict[Item, set[str]] = {}

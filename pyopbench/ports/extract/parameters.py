@@ -1,4 +1,4 @@
-"""Rewrites parameters: drops annotations and `self`, names the items of `*x`, and builds forwarding functions."""
+"""Rewrites parameters: drops annotations and `self`, and builds forwarding functions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import Function, every_name, unused_name
+from pyopbench.model.syntax import Function
 from pyopbench.ports.extract.definitions import CannotExtract, Place
-from pyopbench.ports.extract.module import Statement
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -89,31 +88,10 @@ def without_annotations(node: Any) -> Any:
 
 
 def take_first(arguments: ast.arguments, place: Place) -> str:
-    """Remove the first parameter of a method, and return its name.
-
-    Raises:
-        CannotExtract: there is none.
-    """
+    """Remove the first parameter of a method, and return its name."""
     kind = "posonlyargs" if arguments.posonlyargs else "args"
     parameters = getattr(arguments, kind)
     if not parameters:
         raise CannotExtract("a method takes `self` as a part of `*args`", fix="name its first parameter", place=place)
     setattr(arguments, kind, parameters[1:])
     return str(parameters[0].arg)
-
-
-def name_arguments(item: Statement, count: int) -> None:
-    """Replace the `*x` of a function by as many named parameters as it is called with: `x_1, x_2`."""
-    node = item.node
-    if not isinstance(node, Function) or node.args.vararg is None or node.args.defaults:
-        return
-    name, arguments = node.args.vararg.arg, node.args
-    missing = count - len([*arguments.posonlyargs, *arguments.args])
-    uses = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == name]
-    is_hidden = any(isinstance(one, ast.arg) and one.arg == name for one in {*ast.walk(node)} - {arguments.vararg})
-    if missing <= 0 or is_hidden or any(not isinstance(one.ctx, ast.Load) for one in uses):
-        return
-    known = every_name(item.source.tree)
-    names = [unused_name(f"{name}_{number}", known) for number in range(1, missing + 1)]
-    arguments.args, arguments.vararg = [*arguments.args, *map(ast.arg, names)], None
-    item.replaced |= {one: ast.Tuple([ast.Name(each, ast.Load()) for each in names], ast.Load()) for one in uses}

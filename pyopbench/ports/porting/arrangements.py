@@ -152,9 +152,6 @@ def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
         op: whose body is arranged.
         name: the key of the arrangement, such as `processes batch=32`.
         callback: the variant of the current callback, which `map` keeps.
-
-    Raises:
-        CannotPort: it cannot be written.
     """
     key = read_key(name)
     if key is None:
@@ -364,9 +361,6 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
         name: the key of the arrangement.
         module: the name of the module with the arrangement.
         made: that module.
-
-    Raises:
-        CannotPort: the test cannot be written as source.
     """
     key = read_key(name)
     assert key is not None

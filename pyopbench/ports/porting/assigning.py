@@ -26,9 +26,6 @@ from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
-MATCHING = ("scipy.optimize.linear_sum_assignment",)
-"""Functions that return rows and columns, each of which is there once."""
-
 DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort"})
 """Functions that name no place twice, in a row of places or in all rows together."""
 
@@ -372,7 +369,7 @@ def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozens
             name = f"np.{node.func.attr}"
         if name == "np.where" and len(node.args) > 1:
             return False  # which chooses values
-        return name in MATCHING or (name in DISTINCT and _is_in_a_row(code, node))
+        return name in DISTINCT and _is_in_a_row(code, node)
     return False
 
 

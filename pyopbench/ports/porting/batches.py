@@ -21,11 +21,7 @@ LEADING = "The first axis of each argument and of each result is that of the exa
 
 
 def require_fixed_shapes(op: Op) -> None:
-    """Look whether examples of one shape have outputs of one shape.
-
-    Raises:
-        CannotPort: they have not.
-    """
+    """Look whether examples of one shape have outputs of one shape."""
     shapes: dict[Any, Any] = {}
     for example in examples_of(op, 1):
         found = [as_array(one).shape for one in as_tuple(op.numpy(*as_given(example)))]

@@ -107,9 +107,6 @@ def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, 
         taken: the names.
         imports: statements that both have.
         is_anywhere: may no function of theirs bind one for itself either?
-
-    Raises:
-        CannotPort: it has one.
     """
     imported = {name for name, one in units.imports.items() if one.statement in imports}
     bound = {*units.by_name, *units.imports} - imported

@@ -142,11 +142,7 @@ class Observed:
 
 
 def refuse_stale(observed: Observed) -> None:
-    """Refuse a body that reads an array through one name after a write through another one.
-
-    Raises:
-        CannotPort: it does, with the first such line.
-    """
+    """Refuse a body that reads an array through one name after a write through another one."""
     places = observed.stale
     for source, function in observed.functions.values():
         for node in ast.walk(function):

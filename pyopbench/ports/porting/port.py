@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,13 +27,12 @@ from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting import batches
 from pyopbench.ports.porting.check_file import Inputs, Old, check_file
-from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of
-from pyopbench.ports.porting.module_text import with_layer
+from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of, filled
+from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.porting.unknown_sizes import inputs_of_known_sizes, sizes_text, with_sentence
 from pyopbench.ports.porting.writers import WRITERS, Body, Made
 from pyopbench.ports.rebinding import around, with_body, written
 
@@ -71,9 +72,6 @@ def write_port(op: Op, variant: str) -> PortModule:
     Args:
         op: whose NumPy body is ported.
         variant: whose port it is.
-
-    Raises:
-        CannotPort: it cannot be written as source.
     """
     with refusals_of_user():
         _check(op, variant)
@@ -90,9 +88,9 @@ def write_port(op: Op, variant: str) -> PortModule:
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         example = examples_of(op, 1, 1)[0]
         example = batches.stacked([example])[0] if how else example
-        facts = replace(facts, known=inputs_of_known_sizes(text, facts, keywords, example))
+        facts = replace(facts, known=_inputs_of_known_sizes(text, facts, keywords, example))
     if facts.known:
-        text, notes = with_sentence(text, facts), (f"known sizes: {sizes_text(facts)}", *notes)
+        text, notes = _with_sentence(text, facts), (f"known sizes: {_sizes_text(facts)}", *notes)
     prints = _prints(body.source)
     return PortModule(
         text=text,
@@ -104,6 +102,57 @@ def write_port(op: Op, variant: str) -> PortModule:
         frozen=frozen,
         drawn=made.drawn,
     )
+
+
+def _inputs_of_known_sizes(text: str, facts: Facts, keywords: Sequence[str], example: Sequence[Any]) -> tuple[str, ...]:
+    """Return which inputs have to have sizes that are known where a port is traced, by running it.
+
+    None if it takes all sizes unknown, or does not even take known ones, which its test will say; one if that alone is
+    enough; else all that have sizes.
+
+    Args:
+        text: of its module.
+        facts: what it takes and returns.
+        keywords: names of the last inputs, where it takes them by name.
+        example: the inputs that it is run on.
+    """
+    port = getattr(import_text("of_unknown_sizes", text), facts.function)
+    names = [name for name, _, _ in facts.inputs]
+    tensors = [tf.constant(one) for one in example]
+
+    def works(known: Collection[str]) -> bool:
+        of_known = zip(names, tensors, strict=True)
+        specs = [tf.TensorSpec(one.shape if name in known else [None] * one.ndim, one.dtype) for name, one in of_known]
+        try:
+            called(called(tf.function(port).get_concrete_function, specs), tensors)
+        except Exception:  # noqa: BLE001 - a port may raise anything
+            return False
+        return True
+
+    def called(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        first = len(names) - len(keywords)
+        return function(*arguments[:first], **dict(zip(names[first:], arguments[first:], strict=True)))
+
+    if works([]) or not works(names):
+        return ()
+    sized = [name for name, one in zip(names, tensors, strict=True) if one.ndim]
+    return next(((name,) for name in sized if len(sized) > 1 and works([name])), tuple(sized))
+
+
+def _with_sentence(text: str, facts: Facts) -> str:
+    """Return the text of a port whose docstring says which sizes have to be known."""
+    what = f"The sizes of {_sizes_text(facts)} have to be known where it is traced, as in batches of a fixed size."
+    said = textwrap.indent(filled(what), "    ")
+    start = [found.end() for found in re.finditer(rf"^def {facts.function}\(", text, re.MULTILINE)][-1]
+    begin = text.index('"""', start)
+    place = text.rindex("\n\n    Args:\n", begin, text.index('"""', begin + 3))
+    return f"{text[:place]}\n\n{said}{text[place:]}"
+
+
+def _sizes_text(facts: Facts) -> str:
+    """Return the names of the inputs whose sizes have to be known."""
+    sized = [name for name, _, rank in facts.inputs if rank]
+    return "all inputs" if 1 < len(sized) == len(facts.known) else f"`{facts.known[0]}`"
 
 
 def _prints(source: Source) -> list[str]:
@@ -152,11 +201,7 @@ def _body(op: Op) -> Body:
 
 
 def require_same(op: Op, extracted: Op) -> None:
-    """Check that the extracted body computes what the user's does: its port is held against the extracted one.
-
-    Raises:
-        CannotPort: it does not.
-    """
+    """Check that the extracted body computes what the user's does: its port is held against the extracted one."""
     example = examples_of(op, 1, 1)[0]
 
     def outputs_of(body: Callable[..., Any]) -> tuple[Any, ...]:
@@ -190,9 +235,6 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
         variant: whose port it is.
         module: the name of the module that the port is.
         port: it.
-
-    Raises:
-        CannotPort: the test cannot be written as source.
     """
     with refusals_of_user():
         old, inputs = original(op, target, port.frozen, is_of_one=variant in BATCHED)
@@ -279,10 +321,6 @@ def _add_inputs(extraction: Extraction, target: Target, op: Op) -> Callable[[], 
         extraction: what the test has of the user's files.
         target: the op.
         op: the op.
-
-    Raises:
-        CannotExtract: what they need cannot be taken along.
-        CannotPort: it cannot be seen where the inputs come from.
     """
     if target.function:
         given = [_expression(one) for one in target.expressions]

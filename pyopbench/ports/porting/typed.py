@@ -77,11 +77,7 @@ class TypedCode(Code):
         return node is not None and any(one.kind == TENSOR or one.holds_tensors for one in self.seen(node))
 
     def one(self, node: ast.expr) -> Seen:
-        """Return what stands for all that an expression was: the tensor, else the array, else the number.
-
-        Raises:
-            CannotPort: it was tensors of several dtypes or ranks.
-        """
+        """Return what stands for all that an expression was: the tensor, else the array, else the number."""
         seen = self.seen(node)
         for kind in (TENSOR, ARRAY, SEQUENCE, NUMBER_KIND):
             found = [one for one in seen if one.kind == kind]
@@ -97,11 +93,7 @@ class TypedCode(Code):
         return Seen(OTHER)
 
     def rank(self, node: ast.expr) -> int:
-        """Return how many axes an expression has.
-
-        Raises:
-            CannotPort: it differs from call to call.
-        """
+        """Return how many axes an expression has."""
         one = self.one(node)
         ranks = {each.rank for each in self.seen(node) if each.kind == one.kind}
         if len(ranks) > 1:

@@ -139,6 +139,7 @@ def _in_place(name: str) -> Any:
     inherited, binary = getattr(np.ndarray, f"__i{name}__"), getattr(np.ndarray, f"__{name}__")
 
     def method(self: WatchedArray, other: Any) -> Any:
+        self.holder = None  # the result is bound to the name, item or attribute of this one
         return (binary if self.is_scalar else inherited)(self, other)
 
     return method
@@ -361,40 +362,9 @@ def elements_of(value: Any) -> int | None:
         return None
 
 
-class NamedItems(tuple[Any, ...]):
-    """What stands for a named tuple."""
-
-    _fields: tuple[str, ...]
-
-    def __new__(cls, fields: tuple[str, ...], items: Iterable[Any]) -> NamedItems:
-        """Return items that are attributes too."""
-        found = super().__new__(cls, items)
-        vars(found).update(zip(fields, found, strict=True), _fields=fields)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what has another name too, as `correlation` of SciPy's results."""
-        other = getattr(vars(self)["_of"], name)
-        return next((item for item, one in zip(self, vars(self)["_of"], strict=True) if one is other), other)
-
-
-def named_like(value: Any, items: Iterable[Any]) -> NamedItems:
-    """Return other items under the names of a named tuple, whose own type may want more than its items."""
-    found = NamedItems(tuple(value._fields), items)
-    vars(found)["_of"] = value
-    return found
-
-
-class WatchedFunction:
-    """A function that was made of what depends on an input, so that what it returns does too."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Return what it does with values that may be watched."""
-        found = self.function(*plain(arguments), **plain(options))
-        return as_result(found, arguments, options, "", is_dependent=True)
+def named_like(value: Any, items: Iterable[Any]) -> Any:
+    """Return other items under the names of a named tuple; a plain tuple where its type cannot be made of them."""
+    return value._make(items) if hasattr(value, "_make") else tuple(items)
 
 
 # What depends on an input.
@@ -491,13 +461,9 @@ OF_SHAPES = frozenset(
 """Functions that look at the shapes of arrays, and at no value of the first."""
 
 OF_UNKNOWN_SIZE = frozenset(
-    {"nonzero", "flatnonzero", "argwhere", "unique", "compress", "extract", "intersect1d", "union1d", "setdiff1d"}
-    | {"setxor1d", "trim_zeros", "bincount", "unique_values", "unique_counts", "unique_inverse", "unique_all"}
+    {"nonzero", "flatnonzero", "argwhere", "unique", "intersect1d", "union1d", "setdiff1d", "bincount"}
 )
 """Functions whose results have a length that depends on values."""
-
-SPLITTING = {"split": 0, "array_split": 0, "vsplit": 0, "hsplit": 1, "dsplit": 2}
-"""Functions that cut an array along an axis, with the default axis; if the places are values, so are the lengths."""
 
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
 WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "byteswap", "itemset", "resize", "setfield"})
@@ -553,8 +519,6 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
     if isinstance(found, np.generic):
         return depending(found) if is_dependent else found
     if not isinstance(found, np.ndarray):
-        if callable(found) and is_dependent and not isinstance(found, type):
-            return WatchedFunction(found)
         return depending(found) if is_dependent else found
     if not _is_watchable(found):
         return found
@@ -588,8 +552,8 @@ def _unknown_of_result(
         return frozenset({0})
     if found.ndim and any(isinstance(one, list) and length_depends(one) for one in given):
         return frozenset({0})
-    if name in SPLITTING and depends(options.get("indices_or_sections", given[1:2])):
-        axis = options.get("axis", given[2] if len(given) > 2 else SPLITTING[name])
+    if name == "split" and depends(options.get("indices_or_sections", given[1:2])):
+        axis = options.get("axis", given[2] if len(given) > 2 else 0)
         return frozenset({int(axis) % found.ndim})
     if name in ("arange", "repeat", "linspace") and found.ndim:
         counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given

@@ -153,11 +153,7 @@ def _decided(code: TensorCode, *kinds: type[ast.AST]) -> Iterator[tuple[Source, 
 
 
 def _refuse_lost_gradients(code: TensorCode) -> None:
-    """Refuse elements that a condition selects in a loop: compiled by XLA of TensorFlow 2.21, their gradient is 0.
-
-    Raises:
-        CannotPort: there are some.
-    """
+    """Refuse elements that a condition selects in a loop: compiled by XLA of TensorFlow 2.21, their gradient is 0."""
     seen = code.observed.of
     for source, loop in _decided(code, ast.For, ast.While):
         for node in (one for statement in loop.body for one in ast.walk(statement)):
@@ -180,9 +176,6 @@ def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: 
 
     Only the main thread can be interrupted; in any other one, the port is not run. What else it raises is left to its
     test, because an example may be one on which the body fails, too.
-
-    Raises:
-        CannotPort: an option is not supported, with the function and the user's line.
     """
     may_refuse = any(NotImplementedError.__name__ in one for one in source_of(sorted(code.snippets)))
     if not may_refuse or threading.current_thread() is not threading.main_thread():
@@ -323,11 +316,7 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
 
 
 def _check_draws(op: Op, facts: Facts, *, is_seeded: bool, is_of_batch: bool) -> None:
-    """Check that what a body draws can be drawn by Numba.
-
-    Raises:
-        CannotPort: it cannot.
-    """
+    """Check that what a body draws can be drawn by Numba."""
     if op.own is not None and op.own.is_random and not is_seeded:
         raise CannotPort("the body draws random numbers, and not by functions of `np.random`", fix="draw by those")
     if is_seeded and (is_of_batch or op.numpy_gradient is not None):

@@ -369,33 +369,6 @@ def test_what_is_beside_numpy_is_not_the_users_whatever_the_folder_is_called(tmp
     assert subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}) == b"False\n"
 
 
-@pytest.mark.parametrize(
-    ("source", "arguments", "head"),
-    [
-        ("mine = lambda *x: total(scale=2, *x)", 2, "def mine(x_1, x_2):"),
-        (
-            "def mine(a, *rest, scale=2):\n    return total(a, *rest, scale=scale)",
-            2,
-            "def mine(a, rest_1, *, scale=2):",
-        ),
-        ("def mine(a, b, *rest):\n    return total(a, b, *rest)", 2, "def mine(a, b, *rest):"),
-        ("def mine(a,  # one, two\n         *rest):\n    return total(a, *rest)", 2, "def mine(a, rest_1):"),
-        ("def mine(*x):\n    return total(*map(lambda x: x, x))", 2, "def mine(*x):"),
-        ("def mine(a, b=1, *x):\n    return total(a, b, *x)", 2, "def mine(a, b=1, *x):"),
-        ("def mine(*x):\n    x_1 = 2\n    return total(*x, scale=x_1)", 2, "def mine(x_1_, x_2):"),
-        ("def mine(*x):\n    x = x[::-1]\n    return total(*x)", 2, "def mine(*x):"),
-        ("def mine(*x):\n    return total(*x)", 0, "def mine(*x):"),
-    ],
-)
-def test_any_number_of_arguments_becomes_as_many_names_as_are_given(
-    source: str, arguments: int, head: str, tmp_path: Path
-) -> None:
-    module = loaded(tmp_path, f"def total(a, b, scale=2):\n    return a - scale * b\n\n\n{source}\n")
-    extracted, function = taken(module.mine, "mine", arguments)
-    assert extracted.text.count(head) == 1, extracted.text
-    assert function(7, 3) == module.mine(7, 3)
-
-
 def test_a_method_of_any_number_of_arguments_keeps_its_own(tmp_path: Path, of_user: Any) -> None:
     source = "class Total:\n    def go(self, *x):\n        return sum(x)\n"
     module = of_user(loaded(tmp_path, source))
