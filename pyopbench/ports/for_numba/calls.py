@@ -131,18 +131,17 @@ def _unique(given: Arguments, names: Names) -> Instead | None:
     made = Instead()
     found = f"{'_unique_rows' if of_rows else '_unique'}({made.part(given[array])})"
     places = [0, *(place for place, name in enumerate(RETURNED, start=1) if name in wanted)]
-    made.text = {
-        (0,): f"{found}[0]",
-        (0, 1, 3): f"_without_inverse({found})",
-        (0, 2, 3): f"_without_index({found})",
-    }.get(tuple(places), f"{found}[: {places[-1] + 1} : {places[-1] // (len(places) - 1) if len(places) > 1 else 1}]")
-    return made
+    if places == [0, 2, 3]:
+        made.text = f"_without_index({found})"
+    elif len(places) == 1:
+        made.text = f"{found}[0]"
+    elif places != [0, 1, 3]:
+        made.text = f"{found}[: {places[-1] + 1} : {places[-1] // (len(places) - 1)}]"
+    return made if made.text else None
 
 
 def _tiled(given: Arguments, names: Names) -> Instead | None:
     reps = given.get("reps")
-    if reps is not None and not isinstance(reps, ast.Tuple | ast.List):
-        return filled("_tiled_once({A}, {reps})", given)
     if not isinstance(reps, ast.Tuple) or len(reps.elts) != 2:
         return None
     return filled("_tiled({A}, {rows}, {columns})", {"A": given["A"], "rows": reps.elts[0], "columns": reps.elts[1]})
@@ -223,7 +222,6 @@ RULES: dict[object, tuple[str, Rule | str]] = {
     np.percentile: ("a q axis", partial(_percentile, "percentile")),
     np.quantile: ("a q axis", partial(_percentile, "quantile")),
     np.nanpercentile: ("a q axis", partial(_percentile, "nanpercentile")),
-    np.nanquantile: ("a q axis", partial(_percentile, "nanquantile")),
     np.repeat: ("a repeats axis", "_repeated"),
     np.squeeze: ("a axis", "_squeezed"),
     np.moveaxis: ("a source destination", "_moved"),
@@ -247,8 +245,8 @@ RULES: dict[object, tuple[str, Rule | str]] = {
 
 
 def of_ufunc(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `np.add.at`, `np.add.outer` and `np.add.reduce`, and what is like that."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("at", "outer", "reduce"):
+    """Return what stands for `np.add.at`, and for `np.add.outer` and its like."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("at", "outer"):
         return None
     function, args = names.value_of(node.func.value), node.args
     options = {one.arg: one.value for one in node.keywords}
@@ -262,16 +260,7 @@ def of_ufunc(node: ast.Call, names: Names) -> Instead | None:
         made = Instead()
         made.text = f"np.{function.__name__}({made.receiver(args[0])}[{ones}], {made.part(args[1])})"
         return made
-    reduce = next((REDUCING[one] for one in REDUCING if one is function), None)
-    axis = args[1] if len(args) == 2 else options.pop("axis", ast.Constant(value=0))
-    if node.func.attr != "reduce" or reduce is None or options or len(args) > 2 or not _is_one(axis) or not ranks[0]:
-        return None
-    text = f"_along(np.{reduce}, {{x}}, {{axis}})" if ranks[0] > 1 else f"np.{reduce}({{x}})"
-    return filled(text, {"x": args[0], "axis": axis})
-
-
-REDUCING = {np.maximum: "max", np.minimum: "min", np.add: "sum", np.multiply: "prod"}
-"""Functions of two arrays, and what reduces by them."""
+    return None
 
 
 def summed_products(node: ast.Call, names: Names) -> Instead | None:

@@ -145,12 +145,6 @@ def _without_index(found: Any) -> Any:
 
 
 @numba.njit  # type: ignore[untyped-decorator]
-def _without_inverse(found: Any) -> Any:
-    """Return what `_unique` does, but for which of the elements each is."""
-    return found[0], found[1], found[3]
-
-
-@numba.njit  # type: ignore[untyped-decorator]
 def _tiled(array: Any, rows: Any, columns: Any) -> Any:
     """Return a vector or a matrix repeated so many times downwards and to the right."""
     block = np.atleast_2d(array)
@@ -159,15 +153,6 @@ def _tiled(array: Any, rows: Any, columns: Any) -> Any:
     for row in range(rows):
         for column in range(columns):
             found[row * height : (row + 1) * height, column * width : (column + 1) * width] = block
-    return found
-
-
-@numba.njit  # type: ignore[untyped-decorator]
-def _tiled_once(array: Any, times: Any) -> Any:
-    """Return an array repeated so many times along its last axis."""
-    found = np.empty((*array.shape[:-1], times * array.shape[-1]), array.dtype)
-    for place in range(times):
-        found[..., place * array.shape[-1] : (place + 1) * array.shape[-1]] = array
     return found
 
 

@@ -80,17 +80,14 @@ def spaced(x: Any) -> Any:
 
 
 def of_functions(x: Any) -> Any:
-    return (
-        *(np.add.outer(x[:, 0], x[0]), np.maximum.outer(x, x[0]), np.subtract.outer(x[0], x)),
-        *(np.maximum.reduce(x), np.add.reduce(x, axis=1), np.minimum.reduce(x, 0)),
-    )
+    return (*(np.add.outer(x[:, 0], x[0]), np.maximum.outer(x, x[0]), np.subtract.outer(x[0], x)),)
 
 
 def shaped(x: Any) -> Any:
     row = x[:1]
     y, x2 = np.transpose(x), x[:, ::2]
     return (
-        *(np.repeat(x, 2, axis=0), np.repeat(x, np.array([1, 0, 2, 1]), axis=1), np.tile(x[0], 3), np.tile(x, 2)),
+        *(np.repeat(x, 2, axis=0), np.repeat(x, np.array([1, 0, 2, 1]), axis=1)),
         *(row.squeeze(0), np.squeeze(x[:, 1:2], axis=1), row.squeeze(axis=-2), np.moveaxis(x, 0, -1)),
         *(np.reshape(y, (2, 6)), x.T.reshape(-1), x2.reshape(6), x[1:].reshape(4, 2)),
         np.argsort(x[2], kind="stable"),
@@ -105,18 +102,16 @@ def percentiles(x: Any) -> Any:
         q3,
         np.quantile(x[1:], 0.3, axis=1),
         np.nanpercentile(x, (10, 50), axis=-1),
-        np.nanquantile(x, 0.5, axis=0),
     )
 
 
 def counted_otherwise(x: Any) -> Any:
     _, index = np.unique(x, return_index=True)
-    _, first, counts = np.unique(x, return_index=True, return_counts=True)
     values, one, two = np.unique(x, return_index=True, return_inverse=True)
     a, b, c, d = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     rows, of, many = np.unique(x[:, :2] // 2, axis=0, return_inverse=True, return_counts=True)
     only = np.unique(x // 2, axis=0)
-    return index, first, counts, values, one, two, a, b, c, d, rows, of.ravel(), many, only
+    return index, values, one, two, a, b, c, d, rows, of.ravel(), many, only
 
 
 def on_a_grid(x: Any) -> Any:
