@@ -97,7 +97,7 @@ v p: np.average(x, weights=np.arange(len(x)) + 1)
 m i c: np.average(x, axis=0, weights=np.arange(x.shape[0]) + 1.0); np.average(x); np.average(x, axis=-1)
 m n v k: np.average(x, weights=np.ones(x.shape))
 v m n k i l: np.sort(x); x.argsort(kind="stable"); np.sort(x, axis=0); np.argsort(x, axis=0, kind="stable"); np.sort(x, axis=None)
-v l: np.partition(x, 2)[2]; np.argpartition(-x, 0)[0]; np.lexsort((x, np.abs(x))); np.lexsort([np.round(x), -x])
+v l: np.partition(x, 2)[2]; np.argpartition(-x, 0)[0]
 v m n i l b k E: np.unique(x); np.unique(x, return_index=True)[1]; np.unique(x, return_inverse=True)[1]; np.unique(x, return_counts=True)[1]
 i m b: np.unique(x, axis=0); np.unique(x > 0, axis=1)
 v m n i: np.isin(x, [0, 2]); np.isin(x, [1, 3], invert=True); np.clip(x, 0, 2); np.clip(x, None, 1); np.clip(x, 1, None)

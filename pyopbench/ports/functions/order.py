@@ -65,18 +65,6 @@ def np_argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect")
     return np_argsort(a, axis)
 
 
-@helper("np.lexsort", keys="*own")
-def np_lexsort(keys: Any, axis: int = -1) -> Any:
-    """Return the order by several keys, of which the last counts first."""
-    several = keys if isinstance(keys, (list, tuple)) else tf.unstack(keys)
-    if several[0].shape.rank != 1:
-        raise NotImplementedError("is supported only for keys of one axis")
-    order = np_argsort(several[0])
-    for key in several[1:]:
-        order = tf.gather(order, np_argsort(tf.gather(key, order)))
-    return order
-
-
 @helper("np.searchsorted", a="common", v="common", sorter="int64")
 def np_searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Return where values would have to be put into a sorted array, int64."""

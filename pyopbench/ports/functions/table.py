@@ -30,11 +30,7 @@ like a: its own, but of a number of Python's that of the parameter `a`, or float
 whole or like a: the same, but int64 of a whole number of Python's.
 number: what only the graph knows is a tensor, and all else stays as it is.
 
-Any other rule is the name of a dtype. A `*` before a rule says that the parameter may be a list of arrays, or a nest of
-lists."""
-
-SEVERAL = "*"
-"""What begins the rule of a parameter that may be a list of arrays."""
+Any other rule is the name of a dtype."""
 
 
 @dataclass(frozen=True)
@@ -208,9 +204,8 @@ def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any
         rules: by the name of the parameter.
         examples: for each parameter that is given, what promotes as each of its arrays does.
     """
-    plain = {name: rule.removeprefix(SEVERAL) for name, rule in rules.items()}
-    together = [one for name, some in examples.items() if plain[name] in (COMMON, COMMON_FLOAT) for one in some]
-    promoted = [one for name, some in examples.items() if plain[name] in (PROMOTED, PROMOTED_FLOAT) for one in some]
+    together = [one for name, some in examples.items() if rules[name] in (COMMON, COMMON_FLOAT) for one in some]
+    promoted = [one for name, some in examples.items() if rules[name] in (PROMOTED, PROMOTED_FLOAT) for one in some]
     common = {
         COMMON: np.result_type(*map(_dtype, together)) if together else None,
         PROMOTED: np.result_type(*promoted) if promoted else None,
@@ -219,7 +214,7 @@ def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any
     common[PROMOTED_FLOAT] = None if common[PROMOTED] is None else _floating(common[PROMOTED])
     found: dict[str, list[np.dtype[Any]]] = {}
     for name, some in examples.items():
-        rule = plain[name]
+        rule = rules[name]
         if common.get(rule) is not None:
             found[name] = [np.dtype(common[rule])] * len(some)
         elif rule == OWN:

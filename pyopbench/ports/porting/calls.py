@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import number_of
-from pyopbench.ports.functions.table import NUMBER, SEVERAL, TABLE, Helper, Row, dtypes_by_rule
-from pyopbench.ports.porting.names import name_of
+from pyopbench.ports.functions.table import NUMBER, TABLE, Helper, Row, dtypes_by_rule
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import Spelled, TypedCode
@@ -223,22 +222,6 @@ def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call
     return f"{entry.spelling}({', '.join(parts)})"
 
 
-def _function(code: TypedCode, node: ast.expr) -> str:
-    """Return the name of the function on tensors that a function of NumPy's is, which another one calls; else nothing.
-
-    Raises:
-        CannotPort: it has no such function.
-    """
-    value = code.value_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
-    name = name_of(value) if callable(value) and not isinstance(value, type) else ""
-    if not name.startswith(("np.", "scipy.")):
-        return ""
-    entry = TABLE[name].helper if name in TABLE else None
-    if entry is None or entry.is_of_tensorflow:
-        raise code.refusal(node, f"`{name}` is passed to another function", "pass a function of yours that calls it")
-    return code.use(entry.spelling)
-
-
 def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
     """Return the text of a call of a function on tensors that is in no table, with arrays of some dtypes."""
     texts = [_text(code, node, dtype, iter([np.dtype(dtype)])) for node, dtype in arrays]
@@ -268,35 +251,19 @@ def _kinds(code: TypedCode, entry: Helper, given: dict[str, Any]) -> dict[str, A
     for key, value in given.items():
         rule = entry.rules.get(key, NUMBER)
         if rule != NUMBER:
-            several = list(value) if isinstance(value, tuple) else _items(value, rule)
+            several = list(value) if isinstance(value, tuple) else [value]
             examples[key] = [code._example(one) for one in several]
-            if rule.removeprefix(SEVERAL) == "float64" and np.iscomplexobj(examples[key][0]):
+            if rule == "float64" and np.iscomplexobj(examples[key][0]):
                 why = f"`{key}` of `{entry.function.__name__.replace('_', '.', 1)}` is supported only for real numbers"
                 raise code.refusal(several[0], why)
     return dtypes_by_rule(entry.rules, examples)
 
 
-def _items(node: ast.expr, rule: str) -> list[ast.expr]:
-    """Return the arrays in a nest of lists that is written in the call."""
-    if rule.startswith(SEVERAL) and _is_listed(node):
-        return [one for item in node.elts for one in _items(item, rule)]  # type: ignore[attr-defined]
-    return [node]
-
-
-def _is_listed(node: ast.expr) -> bool:
-    return isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts)
-
-
 def _text(code: TypedCode, node: ast.expr, rule: str, kinds: Iterator[Any]) -> str:
-    """Return the text of an argument; of a nest of arrays each has the next dtype."""
+    """Return the text of an argument as a tensor of the next dtype."""
     if rule == NUMBER:
-        return _function(code, node) or code.write(node)
-    if rule.startswith(SEVERAL) and _is_listed(node):
-        items = [_text(code, one, rule, kinds) for one in node.elts]  # type: ignore[attr-defined]
-        return f"[{', '.join(items)}]"
+        return code.write(node)
     dtype, seen = np.dtype(next(kinds)).name, code.seen(node)
-    if rule.startswith(SEVERAL) and all(one.kind == SEQUENCE for one in seen):
-        return code.items(node, dtype)
     if seen and all(one.kind == TENSOR and one.dtype == dtype for one in seen):
         return code.write(node)
     plain = (NUMBER_KIND, SEQUENCE, ARRAY)
