@@ -28,7 +28,6 @@ from pyopbench.judge.comparison import gate
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, by_placement, place_and_rest
 from pyopbench.model.cores import usable_cores
-from pyopbench.stats.corrections import MOST_ANALYSES
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine, GroupLine, LookLine
 
@@ -50,8 +49,9 @@ ANALYSIS_GROWTH = 4.0
 """By how much the rounds of all launches together grow from one interim analysis to the next: with less, one would
 learn little."""
 LEAST_FOR_COMPARISON = 4
-"""Launches before an interim analysis of sides: three have two degrees of freedom, with which next to nothing is
-resolved, and every analysis makes all verdicts stricter."""
+"""Launches before an interim analysis of sides: with three, next to nothing is clear enough to stop for."""
+MOST_INTERIM_ANALYSES = 4
+"""Each is one more chance to be wrong, if a small one."""
 MOST_ANALYSING = 0.2
 """Largest share of the remaining time that an interim analysis may take."""
 SILENT_SECONDS = 1.0
@@ -365,7 +365,7 @@ class _Loop:
     def _is_analysis_due(self, batch: Sequence[Launch]) -> bool:
         work = self._works[0]
         least = 1 if work.is_in_pipeline else LEAST_LAUNCHES if len(self._works) == 1 else LEAST_FOR_COMPARISON
-        if self._settings.until == "end" or work.looks >= MOST_ANALYSES - 1 or self._launches() < least:
+        if self._settings.until == "end" or work.looks >= MOST_INTERIM_ANALYSES or self._launches() < least:
             return False
         rounds = self._earlier_rounds + _rounds_of(batch)
         # In a pipeline it takes no time, and saves rounds of slow arrangements, each of which takes seconds.

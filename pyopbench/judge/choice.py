@@ -15,9 +15,7 @@ from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.contrasts import Contrasts
 from pyopbench.judge.findings import Action, Answer
 from pyopbench.judge.program import Mix
-from pyopbench.stats import estimate
-from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses
-from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
 
 PROVISIONAL = 0.10
 """An answer that may cost more than this share of the current time, against the best, is provisional; unless less than
@@ -219,7 +217,7 @@ class Rules:
     Attributes:
         minimum_effect: a share of the current time that is worth acting on.
         preferred: the label to stay with, if it is as good as any.
-        looks: how often the data were looked at.
+        error: how often any of the gains of a choice may be wrong.
         must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
         alike: how much longer than the best a change may take and be as good, as a share of the best's time, where that
             is more than the minimum effect. It says which of several changes to make, if they pay, and not whether.
@@ -227,7 +225,7 @@ class Rules:
 
     minimum_effect: float
     preferred: str | None = None
-    looks: Analyses = ONE_ANALYSIS
+    error: float = FAMILY_ERROR
     must_change: bool = False
     alike: float = 0.0
 
@@ -242,9 +240,8 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
 
     Chosen is the least effort among all that cost at most the minimum effect more than the best, and a standard error
     of that, but never more than twice the minimum effect; the smaller share of two that take the same effort. A change
-    is proposed only where it clearly saves more than the minimum effect: the lower bounds hold for all candidates and
-    looks at once (Bonferroni).
-    Whatever is chosen comes with a bound on what it may cost against the best (`standings_of`).
+    is proposed only where it clearly saves more than the minimum effect: the lower bounds hold for all candidates at
+    once (Bonferroni). Whatever is chosen comes with a bound on what it may cost against the best (`standings_of`).
 
     Args:
         candidates: what could be chosen.
@@ -254,7 +251,7 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
     """
     covering = [one for one in candidates if contrasts.over(mix, one.label, contrasts.baseline).n]
     covering.sort(key=lambda one: one.label)
-    level = 1 - rules.looks.share(estimate.FAMILY_ERROR, max(len(covering), 1))
+    level = 1 - rules.error / max(len(covering), 1)
     gains = tuple(Gain(one, contrasts.over(mix, one.label, contrasts.baseline), level) for one in covering)
     standings = standings_of(covering, contrasts, mix, keep=not rules.must_change) if covering else ()
     action, gain = _pick(gains, standings, rules)

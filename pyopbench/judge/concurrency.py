@@ -16,7 +16,7 @@ import pandas as pd
 
 from pyopbench.judge.latencies import baseline_of, label_of, measured_cases, usual_gradients
 from pyopbench.model.case import THREADS, Case, Failure
-from pyopbench.stats.estimate import Estimate, exp, moderated
+from pyopbench.stats.estimate import Launches, exp, moderated
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
@@ -125,6 +125,6 @@ def _launch_medians(waits: pd.DataFrame) -> Waits:
 
 
 def _measured(logs: Sequence[Sequence[float]]) -> Iterator[Measured]:
-    for estimate in moderated([Estimate.of(one) for one in logs]):
+    for estimate in moderated([Launches(np.array(one, dtype=np.float64)) for one in logs]):
         low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
         yield Measured(exp(estimate.mean), low, high)

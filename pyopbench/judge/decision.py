@@ -14,9 +14,25 @@ from pyopbench.judge.findings import (
     _bound_text,
 )
 from pyopbench.model import formatting
-from pyopbench.stats.unresolved import Unresolved
 
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """Why a verdict is left open.
+
+    Attributes:
+        kind: `never_paired`, `one_launch`, `not_above_zero` or `across_border`.
+        sentence: a clause, without a full stop.
+    """
+
+    kind: Literal["never_paired", "one_launch", "not_above_zero", "across_border"]
+    sentence: str
+
+    def text(self) -> str:
+        """Return why, a clause."""
+        return self.sentence
 
 
 @dataclass(frozen=True)
@@ -48,12 +64,15 @@ class Unknown:
 class Verdict:
     """A variant against the baseline in one group and direction.
 
-    `ratio` is seconds of the case over seconds of the baseline (below 1 is faster); `low` and `high` are its 95%
-    interval from launches. `p` is adjusted for all verdicts of the report and for the looks at its data; `outcome`
-    follows from it and the minimum effect; `reason` is why an `unresolved` one is left open. `needed` is about how many
-    launches in all would resolve it (None: unknown, or more than anybody waits for), and the number there are for one
-    that is resolved; `fewest` is how few could, if luck has been bad so far. Of the launches, `trimmed` at each end
-    count in the ratio only as being there.
+    Attributes:
+        case, baseline: ids of cases.
+        ratio: seconds of the case over seconds of the baseline; below 1 is faster.
+        low, high: its 95% interval over launches.
+        launches: what the ratio is made of.
+        p: corrected for all verdicts of the same op and use; `outcome` follows from it and the minimum effect.
+        reason: why an `unresolved` one is left open.
+        needed: about how many launches in all would resolve it; None for more than anybody waits for.
+        fewest: how few could, if luck has been bad so far. Both are `launches` for one that is resolved.
     """
 
     case: str
@@ -67,7 +86,6 @@ class Verdict:
     reason: Unresolved | None = None
     needed: int | None = None
     fewest: int | None = None
-    trimmed: int = 0
 
 
 @dataclass(frozen=True)

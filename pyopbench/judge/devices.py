@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
@@ -26,8 +25,8 @@ from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
 from pyopbench.model.case import CPU, DEVICES, GPU
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.unpaired import Unpaired
+from pyopbench.stats.estimate import Estimate, Launches
+from pyopbench.stats.unpaired import difference
 
 CANDIDATES = ("callback", "port")
 """Kinds of variants that a program can use; the others are measured only to explain these."""
@@ -111,7 +110,7 @@ class _Pair:
     cpu: OnDevice
     gpu: OnDevice
     cases: tuple[str, str]
-    difference: _Difference
+    difference: Estimate
 
     def is_clear(self, level: float, minimum_effect: float) -> bool:
         """Whether one device is faster by more than the minimum effect."""
@@ -121,7 +120,7 @@ class _Pair:
 
 def _level(found: Compared, pairs: Sequence[_Pair]) -> float:
     """Return the level of an interval that is corrected for all comparisons and interim analyses of the run."""
-    return 1 - found.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(pairs), 1))
+    return 1 - found.rules.error / max(len(pairs), 1)
 
 
 def _is_open(pair: _Pair, level: float, minimum_effect: float) -> bool:
@@ -147,9 +146,11 @@ def _pairs(found: Compared) -> list[_Pair]:
     }
     if not fastest:
         return []
-    logs = _log_estimates(found.rounds, {case for both in fastest.values() for case, _ in both})
+    logs = _logs(found.rounds, {case for both in fastest.values() for case, _ in both})
     cases = [(on_cpu, on_gpu) for (on_cpu, _), (on_gpu, _) in fastest.values()]
-    differences = _differences([logs[one] for one, _ in cases], [logs[one] for _, one in cases])
+    # Each spread is moved towards what is usual on its device.
+    on_cpus, on_gpus = (estimate.moderated([logs[one] for one in device]) for device in zip(*cases, strict=True))
+    differences = map(difference, on_cpus, on_gpus)
     return [
         _Pair(where, cpu, gpu, both, difference)
         for (where, ((_, cpu), (_, gpu))), both, difference in zip(fastest.items(), cases, differences, strict=True)
@@ -165,31 +166,12 @@ def _on_device(rows: Sequence[Row], baseline: str, order: list[str]) -> tuple[st
     return str(best["case"]), OnDevice(str(best["label"]), float(best["seconds"]), callback, int(best["launches"]))
 
 
-def _log_estimates(rounds: pd.DataFrame, cases: set[str]) -> dict[str, Estimate]:
-    """Return the estimate over launches of the log of each case's cost."""
+def _logs(rounds: pd.DataFrame, cases: set[str]) -> dict[str, Launches]:
+    """Return the log of each case's cost, by launch."""
     medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
     medians = medians[medians["value"] > 0]
-    medians = medians.assign(value=medians["value"].map(math.log))
-    return estimate.estimates(medians)
-
-
-@dataclass(frozen=True)
-class _Difference(Unpaired):
-    """The log of the ratio of two devices, without a variance between runs, because there is only one run."""
-
-    @cached_property
-    def degrees(self) -> float:
-        """The degrees of freedom of the device that has fewer.
-
-        Satterthwaite's are too many so far out in the tails as a correction for many comparisons goes.
-        """
-        return min(self.first.degrees, self.second.degrees)
-
-
-def _differences(cpu: Sequence[Estimate], gpu: Sequence[Estimate]) -> list[_Difference]:
-    """Return the logs of the ratios, each spread shrunk towards what is usual on its device."""
-    pairs = zip(estimate.moderated(cpu), estimate.moderated(gpu), strict=True)
-    return [_Difference(b.mean - a.mean, math.nan, min(a.n, b.n), first=a, second=b) for a, b in pairs]
+    logs = medians.assign(value=medians["value"].map(math.log), error=medians["error"] / medians["value"])
+    return estimate.launches_by_case(logs)
 
 
 def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceComparison:

@@ -60,16 +60,16 @@ def caveats_of(comparison: SettingComparison, mix: Mix) -> tuple[Caveat, ...]:
     if gone:
         found.append(BaselineLacksSizes(baseline, gone, comparison.statuses(baseline, gone)))
     for candidate in comparison.candidates:
-        lacks = candidate.lacks(mix)
+        lacks = comparison.contrasts.lacks(mix, candidate.label)
         if lacks:
             found.append(CandidateLacksSizes(candidate.label, lacks, comparison.statuses(candidate.label, lacks)))
-        elif not len(candidate.over(mix)):
+        elif not comparison.contrasts.over(mix, candidate.label, baseline).n:
             found.append(NoLaunchOverMix(candidate.label))
     return tuple(found)
 
 
 def settling(choice: Choice) -> Settling:
-    """Return how many launches would settle an undecided choice, or how many machines where it was on several.
+    """Return how many launches would settle an undecided choice.
 
     One clear candidate is enough, so the first of those above the minimum effect counts; with all of them below it, all
     have to be shown to be below.
@@ -79,16 +79,10 @@ def settling(choice: Choice) -> Settling:
         return SecondLaunch()
     border = -choice.minimum_effect
     above = [gain for gain in contests if gain.change.mean < border]
-    needed = [(_enough(gain, border) or math.inf, gain.label) for gain in above or contests]
-    _, label = min(needed) if above else max(needed)
-    gain = next(gain for gain in contests if gain.label == label)
-    return MoreLaunches(label, gain.change.n, _enough(gain, border))
-
-
-def _enough(gain: Gain, border: float) -> int | None:
-    """Return how many launches, or machines where there are several, would take a gain clear of a border."""
-    change = gain.change
-    return change.launches_to_clear(border, gain.level)
+    enough = {gain.label: gain.change.launches_to_clear(border, gain.level) for gain in above or contests}
+    needed = [(enough[gain.label] or math.inf, gain.label, gain.change.n) for gain in above or contests]
+    _, label, launches = min(needed) if above else max(needed)
+    return MoreLaunches(label, launches, enough[label])
 
 
 def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:

@@ -27,9 +27,9 @@ from pyopbench.judge.findings import (
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.program import Mix, even_mix
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
-from pyopbench.judge.within_run import Compared, Rulebook, compared, is_called, sizes_beyond
+from pyopbench.judge.within_run import Compared, compared, is_called, sizes_beyond
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
-from pyopbench.stats.corrections import ALL_ANALYSES
+from pyopbench.stats.estimate import INTERIM_ERROR
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
@@ -92,39 +92,36 @@ def judge_run(
         requires: what a port has to be able to do, names of requirements; candidates that cannot are removed.
     """
     found = compared(run, baseline, minimum_effect, mix, requires)
-    decisions = decisions_of(found)
     return Judgement(
         **{field.name: getattr(found, field.name) for field in fields(found)},
-        decisions=decisions,
+        decisions=tuple(decide(comparison, made, found.rules, mix) for comparison, made in found.choices),
         machine=machine_state([run]),
-        twins=controls_of(run, found.model, minimum_effect),
+        twins=controls_of(run, found.spread, minimum_effect),
         requires=tuple(requires),
     )
 
 
-def decisions_of(found: Compared) -> tuple[Decision, ...]:
-    """Return the decisions on what was compared, in the order of its comparisons."""
-    return tuple(decide(comparison, found.rulebook, made) for comparison, made in found.choices)
-
-
-def decide(comparison: SettingComparison, rulebook: Rulebook, made: tuple[Choice, Mix] | None) -> Decision:
+def decide(
+    comparison: SettingComparison, made: tuple[Choice, Mix] | None, rules: Rules, calls: Calls | None
+) -> Decision:
     """Decide in one setting, over the mix and at every measured size.
 
     Args:
         comparison: of the setting.
-        rulebook: what all decisions have in common.
-        made: what `choose_over_mix` made of them.
+        made: what `choose_over_mix` made of it.
+        rules: how to choose.
+        calls: the mix.
     """
     if not comparison.seconds:
         return _undecided(comparison, comparison.baseline_failure())
-    if not is_called(comparison, rulebook.calls):
+    if not is_called(comparison, calls):
         return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
     if made is None:
-        beyond, baseline = tuple(sizes_beyond(comparison, rulebook.calls)), comparison.baseline
+        beyond, baseline = tuple(sizes_beyond(comparison, calls)), comparison.baseline
         reason = BeyondMeasured(baseline, beyond, comparison.statuses(baseline, beyond))
-        return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rulebook.rules))
+        return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rules))
     choice, mix = made
-    at_size = replace(rulebook.rules, preferred=choice.label, must_change=comparison.must_change)
+    at_size = replace(rules, preferred=choice.label, must_change=comparison.must_change)
     gain = choice.gain
     return replace(
         _undecided(comparison, reason_of(choice, comparison)),
@@ -214,7 +211,7 @@ def interim_analysis(
 ) -> InterimAnalysis | PipelineInterimAnalysis:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
-    What is closed is not measured again, so it has to stay settled however many looks follow: all are charged.
+    What is closed is not measured again, so it has to be clear at `INTERIM_ERROR`.
     """
     from pyopbench.judge import interim_analysis as interim
     from pyopbench.judge import pipeline
@@ -224,7 +221,7 @@ def interim_analysis(
     if run.pipeline is not None:
         return pipeline.interim_analysis_of(run.pipeline, launches)
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return interim.interim_analysis_of(compared(run, *how, looks=ALL_ANALYSES), launches, most)
+    return interim.interim_analysis_of(compared(run, *how, error=INTERIM_ERROR), launches, most)
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:

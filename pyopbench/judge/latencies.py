@@ -114,7 +114,8 @@ def latency_table(
     cases = measured_cases(frame, catalogue)
     rounds = costs.round_costs(frame, estimate.UNIT) if rounds is None else rounds
     medians = costs.launch_medians(rounds, "seconds", estimate.UNIT)
-    estimates = estimate.estimates(medians)
+    numbers = estimate.launches_by_case(medians)
+    estimates = {case: estimate.Estimate.of(one.values) for case, one in numbers.items()}
     cases = cases[cases["case"].isin(list(estimates))].reset_index(drop=True)
     found = [estimates[case] for case in cases["case"]]
     ends = [estimate.interval() for estimate in found]

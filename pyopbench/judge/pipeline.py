@@ -28,8 +28,7 @@ from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.portable import PORTABLE, port_words
 from pyopbench.stats import costs
-from pyopbench.stats.estimate import UNIT, Estimate, exp, moderated
-from pyopbench.stats.launch_model import fit
+from pyopbench.stats.estimate import UNIT, Launches, exp, moderated, usual_spread
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import PipelineRows
@@ -378,7 +377,7 @@ def _throughputs(
     values = [medians[medians["case"] == key]["value"].to_numpy() for key in keys]
     pools = {Case.from_id(key).arrangement: found for key, found in rows.pool_seconds.items()}
     found = []
-    for key, estimate in zip(keys, moderated([Estimate.of(one) for one in values]), strict=True):
+    for key, estimate in zip(keys, moderated([Launches(one) for one in values]), strict=True):
         low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
         found.append(
             Throughput(
@@ -408,12 +407,10 @@ def _choose(
     if ratios.empty:
         return Choice("undecided", None, (), (), rules)
     # What ports shift by against callbacks from run to run was measured inside graphs, and is not known of pipelines.
-    model = fit(list(shares_of(costs.launch_medians(ratios, "ratio", UNIT)).values()), run_effect=0.0)
-    ports = frozenset(key for key in there if arrangements[key].is_port)
-    named = ratios.rename(columns={"case": "label"}).assign(size=size)
-    contrasts = contrasts_of(named, CURRENT, ports, model)
+    spread = usual_spread(shares_of(costs.launch_medians(ratios, "ratio", UNIT)).values())
+    contrasts = contrasts_of(ratios.rename(columns={"case": "label"}).assign(size=size), CURRENT, frozenset(), spread)
     candidates = [
-        Candidate(key, "port" if key in ports else "callback", arrangements[key].effort, contrasts.shares(key))
+        Candidate(key, "port" if arrangements[key].is_port else "callback", arrangements[key].effort)
         for key in contrasts.labels
         if key != CURRENT
     ]

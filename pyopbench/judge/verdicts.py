@@ -1,16 +1,16 @@
 """Verdicts: faster, slower, equivalent, or unresolved and why; of variants, of sides, and of identical code.
 
-**Within a run** each case is held against the baseline of its group, in shares of the baseline's time.
+**Within a run** each case is held against the baseline of its group, in shares of the baseline's time. The verdicts of
+one op and use are corrected together: that is what a reader compares.
 
-**Between two sides** each case is held against the same case, by the log of their ratio. The interval of a case is the
-one that its verdict goes by: it holds a border of the minimum effect exactly where the verdict is open.
-`stats.corrections` says how the cases share the error.
+**Between two sides** each case is held against the same case, by the log of their ratio, and all cases are corrected
+together.
 
-**A/A controls** are variants that were measured twice: what noise made of nothing, on this machine at this hour.
-They are held against what they are copies of in shares of the time of the callback that is there today. That is the
-unit of every decision. A port by itself may cost so little that a hundredth of it is nothing that anybody could
-measure, or would port an op for, and what two callbacks differ by counts by what it is of the current time. Both of a
-pair cross the same bridge, or none, so that they have in common what ports shift by against callbacks from run to run.
+A verdict follows from its corrected probability (Holm); the interval next to it is the plain one of 95%.
+
+**A/A controls** are variants that were measured twice: what noise made of nothing, on this machine at this hour. They
+are held against what they are copies of in shares of the time of the callback that is there today, the unit of every
+decision.
 """
 
 from __future__ import annotations
@@ -23,21 +23,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pyopbench.judge.decision import Outcome, Verdict
+from pyopbench.judge.candidates import Setting
+from pyopbench.judge.decision import Outcome, Unresolved, Verdict
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.model import formatting
 from pyopbench.model.case import CONTROL_SUFFIX, Case
-from pyopbench.stats import costs
-from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses, holm, step_down
-from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate, Spread, exp
-from pyopbench.stats.launch_model import LaunchModel, Shares
-from pyopbench.stats.unresolved import AcrossBorder, NeverPaired, NotAboveZero, Unresolved
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.estimate import FAMILY_ERROR, MOST_LAUNCHES, RUN_EFFECT, UNIT, Estimate, Launches, Spread, holm
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
 
 
-NO_SHARES = Shares(np.array([]), np.array([]), 0.0)
+NO_SHARES = Launches(np.array([]))
 
 INTERLEAVED_ERROR = 0.01
 """How often any verdict of an interleaved comparison may be wrong. One is made for every change, so that 5% would be a
@@ -47,7 +45,7 @@ ROLE = "twin"
 
 
 def estimates_of(
-    shares: Mapping[str, Shares], baselines: Mapping[str, str], ports: Collection[str], model: LaunchModel, runs: int
+    shares: Mapping[str, Launches], baselines: Mapping[str, str], ports: Collection[str], spread: Spread, runs: int
 ) -> list[Estimate]:
     """Return the estimate of each case over launches, in the order of `baselines`.
 
@@ -55,71 +53,79 @@ def estimates_of(
         shares: `shares_of` the cases.
         baselines: id of a case -> id of its baseline.
         ports: ids of the cases that are ports compared with a callback: these shift from run to run.
-        model: what launches differ by.
+        spread: what launches usually differ by.
         runs: how many runs the launches are of.
     """
     estimates = []
     for case in baselines:
         found = shares.get(case, NO_SHARES)
         moved = 1 + float(found.values.mean()) if case in ports and found.values.size else 0.0
-        estimates.append(model.estimate(found, moved, runs))
+        estimates.append(spread.estimate(found, (RUN_EFFECT * moved) ** 2 / runs))
     return estimates
 
 
-def shares_of(medians: pd.DataFrame) -> dict[str, Shares]:
+def shares_of(medians: pd.DataFrame) -> dict[str, Launches]:
     """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch.
 
     Args:
-        medians: `costs.launch_medians`.
+        medians: `costs.launch_medians` of the ratios.
     """
-    values, errors = (medians[name].to_numpy(dtype="float64") for name in ("value", "error"))
     return {
-        str(case): Shares(
-            values[places] - 1,
-            errors[places],
-            float(values[places].mean()) ** 2,
-        )
-        for case, places in sorted(medians.groupby("case", observed=True).indices.items())
+        case: Launches(one.values - 1, one.errors, float(one.values.mean()) ** 2)
+        for case, one in estimate.launches_by_case(medians).items()
     }
 
 
-def verdicts_from(
-    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, looks: Analyses = ONE_ANALYSIS
+def verdicts_of_families(
+    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, error: float
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts on differences in shares of a baseline's time, corrected for all of them and every look.
+    """Return the verdicts on cases, those of one op and use corrected together, in the order of `baselines`."""
+    families: dict[Setting, list[int]] = {}
+    cases = list(baselines)
+    for place, case in enumerate(cases):
+        families.setdefault(Setting.of(Case.from_id(case)), []).append(place)
+    found: dict[str, Verdict] = {}
+    for places in families.values():
+        of = {cases[place]: baselines[cases[place]] for place in places}
+        verdicts = verdicts_from([estimates[place] for place in places], of, minimum_effect, error)
+        found |= {one.case: one for one in verdicts}
+    return tuple(found[case] for case in cases)
+
+
+def verdicts_from(
+    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, error: float = FAMILY_ERROR
+) -> tuple[Verdict, ...]:
+    """Return the verdicts on differences in shares of a baseline's time, corrected for all of them.
 
     Args:
         estimates: with the spread that they are to be judged by.
         baselines: id of a case -> id of its baseline.
         minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
-        looks: how often the run looked at its data.
+        error: how often any verdict may be wrong.
 
     Returns:
         One verdict per case of `baselines`, in their order.
     """
-    adjusted = holm([looks.spent(estimate.effect_p(minimum_effect)) for estimate in estimates])
-    # Of an interval that is corrected for all of them and all looks in a single step. It straddles a border whenever
-    # Holm's steps leave a verdict open, because no adjusted p is above its p times both.
-    level = 1 - looks.share(FAMILY_ERROR, len(estimates)) if estimates else math.nan
+    adjusted = holm([one.border_p(minimum_effect) for one in estimates])
+    level = 1 - error / max(len(estimates), 1)
     found = []
-    for (case, baseline), estimate, p in zip(baselines.items(), estimates, adjusted, strict=True):
-        outcome = _outcome(estimate, p, minimum_effect)
-        is_open, border = outcome == "unresolved", math.copysign(minimum_effect, estimate.mean)
-        low, high = map(_ratio, estimate.interval())
+    for (case, baseline), one, p in zip(baselines.items(), estimates, adjusted, strict=True):
+        outcome, border = _outcome(one, p, minimum_effect, error), math.copysign(minimum_effect, one.mean)
+        is_open = outcome == "unresolved"
+        low, high = map(_ratio, one.interval())
         found.append(
             Verdict(
                 case=case,
                 baseline=baseline,
-                ratio=_ratio(estimate.mean),
+                ratio=_ratio(one.mean),
                 low=low,
                 high=high,
-                launches=estimate.n,
+                launches=one.n,
                 p=p,
                 outcome=outcome,
-                reason=_why_unresolved(estimate, border, level, len(estimates), looks, _ratio) if is_open else None,
-                needed=estimate.launches_to_clear(border, level) if is_open else estimate.n,
-                fewest=estimate.fewest_launches(border, level) if is_open else estimate.n,
-                trimmed=estimate.trimmed,
+                reason=_why_unresolved(one, border, level, len(estimates), _ratio) if is_open else None,
+                needed=one.launches_to_clear(border, level) if is_open else one.n,
+                fewest=one.fewest_launches(border, level) if is_open else one.n,
             )
         )
     return tuple(found)
@@ -130,35 +136,40 @@ def _ratio(share: float) -> float:
     return max(1 + share, 0.0)
 
 
-def _outcome(estimate: Estimate, p: float, delta: float, error: float = FAMILY_ERROR) -> Outcome:
+def _outcome(one: Estimate, p: float, delta: float, error: float) -> Outcome:
     # "Not at most" instead of "above", so that a p that is no number resolves nothing.
-    if not estimate.known or not p <= error:
+    if not one.known or not p <= error:
         return "unresolved"
-    if abs(estimate.mean) <= delta:
+    if abs(one.mean) <= delta:
         return "equivalent"
-    return "faster" if estimate.mean < 0 else "slower"
+    return "faster" if one.mean < 0 else "slower"
 
 
-def _why_unresolved(  # noqa: PLR0913 - its caller knows each of them
-    estimate: Estimate, border: float, level: float, verdicts: int, looks: Analyses, ratio: Callable[[float], float]
+def _why_unresolved(
+    one: Estimate, border: float, level: float, verdicts: int, ratio: Callable[[float], float]
 ) -> Unresolved:
-    """Return how far the interval reaches and what would settle it.
+    """Return how far the corrected interval reaches and what would settle it.
 
     Args:
-        estimate: the difference.
+        one: the difference.
         border: the end of the minimum effect that it lies nearer to.
-        level: of the interval by which it is open.
-        verdicts: how many the level is corrected for.
-        looks: how often the data were looked at, which it is corrected for as well.
+        level: of the interval, corrected for all verdicts in a single step.
+        verdicts: how many these are.
         ratio: turns a difference into a ratio.
     """
-    if estimate.n == 0:
-        return NeverPaired()
-    if not estimate.known:
-        return estimate.why_unknown
-    low, high = map(ratio, estimate.interval(level))
-    remedy = estimate.remedy(border, level)
-    return AcrossBorder(low, high, ratio(border), verdicts=verdicts, looks=looks.planned, remedy=remedy)
+    if one.n == 0:
+        return Unresolved("never_paired", "never measured in the same launch and round as the baseline")
+    if not one.known:
+        return Unresolved("one_launch", "one launch gives no interval")
+    low, high, at = (formatting.ratio(ratio(end)) for end in (*one.interval(level), border))
+    enough = one.launches_to_clear(border, level)
+    remedy = (
+        f"this would take more than {MOST_LAUNCHES:,} launches instead of {one.n}"
+        if enough is None
+        else f"about {enough} launches instead of {one.n} would decide it"
+    )
+    corrected = f"corrected for {formatting.count(verdicts, 'verdict')}"
+    return Unresolved("across_border", f"the interval ({corrected}) is {low} to {high} and includes {at}; {remedy}")
 
 
 @dataclass(frozen=True)
@@ -167,13 +178,11 @@ class Correction:
 
     Attributes:
         among: how many comparisons of one run share the error, of which this is one.
-        looks: at the data that are charged; None for those that paired runs tell of.
         error: how often any verdict may be wrong; None for what is usual of such sides.
         usual: the spread that is usual between launches; None for what these sides tell of it.
     """
 
     among: int = 1
-    looks: Analyses | None = None
     error: float | None = None
     usual: Spread | None = None
 
@@ -187,10 +196,9 @@ class CaseVerdict:
 
     Attributes:
         ratio: seconds of the second over seconds of the first; nan where there is none.
-        low, high: the interval that the verdict goes by.
-        level: of that interval, two-sided; nan where there is none.
+        low, high: its 95% interval.
         launches: what the ratio is made of, or pairs of launches.
-        p: adjusted for all cases and for the looks at the data.
+        p: corrected for all cases.
         outcome: follows from `p` and the minimum effect.
         reason: why an `unresolved` one is left open.
     """
@@ -198,38 +206,38 @@ class CaseVerdict:
     ratio: float
     low: float
     high: float
-    level: float
     launches: int
     p: float
     outcome: Outcome
     reason: Unresolved | None = None
 
 
-def verdicts_on(
-    estimates: Sequence[Estimate], minimum_effect: float, looks: Analyses, error: float = FAMILY_ERROR
-) -> list[CaseVerdict]:
+def verdicts_on(estimates: Sequence[Estimate], minimum_effect: float, error: float = FAMILY_ERROR) -> list[CaseVerdict]:
     """Return a verdict on each estimate of a log ratio, in order.
 
     Args:
-        estimates: with the spread that they are to be judged by.
+        estimates: with the spread that they are to be judged by. Those without one share no error.
         minimum_effect: a relative difference that is worth acting on.
-        looks: how often the data were looked at, or could have been.
         error: how often any of the verdicts may be wrong.
     """
     delta = math.log1p(minimum_effect)
+    known = [place for place, one in enumerate(estimates) if one.known]
+    adjusted = dict(zip(known, holm([estimates[place].border_p(delta) for place in known]), strict=True))
+    level = 1 - error / max(len(known), 1)
     found = []
-    for estimate, step in zip(estimates, step_down(estimates, delta, looks, error), strict=True):
-        outcome, border = _outcome(estimate, step.p, delta, error), math.copysign(delta, estimate.mean)
-        low, high = map(exp, estimate.interval(step.level))
+    for place, one in enumerate(estimates):
+        p = adjusted.get(place, 1.0)
+        outcome, border = _outcome(one, p, delta, error), math.copysign(delta, one.mean)
+        low, high = map(estimate.exp, one.interval())
         reason = None
         if outcome == "unresolved":
-            reason = _why_unresolved(estimate, border, step.level, step.cases, looks, exp)
-        found.append(CaseVerdict(exp(estimate.mean), low, high, step.level, estimate.n, step.p, outcome, reason))
+            reason = _why_unresolved(one, border, level, len(known), estimate.exp)
+        found.append(CaseVerdict(estimate.exp(one.mean), low, high, one.n, p, outcome, reason))
     return found
 
 
-def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAboveZero]:
-    """Return the cases of mode node that cost nothing that could be told from zero in some launch.
+def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, CaseVerdict]:
+    """Return a verdict without a number for the cases of mode node whose cost is not above zero in some launch.
 
     Their cost is a difference of two times, and noise can take it below zero. The launches in which it does not would
     be a choice of the slow ones, so that no ratio is made of them.
@@ -240,18 +248,17 @@ def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, NotAbov
     """
     rows = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]  # without the empty function
     measured = rows[["case", *UNIT]].drop_duplicates().groupby("case", observed=True).size()
-    above = logs.groupby("case", observed=True).size()
-    lost = {str(case): (count - int(above.get(case, 0)), count) for case, count in measured.items()}
-    return {case: NotAboveZero(gone, int(made)) for case, (gone, made) in lost.items() if gone}
+    above = logs.groupby("case", observed=True).size().reindex(measured.index, fill_value=0)
+    found = {}
+    for case, launches, lost in zip(measured.index, measured, measured - above, strict=True):
+        if lost:
+            of = formatting.count(int(launches), "launch", "launches")
+            why = Unresolved("not_above_zero", f"too small for a ratio: in {lost} of {of} its cost is not above zero")
+            found[str(case)] = CaseVerdict(math.nan, math.nan, math.nan, int(launches), 1.0, "unresolved", why)
+    return found
 
 
-def too_small(reason: NotAboveZero) -> CaseVerdict:
-    """Return the verdict on a case that is too small for a ratio."""
-    nan = math.nan
-    return CaseVerdict(nan, nan, nan, nan, reason.launches, 1.0, "unresolved", reason)
-
-
-def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str]) -> dict[str, Shares]:
+def shares_of_pairs(found: pd.DataFrame, pairs: Mapping[str, str], today: Mapping[str, str]) -> dict[str, Launches]:
     """Return for each case what it costs more than its original, by launch.
 
     The difference is taken within each round, and over launches as any cost is, by `costs.ratios`: of costs that vary
@@ -327,12 +334,12 @@ class Controls:
 NO_CONTROLS = Controls((), 0.0)
 
 
-def controls_of(run: Run, model: LaunchModel, minimum_effect: float) -> Controls:
-    """Return the verdicts on the twins of a run, corrected for all of them and for the looks at its data.
+def controls_of(run: Run, spread: Spread, minimum_effect: float) -> Controls:
+    """Return the verdicts on the twins of a run, corrected for all of them.
 
     Args:
         run: what was measured.
-        model: what its launches differ by.
+        spread: what its launches usually differ by.
         minimum_effect: a share that is worth acting on.
     """
     names = run.catalogue.parts_of_role(ROLE)
@@ -345,9 +352,8 @@ def controls_of(run: Run, model: LaunchModel, minimum_effect: float) -> Controls
     ratios = costs.ratios(costs.round_costs(frame, UNIT), bases, UNIT)
     shares = shares_of(costs.launch_medians(ratios, "ratio", UNIT))
     measured = {twin: base for twin, base in bases.items() if twin in shares}
-    estimates = estimates_of(shares, measured, (), model, 1)
-    looks = Analyses.of(len(run.looks))
-    return Controls(verdicts_from(estimates, measured, minimum_effect, looks), minimum_effect)
+    estimates = estimates_of(shares, measured, (), spread, 1)
+    return Controls(verdicts_from(estimates, measured, minimum_effect), minimum_effect)
 
 
 def _base(case: Case) -> Case:

@@ -5,7 +5,7 @@ An interim analysis needs no more of a run, and a judgement (`judge.judge`) begi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyopbench.judge import requirements
-from pyopbench.judge.candidates import MeasuredSize, SettingComparison, compare, settings_of
+from pyopbench.judge.candidates import SettingComparison, comparisons_of
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.judge.program import Mix, calls_in, calls_mix, even_mix
-from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, verdicts_from
+from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, verdicts_of_families
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
-from pyopbench.stats import costs, estimate, launch_model
-from pyopbench.stats.corrections import Analyses
-from pyopbench.stats.estimate import Estimate
-from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.estimate import FAMILY_ERROR, Spread
 from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
@@ -32,41 +30,115 @@ if TYPE_CHECKING:
 
 
 TEXTS_OF_UNIT = ("tool", "run")
-"""Columns of `estimate.UNIT` that hold text. It is told apart once and for all: each look at a million texts takes as
+"""Columns of `estimate.UNIT` that hold text. It is told apart once and for all: to compare a million texts takes as
 long as what is then done with them."""
 
 
-@dataclass(frozen=True)
-class Rulebook:
-    """What all decisions of a report have in common.
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What was compared in a run.
 
     Attributes:
+        run: what was judged.
+        baseline: the current callback, a variant.
+        minimum_effect: a share of the baseline's time that is worth acting on.
+        mix: size -> how often it is called; None for shares that are even over the log of the size.
         rules: how to choose.
-        calls: size -> how often it is called; None for shares that are even over the log of the size.
+        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
+        verdicts: in the order of `latencies`.
+        comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
+        choices: each comparison with its choice over the mix, as `choose_over_mix` makes it.
+        spread: what launches were seen to differ by.
+        rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
     """
 
+    run: Run
+    baseline: str
+    minimum_effect: float
+    mix: Calls | None
     rules: Rules
-    calls: Calls | None
+    latencies: pd.DataFrame
+    verdicts: tuple[Verdict, ...]
+    comparisons: tuple[SettingComparison, ...]
+    choices: tuple[tuple[SettingComparison, tuple[Choice, Mix] | None], ...]
+    spread: Spread
+    rounds: pd.DataFrame
+
+    @cached_property
+    def rows_by_op(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of `latencies` of each op, ops in the same order, each row with its columns by name."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self.latencies.to_dict("records"):
+            found.setdefault(str(row["op"]), []).append({str(key): value for key, value in row.items()})
+        return found
 
 
-def rulebook_of(comparisons: Sequence[SettingComparison], rules: Rules, calls: Calls | None) -> Rulebook:
-    """Return what all decisions have in common.
+def compared(  # noqa: PLR0913 - as `judge.judge_run`
+    run: Run,
+    baseline: str,
+    minimum_effect: float,
+    mix: Calls | None = None,
+    requires: Sequence[str] = (),
+    error: float = FAMILY_ERROR,
+) -> Compared:
+    """Return what was compared in a run; the arguments are those of `judge.judge_run`.
+
+    Another one is `error`: how often any verdict of one op and use, or any gain of one choice, may be wrong.
 
     Raises:
-        BadInput: the mix fits no op at all.
+        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
+            op that was measured.
     """
-    measured = [one for one in comparisons if one.seconds and is_called(one, calls)]
-    if calls is not None and not measured and any(one.seconds for one in comparisons):
+    _check(run, baseline, minimum_effect)
+    frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
+    rounds = costs.round_costs(frame, estimate.UNIT)
+    latencies = latency_table(frame, run.catalogue, rounds, baseline)
+    pairs = run.settings.pairs
+    today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
+    baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
+    ratios = costs.ratios(rounds, baselines, estimate.UNIT)
+    medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
+    shares = shares_of_pairs(rounds, baselines, today) if pairs else shares_of(medians)
+    spread = estimate.usual_spread(shares.values())
+    ports = frozenset[str]() if pairs else _ports(run, baselines)
+    estimates = estimates_of(shares, baselines, ports, spread, max(frame["run"].nunique(), 1))
+    # Where variants are compared in pairs of their own, there is no current callback to decide about.
+    wide = () if pairs else comparisons_of(run, latencies, ratios, spread, baseline)
+    comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
+    check_mix(comparisons, mix)
+    rules = Rules(minimum_effect, error=error)
+    return Compared(
+        run=run,
+        baseline=baseline,
+        minimum_effect=minimum_effect,
+        mix=mix,
+        rules=rules,
+        latencies=latencies,
+        verdicts=verdicts_of_families(estimates, baselines, minimum_effect, error),
+        comparisons=comparisons,
+        choices=tuple((comparison, choose_over_mix(comparison, rules, mix)) for comparison in comparisons),
+        spread=spread,
+        rounds=rounds,
+    )
+
+
+def check_mix(comparisons: Iterable[SettingComparison], calls: Calls | None) -> None:
+    """Check that a mix fits some op.
+
+    Raises:
+        BadInput: it fits none.
+    """
+    measured = [one for one in comparisons if one.seconds]
+    called = [one for one in measured if is_called(one, calls)]
+    if calls is not None and measured and not called:
         raise BadInput(
             "no dtype of the mix was measured",
             received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
-            legal=", ".join(dict.fromkeys(one.setting.dtype for one in comparisons if one.seconds)),
+            legal=", ".join(dict.fromkeys(one.setting.dtype for one in measured)),
             hint="fix the dtypes of the mix, or measure them too",
         )
-    reachable = [one for one in measured if not sizes_beyond(one, calls)]
-    if measured and not reachable and not any(_was_asked_for(one, calls) for one in measured):
-        _mix(measured[0], calls)  # fits nothing, and says so
-    return Rulebook(rules, calls)
+    if called and all(sizes_beyond(one, calls) and not _was_asked_for(one, calls) for one in called):
+        _mix(called[0], calls)  # fits nothing, and says so
 
 
 def is_called(comparison: SettingComparison, calls: Calls | None) -> bool:
@@ -80,13 +152,12 @@ def sizes_beyond(comparison: SettingComparison, calls: Calls | None) -> list[int
     return [size for size in sorted(calls_in(calls or {}, comparison.setting.dtype)) if not low <= size <= high]
 
 
-def choose_over_mix(comparison: SettingComparison, rulebook: Rulebook) -> tuple[Choice, Mix] | None:
+def choose_over_mix(comparison: SettingComparison, rules: Rules, calls: Calls | None) -> tuple[Choice, Mix] | None:
     """Return the choice over the mix, and the mix; None where the baseline has no number at some size of it."""
-    calls = rulebook.calls
     if not comparison.seconds or not is_called(comparison, calls) or sizes_beyond(comparison, calls):
         return None
     mix = _mix(comparison, calls)
-    rules = replace(rulebook.rules, must_change=comparison.must_change)
+    rules = replace(rules, must_change=comparison.must_change)
     return choose(comparison.candidates, comparison.contrasts, mix, rules), mix
 
 
@@ -100,111 +171,6 @@ def _mix(comparison: SettingComparison, calls: Calls | None) -> Mix:
 def _was_asked_for(comparison: SettingComparison, calls: Calls | None) -> bool:
     low, high = comparison.planned[0], comparison.planned[-1]
     return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """What was compared in a run.
-
-    Attributes:
-        run: what was judged.
-        baseline: the current callback, a variant.
-        minimum_effect: a share of the baseline's time that is worth acting on.
-        mix: size -> how often it is called; None for shares that are even over the log of the size.
-        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
-        verdicts: in the order of `latencies`; none where only choices are asked for.
-        estimates: what each verdict is made from.
-        comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
-        rulebook: what all decisions have in common.
-        model: what launches were seen to differ by.
-        rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
-    """
-
-    run: Run
-    baseline: str
-    minimum_effect: float
-    mix: Calls | None
-    latencies: pd.DataFrame
-    verdicts: tuple[Verdict, ...]
-    estimates: tuple[Estimate, ...]
-    comparisons: tuple[SettingComparison, ...]
-    rulebook: Rulebook
-    model: LaunchModel
-    rounds: pd.DataFrame
-
-    @cached_property
-    def choices(self) -> tuple[tuple[SettingComparison, tuple[Choice, Mix] | None], ...]:
-        """Each comparison with its choice over the mix, as `choose_over_mix` makes it."""
-        return tuple((comparison, choose_over_mix(comparison, self.rulebook)) for comparison in self.comparisons)
-
-    @cached_property
-    def rows_by_op(self) -> dict[str, list[dict[str, Any]]]:
-        """The rows of `latencies` of each op, ops in the same order, each row with its columns by name."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for row in self.latencies.to_dict("records"):
-            found.setdefault(str(row["op"]), []).append({str(key): value for key, value in row.items()})
-        return found
-
-    @property
-    def level(self) -> float:
-        """The level of an interval that is corrected for all verdicts and looks in a single step."""
-        return 1 - self.rulebook.rules.looks.share(estimate.FAMILY_ERROR, max(len(self.estimates), 1))
-
-
-def compared(  # noqa: PLR0913 - as `decide.judge`
-    run: Run,
-    baseline: str,
-    minimum_effect: float,
-    mix: Calls | None = None,
-    requires: Sequence[str] = (),
-    looks: Analyses | None = None,
-    *,
-    with_verdicts: bool = True,
-) -> Compared:
-    """Return what was compared in a run; the arguments are those of `decide.judge`.
-
-    Two are others: `looks`, those at the data that are charged, None for those that the run held; and `with_verdicts`,
-    whether more than the choices is asked for.
-
-    Raises:
-        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
-            op that was measured.
-    """
-    _check(run, baseline, minimum_effect)
-    frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
-    found = costs.round_costs(frame, estimate.UNIT)
-    latencies = latency_table(frame, run.catalogue, found, baseline)
-    pairs = run.settings.pairs
-    today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
-    baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
-    ratios = costs.ratios(found, baselines, estimate.UNIT)
-    looks = looks or Analyses.of(len(run.looks))
-    ports = () if pairs else _ports(run, baselines)
-    shares = (
-        shares_of_pairs(found, baselines, today)
-        if pairs
-        else shares_of(costs.launch_medians(ratios, "ratio", estimate.UNIT))
-    )
-    model = launch_model.fit(list(shares.values()))
-    estimates = estimates_of(shares, baselines, ports, model, max(frame["run"].nunique(), 1))
-    # Where variants are compared in pairs of their own, there is no current callback to decide about.
-    settings = () if pairs else settings_of(run)
-    measured = MeasuredSize(run, latencies, ratios, model)
-    wide = (compare(setting, measured, baseline) for setting in settings)
-    comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
-    return Compared(
-        run=run,
-        baseline=baseline,
-        minimum_effect=minimum_effect,
-        mix=mix,
-        latencies=latencies,
-        verdicts=verdicts_from(estimates, baselines, minimum_effect, looks) if with_verdicts else (),
-        estimates=tuple(estimates),
-        comparisons=comparisons,
-        rulebook=rulebook_of(comparisons, Rules(minimum_effect, looks=looks), mix),
-        model=model,
-        rounds=found,
-    )
 
 
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:

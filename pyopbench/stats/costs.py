@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 MODE = "node"
@@ -142,39 +140,15 @@ def launch_medians(values: pd.DataFrame, column: str, unit: Sequence[str]) -> pd
     """Reduce the rounds of each case and launch to one number, because rounds of one process are not independent.
 
     Returns:
-        Columns case, those of `unit`, value (the median over rounds), error (its standard error, from the median
-        absolute deviation; nan for one round) and rounds; sorted by the first ones.
+        Columns case, those of `unit`, value (the median over rounds), error (its standard error) and rounds; sorted by
+        the first ones. The noise of a round is the median over the launches of a case of what the median absolute
+        deviation in each shows, because few rounds say little about it; nan if no launch has two rounds.
     """
     keys = ["case", *unit]
     grouped = values.groupby(keys, observed=True)[column]
     off = (values[column] - grouped.transform("median")).abs()
-    spread = off.groupby([values[key] for key in keys], observed=True).median()
     found = grouped.agg(["median", "size"])
-    error = NORMAL_MAD * MEDIAN_ERROR * spread / np.sqrt(found["size"].where(found["size"] > 1))
-    found = found.assign(error=error).rename(columns={"median": "value", "size": "rounds"})
+    spread = off.groupby([values[key] for key in keys], observed=True).median().where(found["size"] > 1)
+    noise = NORMAL_MAD * MEDIAN_ERROR * spread.groupby("case", observed=True).transform("median")
+    found = found.assign(error=noise / np.sqrt(found["size"])).rename(columns={"median": "value", "size": "rounds"})
     return found[["value", "error", "rounds"]].reset_index()
-
-
-def median_and_error(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the median over the first axis and its standard error, as `launch_medians`; nan is no number.
-
-    Args:
-        values: `(rounds, ...)` float64.
-
-    Returns:
-        Two arrays `(...)`: nan where there is no number, and for the error where there is one alone.
-    """
-    median, count = _median(values)
-    spread, _ = _median(np.abs(values - median))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.where(count > 1, NORMAL_MAD * MEDIAN_ERROR * spread / np.sqrt(count), np.nan)
-    return median, error
-
-
-def _median(values: npt.NDArray[np.float64]) -> tuple[Any, Any]:
-    """Return median and count of what is a number along the first axis; sorting puts nan last."""
-    ordered, count = np.sort(values, axis=0), (~np.isnan(values)).sum(axis=0)
-    low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
-    high = np.where(count > 0, np.minimum(high, len(values) - 1), 0)
-    take = (np.take_along_axis(ordered, place[None], axis=0)[0] for place in (low, high))
-    return np.where(count > 0, sum(take) / 2, np.nan), count

@@ -1,6 +1,6 @@
 """Made-up shares of the current time, launch by launch, for the tests of what chooses by them.
 
-Nothing is usual among them and no run differs from another, so that every interval is that of a plain t.
+Nothing is usual among them and no label is a port, so that every interval is that of a plain t.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import pandas as pd
 
 from pyopbench.judge.candidates import Candidate, Setting, SettingComparison
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats.estimate import OWN
 
 TODAY = "today"
-PLAIN = LaunchModel(run_effect=0.0)
 
 BySize: TypeAlias = Mapping[int, Sequence[float]]
 """Size -> the share of a label in each launch."""
@@ -35,40 +34,42 @@ def contrasts_by_hand(shares: Mapping[str, BySize], ports: Sequence[str] = (), *
     """
     sizes = tuple(sorted({size for one in shares.values() for size in one}))
     launches = max((len(values) for one in shares.values() for values in one.values()), default=0)
-    table = np.full((launches, len(sizes), 1 + len(shares)), np.nan)
-    table[:, :, 0] = 1.0
+    table = np.full((launches, 1, len(sizes), 1 + len(shares)), np.nan)
+    table[..., 0] = 1.0
     for place, by_size in enumerate(shares.values(), start=1):
         for size, values in by_size.items():
-            table[: len(values), sizes.index(size), place] = values
-    medians = table[:, :, :, None] - table[:, :, None, :]
+            table[: len(values), 0, sizes.index(size), place] = values
     made: dict[str, Any] = {
         "baseline": TODAY,
         "ports": frozenset(ports),
         "sizes": sizes,
         "labels": (TODAY, *shares),
-        "medians": medians,
-        "errors": np.full_like(medians, np.nan),
+        "ratios": table,
         "runs": 1,
-        "model": PLAIN,
+        "spread": OWN,
     }
     return Contrasts(**{**made, **changes})
 
 
-def candidate(contrasts: Contrasts, label: str, effort: float = 1.0, kind: str = "port") -> Candidate:
-    """Return a candidate with the shares that the contrasts have."""
-    return Candidate(label, kind, effort, contrasts.shares(label))
+def candidate(_: Contrasts, label: str, effort: float = 1.0, kind: str = "port") -> Candidate:
+    """Return a candidate of the contrasts."""
+    return Candidate(label, kind, effort)
 
 
 def comparison_by_hand(contrasts: Contrasts, candidates: Sequence[Candidate], **changes: Any) -> SettingComparison:
     """Return the comparison of these candidates; the current callback takes a second at every size."""
     sizes = contrasts.sizes or (10,)
-    curves = {one.label: one.shares.mean() for one in candidates}
+    places = [contrasts.labels.index(one.label) for one in candidates]
+    means = {
+        one.label: pd.Series(np.nanmean(contrasts.ratios[:, 0, :, place], axis=0), contrasts.sizes)
+        for one, place in zip(candidates, places, strict=True)
+    }
     made: dict[str, Any] = {
         "setting": Setting("sinh", "forward", "call", "float32", "cpu"),
         "baseline": TODAY,
         "seconds": dict.fromkeys(sizes, 1.0),
         "candidates": tuple(candidates),
-        "curves": pd.DataFrame({TODAY: pd.Series(1.0, index=list(sizes)), **curves}),
+        "curves": pd.DataFrame({TODAY: pd.Series(1.0, index=list(sizes)), **means}),
         "contrasts": contrasts,
         "planned": sizes,
         "failures": {},
@@ -77,6 +78,6 @@ def comparison_by_hand(contrasts: Contrasts, candidates: Sequence[Candidate], **
 
 
 def spread(mean: float, error: float, launches: int = 4) -> list[float]:
-    """Return shares with this mean, whose plain standard error is `error`; an even number of launches below six."""
+    """Return shares with this mean, whose plain standard error is `error`; an even number of launches."""
     off = error * math.sqrt(launches - 1)
     return [mean + off * (-1) ** launch for launch in range(launches)]

@@ -8,12 +8,12 @@ import pytest
 from msgspec import structs
 
 from frames import VARIANTS, Bench, Curve, run_of
-from pyopbench.judge.candidates import MeasuredSize, Setting, SettingComparison, compare, settings_of
+from pyopbench.judge.candidates import Setting, SettingComparison, comparisons_of, settings_of
 from pyopbench.judge.latencies import baseline_of, latency_table
 from pyopbench.judge.program import even_mix
 from pyopbench.model.case import Case, Failure
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats.estimate import UNKNOWN
 
 TODAY = "py_function_numpy"
 
@@ -22,8 +22,9 @@ def compared(run: Any, direction: str = "forward") -> SettingComparison:
     latencies = latency_table(run.frame, run.catalogue)
     baselines = baseline_of(latencies, TODAY, VARIANTS[TODAY].gradients)
     ratios = costs.ratios(costs.round_costs(run.frame, estimate.UNIT), baselines, estimate.UNIT)
-    setting = Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
-    return compare(setting, MeasuredSize(run, latencies, ratios, LaunchModel()), TODAY)
+    (found,) = comparisons_of(run, latencies, ratios, UNKNOWN, TODAY)
+    assert found.setting == Setting("sinh", direction, str(run.frame["mode"].iloc[0]), "float32", "cpu")
+    return found
 
 
 def test_settings_follow_the_catalogue_and_inference_comes_first() -> None:
@@ -46,10 +47,9 @@ def test_a_comparison_holds_shares_by_launch_and_size() -> None:
     comparison = compared(Bench({TODAY: 2.0, "native": {1_000: 1.0, 10_000: 4.0}}, within=0, between=0).run())
     (native,) = comparison.candidates
     assert (native.label, native.kind, native.effort) == ("native", "port", 3)
-    assert native.shares.shape == (6, 2)
-    assert native.shares.to_numpy().tolist() == [pytest.approx([0.5, 2.0])] * 6
-    assert native.over(even_mix((1_000,))).tolist() == [pytest.approx([0.5])] * 6
-    assert native.lacks(even_mix((1_000, 100_000))) == (100_000,)
+    saved = comparison.contrasts.over(even_mix((1_000,)), TODAY, "native")
+    assert (saved.n, saved.mean) == (6, pytest.approx(0.5))
+    assert comparison.contrasts.lacks(even_mix((1_000, 100_000)), "native") == (100_000,)
     assert comparison.contrasts.labels == (TODAY, "native")
     assert comparison.contrasts.ports == {"native"}
     assert comparison.seconds == pytest.approx({1_000: 2.0, 10_000: 2.0, 100_000: 2.0})
@@ -65,7 +65,7 @@ def test_the_usual_gradient_is_the_baseline_even_where_it_lacks_a_size() -> None
     assert comparison.baseline == TODAY
     assert list(comparison.seconds) == [1_000, 10_000]
     assert [one.label for one in comparison.candidates] == ["native", f"{TODAY}+override_map"]
-    assert [[int(size) for size in one.shares.columns] for one in comparison.candidates] == [[1_000, 10_000]] * 2
+    assert comparison.contrasts.sizes == (1_000, 10_000)
     assert comparison.planned == (1_000, 10_000, 100_000)
 
 
@@ -89,6 +89,6 @@ def test_a_size_at_which_today_costs_nothing_has_no_shares() -> None:
     run.frame["seconds"] -= 1e-9 * run.frame["calls"] * (run.frame["size"] == 1_000)
     comparison = compared(run)
     assert list(comparison.seconds) == [10_000]
-    (native,) = comparison.candidates
-    assert list(native.shares.columns) == [10_000]
+    assert [one.label for one in comparison.candidates] == ["native"]
+    assert comparison.contrasts.sizes == (10_000,)
     assert comparison.planned == (1_000, 10_000)

@@ -20,7 +20,6 @@ from pyopbench.judge.choice import (
 )
 from pyopbench.judge.findings import Answer
 from pyopbench.judge.program import even_mix
-from pyopbench.stats.corrections import Analyses
 from shares import TODAY as NOW
 from shares import candidate, contrasts_by_hand, spread
 
@@ -100,12 +99,12 @@ def test_a_candidate_without_some_size_is_none_for_the_mix() -> None:
     assert choose([lacking, whole], contrasts, even_mix((10,)), RULES).label == "native"
 
 
-def test_looks_are_paid_for_in_the_level_of_every_gain() -> None:
+def test_a_smaller_error_widens_the_interval_of_every_gain() -> None:
     shares = {"native": spread(0.8, 0.02), "xla": exactly(1.1)}
-    once, often = (chosen(shares, rules=Rules(0.03, looks=Analyses(planned))).gains for planned in (1, 5))
-    assert [gain.level for gain in once] == pytest.approx([1 - 0.05 / 2] * 2)
-    assert [gain.level for gain in often] == pytest.approx([1 - 0.05 / 10] * 2)
-    assert often[0].saved_low < once[0].saved_low
+    final, interim = (chosen(shares, rules=Rules(0.03, error=error)).gains for error in (0.05, 0.001))
+    assert [gain.level for gain in final] == pytest.approx([1 - 0.05 / 2] * 2)
+    assert [gain.level for gain in interim] == pytest.approx([1 - 0.001 / 2] * 2)
+    assert interim[0].saved_low < final[0].saved_low
 
 
 # How the labels stand to the best of them

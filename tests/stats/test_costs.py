@@ -198,28 +198,19 @@ def test_one_round_has_no_standard_error() -> None:
 
 
 def test_the_standard_error_is_how_far_medians_scatter() -> None:
-    rng = np.random.default_rng(0)
-    medians, errors = costs.median_and_error(rng.standard_normal((41, 4000)))
-    assert np.sqrt(np.mean(errors**2)) == pytest.approx(medians.std(), rel=0.08)
+    values = np.random.default_rng(0).standard_normal((4000, 41))
+    frame = pd.DataFrame({"case": "a", "launch": np.repeat(np.arange(4000), 41), "value": values.ravel()})
+    found = costs.launch_medians(frame, "value", ["launch"])
+    assert found["error"].mean() == pytest.approx(found["value"].std(), rel=0.08)
 
 
-def test_an_array_of_rounds_has_the_medians_of_a_frame_and_passes_over_what_is_no_number() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.standard_normal((7, 3, 4))
-    values[rng.random(values.shape) < 0.4] = NAN
-    values[:, 0, 0], values[:, 0, 1] = NAN, [NAN] * 6 + [2.5]
-    medians, errors = costs.median_and_error(values)
-    for place in np.ndindex(3, 4):
-        known = values[(slice(None), *place)]
-        known = known[~np.isnan(known)]
-        frame = pd.DataFrame({"case": "a", "launch": 0, "value": known})
-        if not known.size:
-            assert math.isnan(medians[place])
-            assert math.isnan(errors[place])
-            continue
-        (row,) = costs.launch_medians(frame, "value", UNIT).to_dict("records")
-        assert medians[place] == pytest.approx(row["value"])
-        assert errors[place] == pytest.approx(row["error"], nan_ok=True)
+def test_launches_of_few_rounds_have_the_noise_of_the_others_and_larger_errors() -> None:
+    rounds = [*[(0, value) for value in (1.0, 1.0)], *[(1, value) for value in (1.0, 2.0, 3.0, 2.0, 5.0, 2.0)]]
+    rounds += [(2, value) for value in (1.0, 2.0, 3.0, 2.5, 0.5, 2.0, 1.0, 3.0)] + [(3, 2.0)]
+    frame = pd.DataFrame(rounds, columns=["launch", "value"]).assign(case="a")
+    errors = costs.launch_medians(frame, "value", ["launch"])["error"].to_numpy()
+    assert errors == pytest.approx(errors[3] / np.sqrt([2, 6, 8, 1]))
+    assert math.isnan(costs.launch_medians(frame[frame["launch"] == 3], "value", ["launch"])["error"][0])
 
 
 # Made-up runs of known cost

@@ -6,8 +6,7 @@ cases, weighted by how exactly each is known.
 
 The cases of one launch share a process, and so part of their noise. Therefore each block of launches (a launch of each
 side) gives one number, and the estimate is made from these numbers: noise that cases share within a block counts once,
-in the spread between blocks. The usual spread among the cases is not used, because cases that depend on each other are
-not independent evidence of it. In simulations, cases that shared nine tenths of their noise gave no more false verdicts
+in the spread between blocks. In simulations, cases that shared nine tenths of their noise gave no more false verdicts
 than promised (`tests/judge/comparison/test_bodies.py`).
 
 Half of the error rate of a comparison is for all bodies, and half for all cases.
@@ -26,7 +25,7 @@ from pyopbench.judge.comparison.sides import BLOCK_COLUMNS
 from pyopbench.judge.latencies import parse_case
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
-from pyopbench.stats.estimate import Estimate, estimates
+from pyopbench.stats.estimate import Estimate, Launches, launches_by_case, moderated
 from pyopbench.store.types import Catalogue
 
 FEWEST_CASES = 2
@@ -108,16 +107,17 @@ def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]
     ]
     if not frames:
         return []
-    pooled = pd.concat(frames, ignore_index=True)
-    found = estimates(pooled)
-    return [found.get(str(number), Estimate.of([])).alone() for number in range(len(bodies))]
+    found = launches_by_case(pd.concat(frames, ignore_index=True))
+    return moderated([found.get(str(number), Launches(np.array([]))) for number in range(len(bodies))])
 
 
 def _pooled(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return one value for each block that has all cases: their mean, weighted by how exactly each is known."""
     wide = pairs.pivot(index=BLOCK_COLUMNS, columns="case", values="value").dropna()
-    values = wide.to_numpy(dtype="float64")
-    return pd.DataFrame({"value": values @ weights_of(values)}, index=wide.index).reset_index()
+    errors = pairs.pivot(index=BLOCK_COLUMNS, columns="case", values="error").reindex(wide.index)
+    weights = weights_of(wide.to_numpy(dtype="float64"))
+    numbers = {"value": wide @ weights, "error": np.sqrt(errors**2 @ weights**2)}
+    return pd.DataFrame(numbers, index=wide.index).reset_index()
 
 
 def weights_of(values: Floats) -> Floats:

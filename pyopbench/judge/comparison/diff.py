@@ -8,28 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from scipy import special
 
 from pyopbench.judge.comparison.bodies import ERROR_SHARE, ComparedBody, body_estimates, shared_bodies
-from pyopbench.judge.comparison.sides import ComparedSide, Sides, pair_logs, usual_among
+from pyopbench.judge.comparison.sides import ComparedSide, Sides, pair_logs
 from pyopbench.judge.verdicts import (
     INTERLEAVED_ERROR,
     NOTHING_ELSE,
     CaseVerdict,
     Correction,
     not_above_zero,
-    too_small,
     verdicts_on,
 )
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.stats import estimate
-from pyopbench.stats.corrections import ONE_ANALYSIS, Analyses, decisive_level
-from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
-from pyopbench.stats.unpaired import NOTHING, RUN_SPREAD, unpaired
-from pyopbench.stats.unresolved import NotAboveZero
+from pyopbench.stats.estimate import FAMILY_ERROR, Estimate, Launches, usual_spread
+from pyopbench.stats.unpaired import RUN_SPREAD, unpaired
 
 POWER = 0.9
 """The probability that a run finds the smallest slowdown that it is said to find."""
@@ -129,7 +127,6 @@ class Comparison:
         smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run if
             there is one, else of a typical case; None if none has an interval.
         common: by how much all cases moved together, the median of the ratios.
-        looks: how often the data were looked at, or could have been, which the verdicts are corrected for.
         among: of how many comparisons of one run it is one, which the verdicts are corrected for as well.
         error: how often any verdict may be wrong.
         bodies: a verdict on each body that several cases run; none where sides were not measured interleaved.
@@ -143,7 +140,6 @@ class Comparison:
     differences: tuple[EnvironmentDifference, ...]
     smallest: float | None
     common: float
-    looks: int = 1
     among: int = 1
     error: float = FAMILY_ERROR
     bodies: tuple[ComparedBody, ...] = ()
@@ -208,22 +204,20 @@ def compare_sides(
     bodies = shared_bodies(sides.first.run.catalogue, large) if sides.interleaved else {}
     if sides.interleaved:
         pairs = pair_logs(sides)
-        known = estimate.estimates(pairs)
-        paired = [known.get(case, NOTHING) for case in large]
-        usual = correction.usual or usual_among(paired)
-        estimates: Sequence[Estimate] = [one.with_usual(usual) for one in paired]
+        known = estimate.launches_by_case(pairs)
+        paired = [known.get(case, Launches(np.array([]))) for case in large]
+        usual = correction.usual or usual_spread(paired)
+        estimates = [usual.estimate(one) for one in paired]
         of_bodies = body_estimates(pairs, bodies)
-        looks = correction.looks or Analyses.of(len(sides.first.run.looks))
     else:
         estimates = unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
         of_bodies = []
-        looks = correction.looks or ONE_ANALYSIS
-    error = INTERLEAVED_ERROR if sides.interleaved else FAMILY_ERROR
-    chances = Analyses(looks.planned * correction.among)  # a comparison more is a chance to be wrong, as a look more is
-    on_bodies, on_cases = (error * ERROR_SHARE, error * (1 - ERROR_SHARE)) if bodies else (error, error)
-    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, chances, on_cases), strict=True))
-    verdicts |= {case: too_small(small[case]) for case in common if case in small}
-    body_verdicts = verdicts_on(of_bodies, minimum_effect, chances, on_bodies)
+    error = correction.error or (INTERLEAVED_ERROR if sides.interleaved else FAMILY_ERROR)
+    each = error / correction.among
+    on_bodies, on_cases = (each * ERROR_SHARE, each * (1 - ERROR_SHARE)) if bodies else (each, each)
+    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, on_cases), strict=True))
+    verdicts |= {case: small[case] for case in common if case in small}
+    body_verdicts = verdicts_on(of_bodies, minimum_effect, on_bodies)
     known_bodies = [one for one in of_bodies if one.known]
     delta = math.log1p(minimum_effect)
     return Comparison(
@@ -234,11 +228,8 @@ def compare_sides(
         unmatched=unmatched,
         differences=_differences(sides),
         # Without an interval on any body, what the cases show is what there is.
-        smallest=_smallest(known_bodies, delta, chances, on_bodies)
-        if known_bodies
-        else _smallest(estimates, delta, chances, on_cases),
+        smallest=_smallest(known_bodies, delta, on_bodies) if known_bodies else _smallest(estimates, delta, on_cases),
         common=estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
-        looks=looks.planned,
         among=correction.among,
         error=error,
         bodies=tuple(
@@ -248,11 +239,13 @@ def compare_sides(
     )
 
 
-def _measured(side: ComparedSide) -> tuple[dict[str, Estimate], dict[str, NotAboveZero]]:
-    """Return the estimate of each case that was timed, over its launches, and which are too small for a ratio."""
+def _measured(side: ComparedSide) -> tuple[dict[str, Estimate], dict[str, CaseVerdict]]:
+    """Return the estimate of each case that was timed, over its launches, and verdicts on those without a ratio."""
     logs = estimate.launch_logs(side.frame)
     small = not_above_zero(side.frame, logs)
-    return {**dict.fromkeys(small, NOTHING), **estimate.estimates(logs)}, small
+    launches = estimate.launches_by_case(logs)
+    found = dict(zip(launches, estimate.moderated(list(launches.values())), strict=True))
+    return {**dict.fromkeys(small, Estimate.of([])), **found}, small
 
 
 def _compared(
@@ -303,7 +296,7 @@ def _fact_text(value: Any) -> str:
     return UNKNOWN_FACT if value is None else str(value)
 
 
-def _smallest(estimates: Sequence[Estimate], delta: float, looks: Analyses, error: float) -> float | None:
+def _smallest(estimates: Sequence[Estimate], delta: float, error: float) -> float | None:
     """Return the slowdown that nine of ten runs find, in the median over estimates, by the first of Holm's steps.
 
     Its interval has to end above the minimum effect. An estimate is below the slowdown as often as above it, so a
@@ -312,10 +305,9 @@ def _smallest(estimates: Sequence[Estimate], delta: float, looks: Analyses, erro
     known = [one for one in estimates if one.known]
     if not known:
         return None
-    share = looks.share(error, len(known))
     logs = []
     for one in known:
-        low, high = one.interval(decisive_level(one, delta, share))
+        low, high = one.interval(1 - error / len(known))
         luck = one.standard_error * float(special.stdtrit(one.degrees, POWER))
         logs.append(delta + (high - low) / 2 + luck)
     return estimate.exp(float(pd.Series(logs).median())) - 1
@@ -388,12 +380,11 @@ def _pairing_note(comparison: Comparison) -> Note:
 def _correction_note(comparison: Comparison) -> Note:
     shared = ["All cases"]
     shared += [f"{comparison.among} comparisons of this run"] if comparison.among > 1 else []
-    shared += [f"{comparison.looks} analyses of the data"] if comparison.looks > 1 else []
     return Note(
         "stepped_down",
         f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is "
-        f"at most {formatting.percent(comparison.error)}.",
-        {"error": comparison.error, "looks": comparison.looks, "comparisons": comparison.among},
+        f"at most {formatting.percent(comparison.error)}. Intervals of 95% are not corrected.",
+        {"error": comparison.error, "comparisons": comparison.among},
     )
 
 

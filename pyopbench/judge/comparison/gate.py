@@ -19,7 +19,7 @@ from pyopbench.judge.verdicts import Correction
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.stats.corrections import ALL_ANALYSES, Analyses
+from pyopbench.stats.estimate import INTERIM_ERROR
 from pyopbench.store.merge import bare_command
 from pyopbench.store.read import read_source
 from pyopbench.store.run import OpenRun, open_run, short_hash
@@ -278,7 +278,7 @@ def read_gate(
     source: Path | OpenRun,
     minimum_effect: float = MINIMUM_EFFECT,
     fail_on: float | None = None,
-    looks: Analyses | None = None,
+    error: float | None = None,
 ) -> Gate:
     """Compare the sides of a run with the first that could be planned.
 
@@ -286,7 +286,7 @@ def read_gate(
         source: the run, or its folder.
         minimum_effect: a relative difference that is worth acting on.
         fail_on: the slowdown that fails, as a share; None if none does.
-        looks: at the data that are charged; None for those that the run held.
+        error: how often any verdict may be wrong; None for what is usual of such sides.
 
     Raises:
         BadInput: a file is not as it was written.
@@ -304,13 +304,13 @@ def read_gate(
         return Sides(a, b, interleaved=are_interleaved([a.run, b.run]))
 
     pairs = {side.label: sides_of(side) for side in others if side in usable}
-    correction = Correction(looks=looks, usual=usual_over(list(pairs.values())))
+    correction = Correction(error=error, usual=usual_over(list(pairs.values())))
 
     def compare(sides: Sides, among: int) -> Comparison | NothingMeasured:
         try:
             return compare_sides(sides, minimum_effect, correction=replace(correction, among=among))
-        except NothingMeasured as error:
-            return error
+        except NothingMeasured as nothing:
+            return nothing
 
     compared = {label: compare(sides, len(pairs)) for label, sides in pairs.items()}
     twins = None if control is None else compare(sides_of(control), 1)
@@ -350,7 +350,7 @@ def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison
         run: on all sides.
         minimum_effect: a relative difference that is worth acting on.
     """
-    gate = read_gate(run, minimum_effect, looks=ALL_ANALYSES)
+    gate = read_gate(run, minimum_effect, error=INTERIM_ERROR)
     open_: dict[str, set[str]] = {measured.side.label: set() for measured in run.measured}
     compared = resolved = 0
     for label, comparison in gate.comparisons.items():

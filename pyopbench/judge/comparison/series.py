@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import Estimate
+from pyopbench.stats.estimate import Estimate, Launches
 from pyopbench.stats.series_noise import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.measured_run import Run
@@ -208,7 +208,7 @@ def _of_one(run: Run, number: int) -> Iterator[Point]:
     paired = estimate.paired_logs(frame, anchors) if anchors else logs.iloc[:0]
     alone = logs[~logs["case"].isin([*anchors, *small])]
     for measured, of in ((paired[~paired["case"].isin(list(small))], anchors), (alone, dict[str, str]())):
-        found = estimate.estimates(measured)
+        found = estimate.launches_by_case(measured)
         for case, one in zip(found, estimate.moderated(list(found.values())), strict=True):
             anchor = of.get(case, "")
             kind: Anchor = "variant" if anchor else ""
@@ -225,7 +225,7 @@ def _against_first(runs: Sequence[Run], labels: Sequence[str]) -> Iterator[Point
     for case, table in tables.items():
         moderated = [next(usual) for _ in effects[case]]
         first = next(place for place, one in enumerate(moderated) if one.n)
-        pairs = estimate.moderated([table.estimate(column - table.logs[:, first]) for column in table.logs.T])
+        pairs = estimate.moderated([table.launches(column - table.logs[:, first]) for column in table.logs.T])
         for number, (one, pair) in enumerate(zip(moderated, pairs, strict=True)):
             if one.n:
                 ends = (0.0, 0.0) if number == first else pair.interval()
@@ -287,10 +287,9 @@ class _Table:
 
     logs: Floats
 
-    def estimate(self, values: Floats) -> Estimate:
-        """Estimate from one value per launch, nan for none."""
-        there = np.isfinite(values)
-        return Estimate.of(values[there])
+    def launches(self, values: Floats) -> Launches:
+        """Return one value per launch, without those that are nan."""
+        return Launches(values[np.isfinite(values)])
 
 
 def _table(wide: Sequence[pd.DataFrame], case: str) -> _Table:
@@ -299,7 +298,7 @@ def _table(wide: Sequence[pd.DataFrame], case: str) -> _Table:
     return _Table(found.to_numpy(dtype="float64"))
 
 
-def _effects(table: _Table) -> list[Estimate]:
+def _effects(table: _Table) -> list[Launches]:
     """Return what each run adds to its blocks, over the launches that it has.
 
     What a block adds to all of its runs is common to them and no error of any; it is estimated from them, which leaves
@@ -313,12 +312,9 @@ def _effects(table: _Table) -> list[Estimate]:
         if np.nanmax(np.abs(runs - before), initial=0.0) < SETTLED:
             break
     many = max(int(there.any(axis=0).sum()), 2)
-    found = [table.estimate(column) for column in (logs - blocks[:, None]).T]
-    return [_wider(one, (many / (many - 1)) ** 0.5) for one in found]
-
-
-def _wider(one: Estimate, factor: float) -> Estimate:
-    return replace(one, deviation=one.deviation * factor)
+    factor = (many / (many - 1)) ** 0.5
+    found = [table.launches(column).values for column in (logs - blocks[:, None]).T]
+    return [Launches(one.mean() + factor * (one - one.mean()) if one.size else one) for one in found]
 
 
 def _means(values: Floats, axis: int) -> Floats:

@@ -13,7 +13,7 @@ from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate, Spread
+from pyopbench.stats.estimate import Spread, usual_spread
 from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
 
@@ -21,9 +21,6 @@ BLOCK = "block"
 """The column of frames whose launches of one number were made in turns, one of each side."""
 BLOCK_COLUMNS = ["run", BLOCK]
 """What makes a block: launches of one number, one of each version or revision, which sample in turns."""
-LEAST_CASES, LEAST_LAUNCHES = 6, 4
-"""So few cases show which spread is usual if each has as many launches. Simulated with six cases and four launches, a
-slowdown by 5% was found in 48% of gates in place of 12%, with fewer false alarms (docs/decisions/0022)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,24 +99,15 @@ def pair_logs(sides: Sides) -> pd.DataFrame:
 
 
 def usual_over(several: Sequence[Sides]) -> Spread | None:
-    """Return which spread is usual in several comparisons of one run, which share their launches and machine.
-
-    A comparison of few cases does not show that by itself, but many commits of these few cases do.
+    """Return which spread is usual in all comparisons of one run, which share their launches and machine.
 
     Returns:
-        None for fewer than two comparisons, and where all of them are too few, as in `usual_of`.
+        None where they are not interleaved.
     """
-    if len(several) < 2 or not all(sides.interleaved for sides in several):
+    if not several or not all(sides.interleaved for sides in several):
         return None
-    usual = usual_among([one for sides in several for one in estimate.estimates(pair_logs(sides)).values()])
-    return None if usual == UNKNOWN else usual
-
-
-def usual_among(estimates: Sequence[Estimate]) -> Spread:
-    """Return which spread is usual among estimates of interleaved cases, `UNKNOWN` where they do not show it."""
-    many = all(one.n >= LEAST_LAUNCHES for one in estimates if one.known)
-    least = LEAST_CASES if many else LEAST_COMPARISONS
-    return estimate.usual_of(estimates, least)
+    logs = [estimate.launches_by_case(pair_logs(sides)) for sides in several]
+    return usual_spread(one for launches in logs for one in launches.values())
 
 
 def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -135,7 +123,7 @@ def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
         second: of the other, as the first.
 
     Returns:
-        Columns case, run, block, and value, the natural log of second over first; sorted by case, run and block.
+        Columns case, run, block, value (the natural log of second over first) and error; sorted by case, run and block.
     """
     before, after = (_sweep_costs(frame) for frame in (first, second))
     cases = {f"second {case}": str(case) for case in after["case"].unique()}

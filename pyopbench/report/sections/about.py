@@ -70,8 +70,8 @@ def _judged(judgement: Judgement) -> str:
         mix = f"Over sizes, calls are mixed as you gave them: {', '.join(calls)}."
     return (
         "Each launch gives one number per case, and only launches count as independent. "
-        f"{formatting.count(len(judgement.verdicts), 'verdict')} are corrected together, so that the chance of any "
-        f"false one is at most 5%. Faster or slower means a difference of clearly more than {effect}, equivalent "
+        "Verdicts of one op and use are corrected together, so that the chance of any false one among them is at most "
+        f"5%. Faster or slower means a difference of clearly more than {effect}, equivalent "
         f"clearly less; anything else is unresolved. {mix} The answer is the variant that takes the least work among "
         f"those within {effect} of the best, and a change must clearly save more than {effect}. More in "
         "docs/statistics.md."

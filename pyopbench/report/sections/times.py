@@ -62,7 +62,7 @@ def _guide(judgement: Judgement) -> list[Block]:
     about_ratios = (
         f"Ratios are relative to {judgement.baseline}, {how}, with their 95% interval; below 1 is faster. Differences "
         f"within ±{effect} are too small to matter. A verdict is unresolved if its interval, corrected for "
-        f"{formatting.count(len(judgement.verdicts), 'verdict')}, crosses that limit."
+        "all verdicts of the same op and use, crosses that limit."
     )
     texts = [about_times, about_ratios, *([ABOUT_ERRORS] if judgement.run.checked else [])]
     return [Paragraph(text) for text in texts]

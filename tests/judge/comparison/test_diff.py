@@ -217,7 +217,7 @@ def test_what_a_source_cannot_support_is_said_once_for_both_sides(tmp_path: Path
     notes = [note.as_data() for note in notes_of(found)]
     assert notes[:3] == [
         {"kind": "not_paired", "run_spread": 0.03, "common": found.common},
-        {"kind": "stepped_down", "error": 0.05, "looks": 1, "comparisons": 1},
+        {"kind": "stepped_down", "error": 0.05, "comparisons": 1},
         {"kind": "smallest_slowdown", "slowdown": found.smallest},
     ]
     assert [note["kind"] for note in notes[3:]] == [caveat.kind for caveat in LIMITATIONS["asv"][1:]]

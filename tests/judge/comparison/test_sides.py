@@ -15,17 +15,13 @@ from foreign_files import asv_folder, document, write
 from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.sides import (
-    LEAST_CASES,
-    LEAST_LAUNCHES,
     pair_logs,
     read_sides,
     side_of,
     sweep_logs,
-    usual_among,
     usual_over,
 )
 from pyopbench.model.errors import BadInput
-from pyopbench.stats.estimate import LEAST_COMPARISONS, UNKNOWN, Estimate
 from pyopbench.store.read import read_source
 from revision_runs import write_revisions
 
@@ -68,25 +64,6 @@ def test_results_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
         read_sides(own, tmp_path / "nowhere")
 
 
-def estimates(cases: int, launches: int) -> list[Estimate]:
-    rng = np.random.default_rng(1)
-    return [Estimate.of(rng.standard_normal(launches)) for _ in range(cases)]
-
-
-@pytest.mark.parametrize(
-    ("cases", "launches", "is_known"),
-    [
-        (LEAST_CASES, LEAST_LAUNCHES, True),
-        (LEAST_CASES, LEAST_LAUNCHES - 1, False),
-        (LEAST_CASES - 1, LEAST_LAUNCHES, False),
-        (LEAST_COMPARISONS, 2, True),
-    ],
-)
-def test_few_cases_show_what_is_usual_if_they_have_more_launches(cases: int, launches: int, is_known: bool) -> None:
-    assert (usual_among(estimates(cases, launches)) != UNKNOWN) == is_known
-    assert (usual_among([*estimates(cases, launches), Estimate.of([1.0])]) != UNKNOWN) == is_known
-
-
 def sampled(rng: np.random.Generator, states: Sequence[float], factor: float) -> pd.DataFrame:
     """Return samples of a launch, with as many rounds in each sweep as come: four or fewer."""
     rows = []
@@ -126,5 +103,3 @@ def test_several_comparisons_of_one_run_share_what_is_usual(tmp_path: Path) -> N
     sides = [comparison.sides for comparison in read_gate(folder).comparisons.values()]
     assert [len(set(pair_logs(one)["case"])) for one in sides] == [2] * 6
     assert usual_over(sides) is not None
-    assert usual_over(sides[:1]) is None, "one comparison tells what it tells by itself"
-    assert usual_over(sides[:2]) is None, "too few of two launches"

@@ -9,7 +9,7 @@ from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Rules
 from pyopbench.judge.judge import judge_run
 from pyopbench.judge.program import Calls
-from pyopbench.judge.within_run import choose_over_mix, is_called, rulebook_of, sizes_beyond
+from pyopbench.judge.within_run import check_mix, choose_over_mix, is_called, sizes_beyond
 from pyopbench.model.errors import BadInput
 
 TODAY = "py_function_numpy"
@@ -46,24 +46,24 @@ def test_sizes_beyond_what_was_measured_are_told_in_order(
 
 
 def test_there_is_a_choice_over_the_mix_where_the_baseline_has_every_size_of_it(comparison: SettingComparison) -> None:
-    made = choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 9_000: 3.0}))
+    made = choose_over_mix(comparison, Rules(0.03), {1_000: 1.0, 9_000: 3.0})
     assert made is not None
     choice, mix = made
     assert choice.label == "native"
     assert mix.sizes == (1_000, 9_000)
-    assert choose_over_mix(comparison, rulebook_of([comparison], Rules(0.03), {1_000: 1.0, 90_000: 1.0})) is None
+    assert choose_over_mix(comparison, Rules(0.03), {1_000: 1.0, 90_000: 1.0}) is None
 
 
 def test_a_mix_that_fits_nothing_that_was_asked_for_is_refused(comparison: SettingComparison) -> None:
     with pytest.raises(BadInput) as caught:
-        rulebook_of([comparison], Rules(0.03), {10: 1.0})
+        check_mix([comparison], {10: 1.0})
     assert (caught.value.message, caught.value.received, caught.value.legal) == (
         "the mix has sizes outside the measured range of py_function_numpy for sinh",
         "10",
         "sizes from 1000 to 10000",
     )
     with pytest.raises(BadInput) as caught:
-        rulebook_of([comparison], Rules(0.03), {("float64", 1_000): 1.0})
+        check_mix([comparison], {("float64", 1_000): 1.0})
     assert (caught.value.message, caught.value.received, caught.value.legal) == (
         "no dtype of the mix was measured",
         "float64",

@@ -1,0 +1,95 @@
+"""No bound that is printed contradicts an estimate that is printed near it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from frames import VARIANTS, Bench, variant
+from pyopbench.judge import judge
+from pyopbench.judge.judge import Judgement
+from pyopbench.store.measured_run import Costs
+
+pytestmark = pytest.mark.nightly
+
+
+def contradictions(judged: Judgement) -> list[str]:
+    """Return which bounds that a report prints are contradicted by an estimate that it prints as well."""
+    found = []
+    for decision, (_, made) in zip(judged.decisions, judged.choices, strict=True):
+        gains = {} if made is None else {gain.label: gain.saved for gain in made[0].gains}
+        if decision.loss is not None and gains:
+            lost = max(gains.values()) - gains.get(decision.choice or "", 0.0)
+            found += ["loss"] if lost > decision.loss + 1e-9 else []
+        ends = [(decision.saved_low, decision.saved, decision.saved_high)]
+        ends += [(part.saved_low, part.saved, math.inf) for part in decision.ranges]
+        found += [
+            "interval" for low, saved, high in ends if None not in (low, saved, high) and not low <= saved <= high
+        ]
+    saved = {
+        (comparison.setting.op, comparison.setting.use, gain.label): gain.saved
+        for comparison, made in judged.choices
+        if made is not None
+        for gain in made[0].gains
+    }
+    for share in judged.body_shares:
+        within = all(saved[share.op, "inference", label] <= 1 - 1 / share.most_gain for label in share.around)
+        found += ["body"] if share.is_bound and not within else []
+    return found
+
+
+def noisy_judgement(seed: int) -> Judgement:
+    """Return a made-up judgement in which costs inside a graph are about as uncertain as they are large."""
+    rng = np.random.default_rng(seed)
+    curves = {
+        name: float(cost) for name, cost in zip(VARIANTS, np.exp(rng.uniform(-13, -8, len(VARIANTS))), strict=True)
+    }
+    bench = Bench(
+        curves,
+        sizes=(10, 1000),
+        mode=("call", "node")[seed % 2],
+        launches=int(rng.integers(2, 5)),
+        within=float(rng.uniform(0.01, 0.4)),
+        between=float(rng.uniform(0.01, 0.3)),
+        seed=seed,
+    )
+    run = bench.run()
+    frame = run.frame
+    body = frame[frame["variant"] == "py_function_numpy"]
+    alone = body.assign(
+        case=body["case"].str.replace("py_function_numpy", "numpy_alone"),
+        variant="numpy_alone",
+        seconds=body["seconds"] * rng.uniform(0.4, 1.2),
+    )
+    parts = {"numpy_alone": variant("part", role="body_alone")}
+    made = {"catalogue": structs.replace(run.catalogue, parts=parts), "costs": Costs(frame=alone)}
+    return judge.judge_run(SimpleNamespace(**{**vars(run), **made}))
+
+
+def test_no_bound_that_is_printed_contradicts_an_estimate_that_is_printed() -> None:
+    """A gain of "at most 1.48 times" is not printed near 2.8 times."""
+    assert [(seed, found) for seed in range(40) if (found := contradictions(noisy_judgement(seed)))] == []
+
+
+def test_a_printed_bound_that_an_estimate_contradicts_is_found() -> None:
+    made_up = map(noisy_judgement, range(40))
+    judged = next(one for one in made_up if one.body_shares and one.decisions[0].action == "port")
+    (made,), (share,) = judged.decisions, judged.body_shares
+    assert made.saved is not None
+    assert contradictions(judged) == []
+    (choice, _) = judged.choices[0][1] or pytest.fail("there is an answer")
+    best = max(choice.gains, key=lambda gain: gain.saved)
+    around = replace(share, share=max(1 - best.saved / 2, 0.6), around=(best.label,), saved_around=0.0)
+    for planted, kind in (
+        ({"decisions": (replace(made, loss=-1.0),)}, "loss"),
+        ({"decisions": (replace(made, saved_low=made.saved + 0.1),)}, "interval"),
+        ({"body_shares": (around,)}, "body"),
+    ):
+        changed = replace(judged)
+        vars(changed).update({"body_shares": (share,), **planted})
+        assert kind in contradictions(changed), planted
