@@ -45,8 +45,7 @@ import stored_document
 from markdown_table import table
 from outside import tallies
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.stats.change_points import segment
-from pyopbench.stats.series_noise import SMALLEST_ERROR, between_runs
+from pyopbench.stats.change_points import SMALLEST_ERROR, between_runs, segment
 from pyopbench.stats.unpaired import RUN_SPREAD
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -239,7 +238,7 @@ def _literal(path: Path, function: str, name: str) -> Any:
 # Detectors ------------------------------------------------------------------------------------------------------
 
 
-def history(minimum_effect: float = MINIMUM_EFFECT, alarm_rate: float = 0.01) -> Detector:
+def history(minimum_effect: float = MINIMUM_EFFECT) -> Detector:
     """Return what `pyopbench history` does with files of one launch each, such as asv's."""
 
     def found(values: Floats) -> list[int]:
@@ -248,7 +247,7 @@ def history(minimum_effect: float = MINIMUM_EFFECT, alarm_rate: float = 0.01) ->
         least = math.log1p(minimum_effect) if (values > 0).all() else 0.0
         between = between_runs(logs, np.zeros(logs.size), RUN_SPREAD)
         errors = np.full(logs.size, max(between, SMALLEST_ERROR))
-        changes = segment(logs, errors, "autocorrelated", alarm_rate, between).changes
+        changes = segment(logs, errors, "autocorrelated", between).changes
         return [one.place for one in changes if abs(one.step) >= least]
 
     return found
@@ -355,7 +354,6 @@ def detectors(folder: Path) -> dict[str, dict[str, Detector]]:
         "history": {
             "default": history(),
             "changes of 1% and more": history(minimum_effect=0.01),
-            **{f"alarm rate {rate:g}": history(alarm_rate=rate) for rate in (0.05, 0.001)},
         },
     }
     if util.find_spec("asv"):

@@ -12,8 +12,10 @@ changes.
 What exceeds the threshold is a change. `THRESHOLDS` has how high the largest statistic over all stretches and
 splits gets in series without one.
 
-**Noise** is estimated from differences between points (`series_noise`). Changes are not noise: once some are found, it
-is estimated again, from differences that cross none of them (`scale_within`).
+**Noise.** Neighbours differ by their errors, except for the few between which the level changes. So the median
+difference of neighbours shows the noise, whatever the levels are (J. Rice, Ann. Statist. 12 (1984) 1215-1230).
+Autocorrelated noise makes neighbours alike; if points may have it, differences are taken over `LAG` points. Changes are
+not noise: once some are found, it is estimated again, from differences that cross none of them (`scale_within`).
 
 **Drift.** The level of a machine may drift, and no threshold for noise of a known kind covers that. So in runs that
 were not interleaved a step must explain the points around it better than a slope does (`_steeper`), and must be large
@@ -28,63 +30,53 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pyopbench.stats.estimate import LEVEL, Floats
-from pyopbench.stats.series_noise import (
-    FARTHEST,
-    FEWEST_DIFFERENCES,
-    FEWEST_POINTS,
-    MANY_POINTS,
-    SMALLEST_ERROR,
-    Noise,
-    clipped,
-    excess,
-    larger_estimate,
-    scale_within,
-)
+
+Noise: TypeAlias = Literal["independent", "autocorrelated"]
 
 ALARM_RATE = 0.01
+"""Share of series without a change in which one is found."""
 LENGTHS = (5, 6, 8, 10, 12, 15, 19, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
-
 # fmt: off
-THRESHOLDS: dict[Noise, dict[float, tuple[float, ...]]] = {
-    "independent": {
-        0.05: (
-            2.10, 2.41, 2.87, 2.90, 3.03, 3.15, 3.27, 3.27, 3.38, 3.43, 3.53, 3.67, 3.76, 3.87, 4.01, 4.14, 4.24,
-            4.43, 4.66,
-        ),
-        0.01: (
-            2.77, 2.97, 3.18, 3.24, 3.45, 3.53, 3.68, 3.65, 3.78, 3.84, 3.96, 4.10, 4.27, 4.35, 4.45, 4.67, 4.79,
-            4.94, 5.24,
-        ),
-        0.001: (
-            3.18, 3.34, 3.64, 3.72, 4.13, 4.09, 4.31, 4.23, 4.42, 4.44, 4.79, 4.87, 5.12, 4.91, 5.12, 5.42, 5.63,
-            5.45, 6.12,
-        ),
-    },
-    "autocorrelated": {
-        0.05: (
-            2.18, 2.46, 2.92, 3.23, 3.51, 3.80, 4.08, 4.31, 4.63, 4.81, 5.19, 5.37, 5.71, 6.01, 6.34, 6.49, 6.75,
-            7.06, 7.42,
-        ),
-        0.01: (
-            2.77, 3.10, 3.54, 3.89, 4.30, 4.56, 4.85, 5.46, 5.71, 5.90, 6.28, 6.36, 6.73, 6.93, 7.26, 7.32, 7.51,
-            7.81, 8.18,
-        ),
-        0.001: (
-            3.46, 3.85, 4.12, 4.36, 4.91, 5.35, 5.84, 7.03, 7.56, 7.56, 7.64, 7.73, 7.95, 8.14, 8.36, 8.39, 8.68,
-            8.72, 9.11,
-        ),
-    },
+THRESHOLDS: dict[Noise, tuple[float, ...]] = {
+    "independent": (
+        2.77, 2.97, 3.18, 3.24, 3.45, 3.53, 3.68, 3.65, 3.78, 3.84, 3.96, 4.10, 4.27, 4.35, 4.45, 4.67, 4.79, 4.94,
+        5.24,
+    ),
+    "autocorrelated": (
+        2.77, 3.10, 3.54, 3.89, 4.30, 4.56, 4.85, 5.46, 5.71, 5.90, 6.28, 6.36, 6.73, 6.93, 7.26, 7.32, 7.51, 7.81,
+        8.18,
+    ),
 }
-"""Noise -> alarm rate -> threshold for each of `LENGTHS`, simulated: of noise that is normal
-or has the tails of Student's t with 3 degrees of freedom, whichever needs more; and, where points may depend on each
-other, of normal noise with an autocorrelation of 0.5 too."""
+# fmt: on
+"""Noise -> threshold for each of `LENGTHS` that is exceeded as often as `ALARM_RATE`, simulated: of noise that is
+normal or has the tails of Student's t with 3 degrees of freedom, whichever needs more; and, where points may depend on
+each other, of normal noise with an autocorrelation of 0.5 too."""
 
+FEWEST_POINTS = 5
+"""Fewer points have no change: one of four may be off, and nothing shows what their noise is."""
+WINDOW = 7
+"""Points of a running median; a level of four points or more survives it."""
+FARTHEST = 3.0
+"""A point further from its running median than so many standard errors is moved to there: it alone is no level."""
+LAG = 3
+"""With an autocorrelation of 0.5, differences over three points show 94% of the noise, those of neighbours 71%."""
+MANY_POINTS = 20
+"""From this number on, runs that were not interleaved are judged by how much they differ from one another."""
+QUANTILES = (0.5, 0.75)
+"""Quantiles of differences: the noise is the larger of the two estimates. For a machine that switches between two
+speeds and usually has the same one three points later, the median alone would give hardly any noise."""
+NORMAL_QUANTILES = (0.6744897501960817, 1.1503493803760079)
+"""The same quantiles of the absolute value of a standard normal number."""
+SMALLEST_ERROR = 1e-4
+"""A hundredth of a percent: no clock is more precise for a call, and points are weighted by one over its square."""
+FEWEST_DIFFERENCES = 10
+"""Fewer differences do not show their usual size."""
 PASSES = 3
 """How often noise is estimated again without the changes that were found."""
 WANDERING = 1.5
@@ -109,11 +101,11 @@ MOST_PASSES = 10
 """So often changes are placed anew between their neighbours; two passes were enough for every series that was tried."""
 
 
-def threshold(n: int, noise: Noise, alarm_rate: float) -> float:
-    """Return what the statistic of a series of `n` points without a change exceeds as often as `alarm_rate`."""
+def threshold(n: int, noise: Noise) -> float:
+    """Return what the statistic of a series of `n` points without a change exceeds as often as `ALARM_RATE`."""
     if n < FEWEST_POINTS:
         return math.inf
-    return float(np.interp(math.log(n), np.log(LENGTHS), THRESHOLDS[noise][alarm_rate]))
+    return float(np.interp(math.log(n), np.log(LENGTHS), THRESHOLDS[noise]))
 
 
 @dataclass(frozen=True)
@@ -176,20 +168,17 @@ class Splits(NamedTuple):
     stops: Places
 
 
-def segment(
-    values: Floats, errors: Floats, noise: Noise, alarm_rate: float = ALARM_RATE, between: float = 0.0
-) -> Segmentation:
+def segment(values: Floats, errors: Floats, noise: Noise, between: float = 0.0) -> Segmentation:
     """Find the changes of level in a series.
 
     Args:
         values: `(n,)` float64, in order.
         errors: `(n,)` float64 above 0, the standard error of each.
         noise: `independent` for points that were measured interleaved, else `autocorrelated`.
-        alarm_rate: share of series without a change in which one may be found; a key of `THRESHOLDS`.
         between: the part of the errors that is estimated from the values, by `between_runs`.
     """
     n = values.size
-    limit = threshold(n, noise, alarm_rate)
+    limit = threshold(n, noise)
     if noise == "autocorrelated" and n >= MANY_POINTS:
         known = np.maximum(np.sqrt(np.maximum(errors**2 - between**2, 0.0)), SMALLEST_ERROR)
         places: list[int] = []
@@ -202,13 +191,13 @@ def segment(
             # last change again.
             places = places or before
     else:
-        judged = errors * float(excess(values, errors, noise))
+        judged = errors * excess(values, errors, noise)
         places = _changes(values, judged, noise, limit)
     ends = [0, *places, n]
     levels = tuple(_level(values, judged, start, stop) for start, stop in pairwise(ends))
     series = _Series(clipped(values, judged), judged**-2.0, limit)
     # Noise that lasts makes likelihoods as much too steep as it makes statistics too large.
-    tempered = (threshold(n, "independent", alarm_rate) / limit) ** 2 if places else 1.0
+    tempered = (threshold(n, "independent") / limit) ** 2 if places else 1.0
     changes = tuple(_change(series, levels[number], levels[number + 1], tempered) for number in range(len(levels) - 1))
     return Segmentation(levels, changes, float(np.median(judged / errors)), limit)
 
@@ -233,10 +222,16 @@ class _Series:
 
     def __init__(self, values: Floats, weights: Floats, limit: float) -> None:
         self.size, self.limit = values.size, limit
-        self.sums, self.weights = _sums(values, weights)
+        self.sums, self.weights = _cumulated(values * weights), _cumulated(weights)
 
     def statistics(self, splits: Splits) -> Floats:
-        return _statistics(self.sums, self.weights, splits)
+        """Return by how many standard errors the weighted means of both sides of each split differ."""
+        starts, middles, stops = splits
+        left, right = self.weights[middles] - self.weights[starts], self.weights[stops] - self.weights[middles]
+        before = (self.sums[middles] - self.sums[starts]) / left
+        after = (self.sums[stops] - self.sums[middles]) / right
+        found: Floats = np.abs(after - before) / np.sqrt(1 / left + 1 / right)
+        return found
 
     def best(self, start: int, stop: int) -> tuple[float, int]:
         """Return the largest statistic of a stretch of at least two points, and its split."""
@@ -257,26 +252,8 @@ def _level(values: Floats, errors: Floats, start: int, stop: int) -> Level:
     return Level(start, stop, float(kept @ weights / weights.sum()), float(weights.sum() ** -0.5))
 
 
-def _sums(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    weights = np.broadcast_to(weights, values.shape)
-    return _cumulated(values * weights), _cumulated(weights)
-
-
 def _cumulated(values: Floats) -> Floats:
-    zero = np.zeros((*values.shape[:-1], 1))
-    return np.concatenate([zero, np.cumsum(values, axis=-1)], axis=-1)
-
-
-def _statistics(sums: Floats, weights: Floats, splits: Splits) -> Floats:
-    starts, middles, stops = splits
-    left, right = (
-        weights[..., middles] - weights[..., starts],
-        weights[..., stops] - weights[..., middles],
-    )
-    before = (sums[..., middles] - sums[..., starts]) / left
-    after = (sums[..., stops] - sums[..., middles]) / right
-    found: Floats = np.abs(after - before) / np.sqrt(1 / left + 1 / right)
-    return found
+    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 def _whole(start: int, stop: int) -> Splits:
@@ -422,7 +399,7 @@ def _against_elsewhere(values: Floats, places: Sequence[int], place: int, width:
         if (~near).sum() >= max(FEWEST_DIFFERENCES, values.size // 4):
             break
     elsewhere = moves if near.all() else moves[~near]
-    shown = float(larger_estimate(elsewhere))
+    shown = _larger_estimate(elsewhere)
     if shown <= WANDERING * usual * _lasting_difference(wide):
         return math.inf
     return float(moves[place - wide]) / shown
@@ -462,3 +439,66 @@ def _change(series: _Series, left: Level, right: Level, tempered: float) -> Chan
         step=right.mean - left.mean,
         error=float(np.hypot(left.error, right.error)),
     )
+
+
+def clipped(values: Floats, errors: Floats) -> Floats:
+    """Return a series in which no point is further from its running median than `FARTHEST` standard errors."""
+    n = values.size
+    window = min(WINDOW, n - 1 + n % 2)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(values, window), axis=1)
+    middle = medians[np.clip(np.arange(n) - window // 2, 0, n - window)]
+    found: Floats = middle + np.clip(values - middle, -FARTHEST * errors, FARTHEST * errors)
+    return found
+
+
+def excess(values: Floats, errors: Floats, noise: Noise) -> float:
+    """Return the factor for errors at which they explain the differences of neighbours, at least 1."""
+    return 1.0 if values.size < FEWEST_POINTS else max(_scale(values, errors, noise), 1.0)
+
+
+def _scale(values: Floats, errors: Floats, noise: Noise) -> float:
+    """Return the standard deviation of the noise of a series as a multiple of its errors."""
+    if noise == "independent":
+        return float(np.median(_differences(values, errors, 1))) / NORMAL_QUANTILES[0]
+    return _larger_estimate(_differences(values, errors, LAG if values.size >= MANY_POINTS else 1))
+
+
+def scale_within(values: Floats, errors: Floats, places: Sequence[int] = ()) -> float:
+    """Return the standard deviation of the noise of a series as a multiple of its errors, apart from its changes.
+
+    Args:
+        values: `(n,)` float64, of at least `MANY_POINTS` points.
+        errors: `(n,)` float64.
+        places: of changes; differences across one do not count, unless hardly any others are left.
+    """
+    starts = np.arange(values.size - LAG)
+    inside = np.ones(starts.size, dtype=bool)
+    for place in places:
+        inside &= (starts + LAG < place) | (starts >= place)
+    differences = _differences(values, errors, LAG)
+    return _larger_estimate(differences[inside] if inside.sum() >= FEWEST_DIFFERENCES else differences)
+
+
+def _differences(values: Floats, errors: Floats, lag: int) -> Floats:
+    """Return the differences of points that are `lag` apart, in standard errors."""
+    found: Floats = np.abs(values[lag:] - values[:-lag]) / np.hypot(errors[lag:], errors[:-lag])
+    return found
+
+
+def _larger_estimate(differences: Floats) -> float:
+    """Return the larger estimate of a standard deviation, from two quantiles."""
+    return float(np.max(np.quantile(differences, QUANTILES) / NORMAL_QUANTILES))
+
+
+def between_runs(values: Floats, errors: Floats, assumed: float) -> float:
+    """Return the standard deviation between separate runs, beyond their errors, for points that are one run each.
+
+    Args:
+        values: `(n,)` float64.
+        errors: `(n,)` float64; 0 if nothing is known.
+        assumed: the least value with fewer than `MANY_POINTS` runs, which show too little; they may show a larger one.
+    """
+    # Against errors of 1, the scale is the standard deviation itself.
+    shown = _scale(values, np.ones(values.shape), "autocorrelated") if values.size > 1 else 0.0
+    beyond = math.sqrt(max(shown**2 - float(np.median(errors**2)), 0.0))
+    return beyond if values.size >= MANY_POINTS else max(beyond, assumed)

@@ -16,8 +16,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.paths import real_path
-from pyopbench.stats.change_points import ALARM_RATE, segment
-from pyopbench.stats.series_noise import FEWEST_POINTS
+from pyopbench.stats.change_points import ALARM_RATE, FEWEST_POINTS, segment
 from pyopbench.store.caveats import Caveat
 from pyopbench.store.measured_run import Run
 from pyopbench.store.own_runs import OF_USER
@@ -194,7 +193,7 @@ def history_of(sources: Sequence[Sequence[Run]], axis: Axis | None, minimum_effe
     axis = axis or usual_axis(sources)
     moments, series = series_of(sources, axis)
     ordered = sorted(series, key=lambda one: (one.name, one.anchor))
-    traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, ALARM_RATE, one.between)) for one in ordered)
+    traced = tuple(Traced(one, segment(one.values, one.errors, one.noise, one.between)) for one in ordered)
     runs = [run for source in sources for run in source]
     every = list(changes_in(axis, moments, traced, runs))
     changes = [one for one in every if abs(math.log(one.ratio)) >= math.log1p(minimum_effect)]

@@ -26,8 +26,8 @@ from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
+from pyopbench.stats.change_points import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.estimate import Estimate, Launches
-from pyopbench.stats.series_noise import SMALLEST_ERROR, Noise, between_runs
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.measured_run import Run
 from pyopbench.store.run import short_hash
