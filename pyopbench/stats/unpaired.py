@@ -6,8 +6,9 @@ launches do not average that out, so the variance of a log ratio has three parts
     var(A) / launches of A + var(B) / launches of B + between runs
 
 of which the first two are Welch's (B. L. Welch, Biometrika 34 (1947) 28-35). Two runs cannot tell the third from a real
-difference, but most cases of a comparison usually have none. So it is the mean square of the ratios of all *other*
-cases around 1: what all cases have in common counts as the machine's. docs/statistics.md has simulations of it.
+difference, but most cases of a comparison usually have none. So it is shown by the median square of the log ratios of
+all *other* cases: what all cases have in common counts as the machine's, and a few real differences count little.
+docs/statistics.md has simulations of it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import special
 
 from pyopbench.stats.estimate import FEWEST_DEGREES, Estimate
 
 RUN_SPREAD = 0.03
 """The least by which two runs of the same code are taken to differ, as one standard deviation. Nothing in two runs can
 show that the machine was the same in both, so it is an assumption, as large as the smallest difference that counts."""
-MOST_DEGREES = 8.0
-"""What the variance between runs counts for at most: cases differ in how much runs change them."""
+ASSUMED_DEGREES, MOST_DEGREES = 8.0, 4.0
+"""What the variance between runs counts for: the assumed one, and at most one that other cases show. Cases differ in
+how much runs change them: with 8, twice as many false verdicts came where they differ by a lognormal of 0.5."""
 
 
 def unpaired(first: Sequence[Estimate], second: Sequence[Estimate], run_spread: float = RUN_SPREAD) -> list[Estimate]:
@@ -45,10 +48,11 @@ def unpaired(first: Sequence[Estimate], second: Sequence[Estimate], run_spread: 
         if not one.known and (not one.n or others.size < FEWEST_DEGREES):
             found.append(one)
             continue
-        shown = float(others.mean()) if others.size else 0.0
+        # Half of all squares of a normal variable are below 0.45 of their mean.
+        shown = float(np.median(others)) / float(special.chdtri(1, 0.5)) if others.size else 0.0
         between = max(shown, math.log1p(run_spread) ** 2)
         spread, degrees = (one.spread, one.spread_degrees) if one.known else (0.0, math.inf)
-        enough = min(float(others.size), MOST_DEGREES) if shown >= between else MOST_DEGREES
+        enough = min(float(others.size), MOST_DEGREES) if shown >= between else ASSUMED_DEGREES
         found.append(Estimate(one.mean, spread, one.n, degrees, between, enough))
     return found
 

@@ -37,7 +37,7 @@ def unresolved(judgement: Judgement, *needed: int | None) -> Judgement:
     verdicts: list[Verdict] = list(judgement.verdicts)
     for place, launches in enumerate(needed):
         verdicts[place] = replace(verdicts[place], outcome="unresolved", fewest=launches)
-    return replace(judgement, verdicts=tuple(verdicts), comparisons=())
+    return replace(judgement, verdicts=tuple(verdicts), comparisons=(), choices=())
 
 
 def test_nothing_goes_on_when_everything_is_resolved() -> None:
