@@ -61,7 +61,7 @@ def comparison_by_hand(contrasts: Contrasts, candidates: Sequence[Candidate], **
     sizes = contrasts.sizes or (10,)
     places = [contrasts.labels.index(one.label) for one in candidates]
     means = {
-        one.label: pd.Series(np.nanmean(contrasts.ratios[:, 0, :, place], axis=0), contrasts.sizes)
+        one.label: pd.DataFrame(contrasts.ratios[:, 0, :, place], columns=contrasts.sizes).mean()
         for one, place in zip(candidates, places, strict=True)
     }
     made: dict[str, Any] = {

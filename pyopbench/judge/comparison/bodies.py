@@ -25,7 +25,7 @@ from pyopbench.judge.comparison.sides import BLOCK_COLUMNS
 from pyopbench.judge.latencies import parse_case
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
-from pyopbench.stats.estimate import Estimate, Launches, launches_by_case, moderated
+from pyopbench.stats.estimate import Estimate, Launches, Spread, launches_by_case
 from pyopbench.store.types import Catalogue
 
 FEWEST_CASES = 2
@@ -94,12 +94,13 @@ def shared_bodies(catalogue: Catalogue, names: Sequence[str]) -> dict[BodyKey, t
     return {key: tuple(of_body) for key, of_body in cases.items() if len(of_body) >= FEWEST_CASES}
 
 
-def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]]) -> list[Estimate]:
+def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]], spread: Spread) -> list[Estimate]:
     """Return the estimate of each body over blocks of launches, in order.
 
     Args:
         pairs: one log ratio for each case and block, as `sides.sweep_logs`.
         bodies: the cases of each.
+        spread: what launches usually differ by in one case; in the mean of several they differ by no more.
     """
     frames = [
         _pooled(pairs[pairs["case"].isin(cases)]).assign(case=str(number))
@@ -108,7 +109,7 @@ def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]
     if not frames:
         return []
     found = launches_by_case(pd.concat(frames, ignore_index=True))
-    return moderated([found.get(str(number), Launches(np.array([]))) for number in range(len(bodies))])
+    return [spread.estimate(found.get(str(number), Launches(np.array([])))) for number in range(len(bodies))]
 
 
 def _pooled(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -208,7 +208,7 @@ def compare_sides(
         paired = [known.get(case, Launches(np.array([]))) for case in large]
         usual = correction.usual or usual_spread(paired)
         estimates = [usual.estimate(one) for one in paired]
-        of_bodies = body_estimates(pairs, bodies)
+        of_bodies = body_estimates(pairs, bodies, usual)
     else:
         estimates = unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
         of_bodies = []

@@ -21,7 +21,7 @@ from pyopbench.judge.comparison.diff import _smallest
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import Case
-from pyopbench.stats.estimate import Estimate, Launches, moderated
+from pyopbench.stats.estimate import UNKNOWN, Estimate, Launches, moderated
 from revision_runs import write_revisions
 
 KEY = BodyKey("op", "numpy", "callback")
@@ -98,7 +98,7 @@ def test_blocks_that_lack_a_case_are_left_out():
         [("a", 0, 0, 0.1), ("b", 0, 0, 0.3), ("a", 0, 1, 0.2), ("b", 0, 1, 0.4), ("a", 0, 2, 9.0)],
         columns=["case", "run", "block", "value"],
     )
-    (found,) = body_estimates(values.assign(tool="pyopbench", error=0.01), {KEY: ("a", "b")})
+    (found,) = body_estimates(values.assign(tool="pyopbench", error=0.01), {KEY: ("a", "b")}, UNKNOWN)
     assert (found.n, found.mean) == (2, pytest.approx(0.25))
 
 
