@@ -185,7 +185,6 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         minimum_effect=effect,
         each_has_budget=budget_seconds is None,
     )
-    asked.check()
     if shard is not None and rev:
         raise BadInput(
             "a run over revisions is not divided into shards",

@@ -198,8 +198,7 @@ def placement(
     announce([Environment(tf)], listener_here())
     with err.status("counting") as status:
         document = engine.count(
-            engine.CountRequest(axes, device, tf, own),
-            lambda done, total: status.update(f"counting {done:,} of {total:,}"),
+            axes, device, lambda done, total: status.update(f"counting {done:,} of {total:,}"), tf, own
         )
     if times:
         with alone_on_this_machine(), err.status("timing"):

@@ -332,11 +332,11 @@ def run_fleet(
         name = word.partition("=")[0]
         if name in NOT_FOR_WORKERS:
             raise BadInput("fleet does not take this option", received=word, hint=NOT_FOR_WORKERS[name])
-    measured = measure_shards(
+    merging, is_wrong = measure_shards(
         scheduler, context.args, out_path or new_folder(), shards, lambda text: say(escape(printable(text)), err)
     )
-    _print_merging(measured.merging)
-    return EXIT_WRONG if measured.is_wrong else 0
+    _print_merging(merging)
+    return EXIT_WRONG if is_wrong else 0
 
 
 def merge(

@@ -12,19 +12,11 @@ from rich.markup import escape
 
 from pyopbench.cli.options import read_names
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.engine.verify import (
-    Finding,
-    verify_cases,
-    verify_requirements,
-)
+from pyopbench.engine.verify import Finding, verify
 from pyopbench.judge import requirements
 from pyopbench.model.case import GPU, Axes, Case
 from pyopbench.model.errors import EXIT_WRONG, BadInput
 from pyopbench.model.own_target import OwnOps
-from pyopbench.store.types import RequirementLine
-
-TIMEOUT_SECONDS = 120.0
-"""Of a case that is verified."""
 
 
 def read_requirements(requires: Sequence[str] | None) -> tuple[str, ...]:
@@ -46,19 +38,9 @@ def read_requirements(requires: Sequence[str] | None) -> tuple[str, ...]:
 def check_cases(axes: Axes, own: OwnOps, required: Sequence[str], tf: str | None, *, as_json: bool) -> int:
     """Check values, gradients and what is required, print what came of it, and return the exit code."""
     with err.status("verifying") as status:
-        findings = verify_cases(
-            axes, TIMEOUT_SECONDS, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
+        findings, tried = verify(
+            axes, required, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
         )
-    tried: list[RequirementLine] = []
-    if required:
-        with err.status("trying what is required") as status:
-            tried = verify_requirements(
-                axes,
-                required,
-                lambda done, total: status.update(f"trying what is required: {done} of {total}"),
-                tf,
-                own,
-            )
     wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
     if as_json:
         out.print_json(json.dumps([*map(asdict, findings), *map(msgspec.to_builtins, tried)]))

@@ -27,26 +27,18 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment
 
 LOCKS = PACKAGE / "engine" / "locks"
-ENVIRONMENTS, BYTECODE = "environments", "bytecode"
-
-NEWEST_PYTHON = {"2.16": (3, 12), "2.20": (3, 13)}
-"""From which version of TensorFlow on there are wheels for a Python; before these 3.11 is the newest. Read off the
-wheels in the package index in November 2026."""
-NEWEST_PYTHON_BEFORE = (3, 11)
-
-INSTALL_SECONDS = 1800
+ENVIRONMENTS = "environments"
+INSTALL_SECONDS, DESCRIBE_SECONDS = 1800, 60
 INSTALLED_GB = 2.8
 """Approximate disk space of one environment, measured with 2.21."""
 DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos", "tf-nightly", "tf-nightly-cpu")
 """Names of TensorFlow in the package index."""
-DESCRIBE_SECONDS = 60
 DESCRIBE = (
     "import importlib.util, sys; print(*sys.version_info[:2], int(importlib.util.find_spec('tensorflow') is not None))"
 )
 FIND = ("python", "find", "--no-project", "--no-python-downloads", "--system")
 COMPLETE = "pyopbench-complete"
 """A file that an environment has once everything is installed: uv may have been interrupted."""
-PREFIX, DO_NOT_WRITE = "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"
 
 
 @dataclass(frozen=True)
@@ -57,28 +49,14 @@ class Interpreter:
     version: tuple[int, int]
     has_tensorflow: bool
 
-    @property
-    def text(self) -> str:
-        """Its version in words."""
-        return f"Python {self.version[0]}.{self.version[1]}"
-
 
 def locked() -> tuple[str, ...]:
     """Return every version of TensorFlow that has a lock, oldest first."""
     return tuple(sorted((path.stem for path in LOCKS.glob("*.txt")), key=_as_numbers))
 
 
-def available(python: tuple[int, int] = sys.version_info[:2]) -> tuple[str, ...]:
-    """Return the versions of TensorFlow that can be installed for a Python, oldest first."""
-    return tuple(version for version in locked() if python <= _newest_python(version))
-
-
 def missing(environments: Iterable[Environment]) -> list[Environment]:
-    """Return the environments that would be installed before they can be used, each once.
-
-    Raises:
-        BadInput: there is no such interpreter, or no such version of TensorFlow for it.
-    """
+    """Return the environments that would be installed before they can be used, each once."""
     folders = {environment: _folder_of(environment) for environment in environments if not environment.is_here}
     return [environment for environment, folder in folders.items() if folder is not None and not _is_complete(folder)]
 
@@ -90,11 +68,7 @@ def installing_text(environments: Sequence[Environment]) -> str:
 
 
 def python_of(environment: Environment) -> Path | None:
-    """Return the Python of an environment, which is installed if necessary; None for the one that runs this.
-
-    Raises:
-        BadInput: as `missing`, or uv is missing or fails.
-    """
+    """Return the Python of an environment, which is installed if necessary; None for the one that runs this."""
     if environment.is_here:
         return None
     folder = _folder_of(environment)
@@ -109,11 +83,7 @@ def python_of(environment: Environment) -> Path | None:
 
 @cache
 def find_interpreter(name: str | None) -> Interpreter:
-    """Return the Python that is named by its path or version; the one that runs this if None.
-
-    Raises:
-        BadInput: there is none, or it does not run.
-    """
+    """Return the Python that is named by its path or version; the one that runs this if None."""
     if name is None:
         return Interpreter(Path(sys.executable), sys.version_info[:2], has_tensorflow=True)
     # Not resolved: the link of an environment is what makes it one.
@@ -152,14 +122,12 @@ def _folder_of(environment: Environment) -> Path | None:
 
 
 def _lock_of(environment: Environment) -> Path:
-    interpreter = find_interpreter(environment.python)
     tf = installed_tensorflow() if environment.tf is None else environment.tf
-    known = available(interpreter.version)
-    if tf not in known:
+    if tf not in locked():
         raise BadInput(
             "this version of TensorFlow is not available",
             received=f"--tf {tf}" if environment.tf is not None else f"{tf or 'none'}, which is installed",
-            legal=f"with {interpreter.text}: {', '.join(known) or 'none'}",
+            legal=", ".join(locked()),
             hint="take one of these; CONTRIBUTING.md explains how to add a version",
         )
     return LOCKS / f"{tf}.txt"
@@ -194,11 +162,7 @@ def _install(environment: Environment, folder: Path) -> None:
 
 
 def find_uv() -> str:
-    """Return the path of uv: next to this Python, or on PATH.
-
-    Raises:
-        BadInput: there is none.
-    """
+    """Return the path of uv: next to this Python, or on PATH."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if program is None:
@@ -230,14 +194,6 @@ def _run(command: Sequence[str]) -> None:
     )
 
 
-def _newest_python(version: str) -> tuple[int, int]:
-    newest = NEWEST_PYTHON_BEFORE
-    for first, python in NEWEST_PYTHON.items():
-        if _as_numbers(version) >= _as_numbers(first):
-            newest = python
-    return newest
-
-
 def _as_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall("[0-9]{1,9}", version))
 
@@ -257,21 +213,8 @@ def package_folder() -> Path:
 
 
 def worker_variables(python: Path | None) -> dict[str, str]:
-    """Return the environment variables by which a worker finds pyopbench, and writes bytecode.
-
-    Where PYTHONDONTWRITEBYTECODE is set (as in many containers) and TensorFlow was installed without bytecode, each
-    worker would compile it: starting took 13 s of processor time instead of 5 s (TensorFlow 2.21, Python 3.11). So the
-    first worker compiles it into the cache.
-
-    Args:
-        python: the interpreter of an environment; None for this one, which has pyopbench.
-    """
-    variables = {}
-    if python is not None:
-        variables["PYTHONPATH"] = os.pathsep.join(
-            [str(package_folder()), *filter(None, [os.environ.get("PYTHONPATH")])]
-        )
-    if os.environ.get(DO_NOT_WRITE):
-        prefix = os.environ.get(PREFIX) or str(cache_folder.folder_of(BYTECODE))
-        variables |= {PREFIX: prefix, DO_NOT_WRITE: ""}
-    return variables
+    """Return the variables by which a worker finds pyopbench; `python` is None for this one, which has it."""
+    if python is None:
+        return {}
+    paths = [str(package_folder()), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths)}

@@ -46,14 +46,6 @@ class ShardResults:
     files: Mapping[str, bytes]
 
 
-@dataclass(frozen=True)
-class FleetResult:
-    """What came of a fleet: the merged run, and whether a shard has a wrong variant or a regression."""
-
-    merging: Merging
-    is_wrong: bool
-
-
 class ShardFailed(Exception):
     """A shard could not be measured; the end of what its process printed."""
 
@@ -61,14 +53,8 @@ class ShardFailed(Exception):
 def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, bytes]) -> ShardResults:
     """Measure shard `shard` of `of`, from 1, in a process of its own. Dask calls this on its workers.
 
-    Args:
-        shard: its number.
-        of: how many there are.
-        words: of `pyopbench run`.
-        files: that the words name, by relative path.
-
-    Raises:
-        ShardFailed: nothing was measured.
+    `words` are those of `pyopbench run`, and `files` what they name, by relative path. Raises `ShardFailed` if nothing
+    was measured, so that Dask tries again.
     """
     with tempfile.TemporaryDirectory(prefix="pyopbench-shard-") as name:
         folder, results = Path(name), Path(name) / "results"
@@ -117,8 +103,8 @@ def measure_shards(
     folder: Path,
     shards: int | None = None,
     tell: Callable[[str], None] = lambda text: None,
-) -> FleetResult:
-    """Measure a plan on the workers of a scheduler, and merge its shards.
+) -> tuple[Merging, bool]:
+    """Measure a plan on the workers of a scheduler, and merge its shards; was a variant wrong in one, or a regression?
 
     Args:
         scheduler: address of it, for example `tls://host:8786`.
@@ -181,7 +167,7 @@ def measure_shards(
             received=f"{many} shards, all of which failed",
             hint="try one on a worker by hand: pyopbench run with the same options and --shard 1/N",
         )
-    return FleetResult(merge(arrived, folder / MERGED), is_wrong)
+    return merge(arrived, folder / MERGED), is_wrong
 
 
 def _count_workers(client: Any) -> int:

@@ -34,11 +34,7 @@ def ask(folder: Path, *arguments: str) -> str | None:
 
 
 def require(folder: Path, *arguments: str, what: str) -> str:
-    """Return what git prints in the folder of a repository.
-
-    Raises:
-        BadInput: git fails or is not there; with `what` could not be done, and what git said last.
-    """
+    """Return what git prints in the folder of a repository."""
     done = _run(folder, arguments)
     if done is not None and done.returncode == 0:
         return done.stdout.rstrip("\n")
@@ -73,9 +69,6 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
     """Yield a private worktree of a revision, which is removed at the end.
 
     That of the working tree is the working tree itself.
-
-    Raises:
-        BadInput: git cannot check it out.
     """
     if revision.is_worktree:
         yield Checkout(repository, repository, _package(repository))

@@ -29,11 +29,7 @@ def lock_path() -> Path:
 
 @contextmanager
 def held(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold this machine's lock; while another process has it, wait, after one call of `waiting`.
-
-    Raises:
-        BadInput: the file cannot be opened.
-    """
+    """Hold this machine's lock; while another process has it, wait, after one call of `waiting`."""
     if HELD in os.environ:
         yield
         return

@@ -111,9 +111,6 @@ def with_program(name: str, own: OwnOps, program: str, command: str = "") -> Own
     """Return the own op of a run with the program in which it is measured, as typed, if there is one.
 
     `name` is that of the op, empty if none was named; `command` is what to suggest for a run that exists already.
-
-    Raises:
-        BadInput: the program is not valid, or the op is not one of the user's own.
     """
     if not program:
         return own

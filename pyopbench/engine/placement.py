@@ -7,7 +7,7 @@ simulated one: then the counts are the same every time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyopbench
@@ -27,44 +27,38 @@ COUNT_SECONDS, TIMED_SECONDS = 180.0, 120.0
 """Longest silence of a case that is counted, and of copies that are timed."""
 
 
-@dataclass(frozen=True)
-class CountRequest:
-    """What is to be counted: axes, a key of `DEVICES`, the version of TensorFlow and the own ops among the ops."""
-
-    axes: Axes
-    device: str
-    tf: str | None = None
-    own: OwnOps = NO_OWN_OPS
-
-
-def count(request: CountRequest, tell: Callable[[int, int], None]) -> dict[str, Any]:
+def count(
+    axes: Axes, device: str, tell: Callable[[int, int], None], tf: str | None = None, own: OwnOps = NO_OWN_OPS
+) -> dict[str, Any]:
     """Count and return a document: `device`, versions, `rows`, and `failures` of the cases that have none.
 
     A row has `op`, `variant`, `direction`, `inputs` and `result` (`host` or `device`), and either `refused` with the
     reason, or `to_device` and `to_host` (copies and bytes of a call with new inputs).
 
     Args:
-        request: what is to be counted; its names are checked.
+        axes: whose names are checked.
+        device: a key of `DEVICES`.
         tell: is called with how many cases are done, of how many.
+        tf: the version of TensorFlow; None is the installed one.
+        own: the own ops among the ops.
 
     Raises:
         BadInput: axes that leave no case, or no GPU where one is asked for.
         NothingMeasured: not a single case could be counted; with the reason.
     """
-    axes = request.axes
-    if axes.ops and set(axes.ops) <= set(request.own):
+    if axes.ops and set(axes.ops) <= set(own):
         axes = replace(axes, sizes=(), quick=True)  # an op of the user's may have the sizes of its inputs alone
-    plan = ask_for_plan(axes, request.own, compiles=False, environment=Environment(request.tf))
+    plan = ask_for_plan(axes, own, compiles=False, environment=Environment(tf))
     require_cases(plan, axes)
     planned = [Case.from_id(key) for key in plan["cases"]]
     sizes = {case.op: max(other.size for other in planned if other.op == case.op) for case in planned}
-    cases = [replace(case, placement=DEVICES[request.device]) for case in planned if case.size == sizes[case.op]]
+    cases = [replace(case, placement=DEVICES[device]) for case in planned if case.size == sizes[case.op]]
     rows: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
     done = 0
     tell(done, len(cases))
     try:
-        for case, answer in ask_each(cases, _request_of, lambda: _open_device(request)):
+        for case, answer in ask_each(cases, _request_of, lambda: _open_device(device, tf, own)):
             if isinstance(answer, CaseLost):
                 failures.append({**_names(case), "status": answer.status, "reason": answer.reason})
             elif "failure" in answer:
@@ -83,7 +77,7 @@ def count(request: CountRequest, tell: Callable[[int, int], None]) -> dict[str, 
             hint="fix that, or use --device gpu on a machine with a GPU",
         )
     return {
-        "device": request.device,
+        "device": device,
         "pyopbench": pyopbench.__version__,
         "tensorflow": plan["environment"]["tensorflow"],
         "rows": rows,
@@ -99,18 +93,18 @@ def _names(case: Case) -> dict[str, str]:
     return {"op": case.op, "variant": case.variant, "direction": case.direction}
 
 
-def _open_device(request: CountRequest) -> Worker:
+def _open_device(device: str, tf: str | None, own: OwnOps) -> Worker:
     """Return a worker that has the device.
 
     Raises:
         BadInput: a GPU was asked for, and TensorFlow sees none.
         WorkerLost: there is no such device, or the worker does not start.
     """
-    worker = Worker(COUNT_SECONDS, environments.python_of(Environment(request.tf)), own=request.own)
+    worker = Worker(COUNT_SECONDS, environments.python_of(Environment(tf)), own=own)
     try:
-        if request.device == GPU:
+        if device == GPU:
             require_gpu(worker)
-        answer = worker.ask({"do": "device", "placement": DEVICES[request.device]})
+        answer = worker.ask({"do": "device", "placement": DEVICES[device]})
         if answer["reason"]:
             raise WorkerLost(answer["reason"])
     except BaseException:

@@ -24,11 +24,7 @@ LEGAL = f"a commit, branch or tag; A..B, both included; or {WORKTREE}"
 
 
 def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
-    """Return the top folder of the repository that ops are in, all if none are named.
-
-    Raises:
-        BadInput: they are in none, or in several; pyopbench's own ops, and it is not run from a checkout.
-    """
+    """Return the top folder of the repository that ops are in, all if none are named."""
     places = {name: _place_of(name, own) for name in ops or {*find("ops"), *own}}
     tops = {name: _top_of(place.parent) for name, place in places.items() if not place.is_relative_to(PACKAGE)}
     if not tops:
@@ -100,11 +96,7 @@ def _top_of(folder: Path) -> Path | None:
 
 
 def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
-    """Return the revisions that a command line names, in order: commits, ranges, `WORKTREE`.
-
-    Raises:
-        BadInput: there is no such commit, fewer than two are named, or more than can be measured.
-    """
+    """Return the revisions that a command line names, in order: commits, ranges, `WORKTREE`."""
     revisions = [revision for text in asked for revision in _resolve_one(repository, text)]
     if len(revisions) < 2:
         raise BadInput(

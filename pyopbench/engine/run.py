@@ -15,13 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pyopbench.engine import environments, memory, sides, verify
-from pyopbench.engine.launch import Launch
-from pyopbench.engine.remaining_work import RemainingWork
+from pyopbench.engine.launch import Launch, RemainingWork
 from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import gate
@@ -139,37 +138,16 @@ def measure(
                 start = partial(Worker, verify.REQUIREMENT_SECONDS, hides_gpu=True, **worker)
                 verify.try_missing(measured, judging.requires, start)
         works = [RemainingWork(measured, worker) for measured, worker in zip(run.measured, workers, strict=True)]
-        clock_of_run = _Clock(run.plan.settings.budget_seconds, clock)
-        yield from _Loop(works, analyse or partial(judge_open, run, judging), clock_of_run).run()
-
-
-@dataclass
-class _Clock:
-    """The time of a run: what is spent, and what is left of its budget; `budget` is None where nothing limits it."""
-
-    budget: float | None
-    now: Callable[[], float]
-    sampling_seconds: float = 0.0
-    began: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.began = self.now()
-
-    @property
-    def spent(self) -> float:
-        return self.now() - self.began
-
-    @property
-    def left(self) -> float:
-        return math.inf if self.budget is None else self.budget - self.spent
+        yield from _Loop(works, analyse or partial(judge_open, run, judging), clock).run()
 
 
 class _Loop:
     """The state of a run while it is measured."""
 
-    def __init__(self, works: Sequence[RemainingWork], analyse: Analyse, clock: _Clock) -> None:
-        self._works, self._judge_open, self._clock = works, analyse, clock
+    def __init__(self, works: Sequence[RemainingWork], analyse: Analyse, now: Callable[[], float]) -> None:
+        self._works, self._judge_open, self._now, self._began = works, analyse, now, now()
         self._settings = works[0].settings
+        self._sampling_seconds = 0.0
         # Of the last batch, of its slowest worker, and of its first sweep, which is made whatever time is left.
         self._preparing_seconds = self._launch_seconds = self._first_sweep_seconds = 0.0
         self._analysis_seconds = 4.0
@@ -193,6 +171,15 @@ class _Loop:
         ends = [work.ended for work in self._works if work.ended and (work.launches or work.most_needed)]
         yield min(ends, key=lambda ended: ended.launch, default=self._end(self._works[0]))
 
+    @property
+    def _spent(self) -> float:
+        return self._now() - self._began
+
+    @property
+    def _left(self) -> float:
+        budget = self._settings.budget_seconds
+        return math.inf if budget is None else budget - self._spent
+
     def _open_works(self) -> list[RemainingWork]:
         return [work for work in self._works if work.most_needed]
 
@@ -203,7 +190,7 @@ class _Loop:
     def _may_begin(self) -> bool:
         """Whether another batch fits, or there are too few launches for an interval."""
         has_few = min(work.launches for work in self._open_works()) < LEAST_LAUNCHES
-        return has_few or self._clock.left > self._preparing_seconds + self._first_sweep_seconds
+        return has_few or self._left > self._preparing_seconds + self._first_sweep_seconds
 
     def _end(self, work: RemainingWork) -> EndedLine:
         is_open = any(map(work.cases, work.open))
@@ -212,14 +199,14 @@ class _Loop:
             by = "budget"
         elif work.looks and not is_open:
             by = "look"
-        seconds, sampling = self._clock.spent, self._clock.sampling_seconds
+        seconds, sampling = self._spent, self._sampling_seconds
         return EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
 
     # Preparing: side by side, at most one worker a core.
 
     def _prepare_batch(self, workers: ExitStack) -> Generator[Event, None, list[Launch]]:
         """Start workers, and return those that are warm."""
-        began, left = self._clock.spent, self._clock.left
+        began, left = self._spent, self._left
         waiting, heard = self._plan_batch()
         active, batch = list[Launch](), list[Launch]()
         while active or waiting:
@@ -240,7 +227,7 @@ class _Loop:
                 elif launch.todo and len(launch.todo) != todo:
                     yield self._progress(len(active), launch.todo[0], len(launch.prepared), todo)
         warm = [launch for launch in batch if not launch.is_lost]
-        self._preparing_seconds = self._clock.spent - began
+        self._preparing_seconds = self._spent - began
         self._launch_seconds = max((launch.seconds or 0.0 for launch in warm), default=0.0)
         return warm
 
@@ -253,13 +240,12 @@ class _Loop:
         first = max(work.next_launch for work in self._works)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
-        planned = [
-            Launch(work, first + row, groups, heard, self._clock.now)
-            for row in range(min(most, max(work.most_needed for work in self._works)))
-            for needed in [{group for work in self._works for group in work.open if work.needs(group) > row}]
-            for work in self._works
-            for groups in by_placement(group for group in work.open if group in needed and work.cases(group)).values()
-        ]
+        planned = list[Launch]()
+        for row in range(min(most, max(work.most_needed for work in self._works))):
+            needed = {group for work in self._works for group in work.open if work.needs(group) > row}
+            for work in self._works:
+                groups = by_placement(group for group in work.open if group in needed and work.cases(group))
+                planned += [Launch(work, first + row, here, heard, self._now) for here in groups.values()]
         return planned, heard
 
     def _may_join(self, waiting: Sequence[Launch], batch: Sequence[Launch], began: float, left: float) -> bool:
@@ -276,7 +262,7 @@ class _Loop:
             return True
         known = [launch.seconds for launch in batch if launch.seconds is not None]
         expected = math.ceil(partners / len(usable_cores())) * max(known, default=self._launch_seconds)
-        return self._clock.spent - began + expected <= (1 - LEAST_SAMPLING) * left
+        return self._spent - began + expected <= (1 - LEAST_SAMPLING) * left
 
     # Sampling: one worker at a time, while all others sleep.
 
@@ -289,9 +275,9 @@ class _Loop:
         further = self._further_batches(batch)
         rng = random.Random(f"{self._settings.seed}/{batch[0].number}/turns")
         for sweep in itertools.count():
-            began, rounds = self._clock.spent, _rounds_of(batch)
+            began, rounds = self._spent, _rounds_of(batch)
             yield from self._sweep(batch, sweep, rng)
-            seconds = self._clock.spent - began
+            seconds = self._spent - began
             if sweep == 0:
                 self._first_sweep_seconds = seconds
             batch[:] = [launch for launch in batch if not launch.is_lost]
@@ -303,13 +289,13 @@ class _Loop:
                 break
             made = _rounds_of(batch)
             again = self._preparing_seconds + made * seconds / max(made - rounds, 1.0)
-            if self._open_works() and self._clock.left <= further * again:
+            if self._open_works() and self._left <= further * again:
                 break
         self._earlier_rounds += _rounds_of(batch)
 
     def _further_batches(self, batch: Sequence[Launch]) -> int:
         """Return how many batches are to follow: as many as fit if each samples three times as long as it prepares."""
-        left, sampling = self._clock.left, SAMPLING_PER_PREPARING * self._launch_seconds
+        left, sampling = self._left, SAMPLING_PER_PREPARING * self._launch_seconds
         numbers = {launch.number for launch in batch}
         wanted = math.ceil((max(work.most_needed for work in self._works) - len(numbers)) / MOST_WORKERS)
         if math.isinf(left) or wanted < 1:
@@ -327,16 +313,16 @@ class _Loop:
         for place, (group, launches) in enumerate(turns.items()):
             asked = {id(launch): self._rounds(launch, group, rounds, sweep) for launch in launches}
             needed = sum(asked[id(launch)] * self._seconds(launch, group) for launch in launches)
-            if sweep and needed > self._clock.left:
+            if sweep and needed > self._left:
                 is_late = True
                 continue
             for launch in launches:
                 if launch.is_lost or not launch.work.cases(group):
                     continue
                 yield self._progress(len(batch), group, place, len(turns), sweep)
-                began = self._clock.spent
+                began = self._spent
                 line = launch.sample(group, asked[id(launch)], sweep)
-                self._clock.sampling_seconds += self._clock.spent - began
+                self._sampling_seconds += self._spent - began
                 if line is not None and line.samples:
                     is_any = True
                     self._round_seconds[id(launch.work), group] = _seconds_of_round(line)
@@ -346,7 +332,7 @@ class _Loop:
         """Return how many rounds of each group there is time for, as many as are usual at the most."""
         usual = COMPARISON_SWEEP_ROUNDS if len(self._works) > 1 else SWEEP_ROUNDS
         needed = sum(self._seconds(launch, group) for group, launches in turns.items() for launch in launches)
-        affordable = self._clock.left / needed if needed else math.inf
+        affordable = self._left / needed if needed else math.inf
         return int(max(min(affordable, usual), LEAST_ROUNDS))
 
     def _rounds(self, launch: Launch, group: str, rounds: int, sweep: int) -> int:
@@ -369,7 +355,7 @@ class _Loop:
             return False
         rounds = self._earlier_rounds + _rounds_of(batch)
         # In a pipeline it takes no time, and saves rounds of slow arrangements, each of which takes seconds.
-        has_time = work.is_in_pipeline or self._analysis_seconds < MOST_ANALYSING * self._clock.left
+        has_time = work.is_in_pipeline or self._analysis_seconds < MOST_ANALYSING * self._left
         if rounds < self._next_analysis or not has_time:
             return False
         self._next_analysis = ANALYSIS_GROWTH * rounds
@@ -377,12 +363,12 @@ class _Loop:
 
     def _analyse(self) -> Analysed:
         """Judge what there is, and keep only what is still open."""
-        began, launches = self._clock.spent, self._launches()
+        began, launches = self._spent, self._launches()
         most = max(max(self._settings.launches, work.launches + work.most_needed) for work in self._works)
         open_cases, text = self._judge_open(launches, most)
         for work in self._works:
             work.append(LookLine(launch=work.launches, open=sorted(open_cases[work.side.side.label])))
-        self._analysis_seconds = self._clock.spent - began
+        self._analysis_seconds = self._spent - began
         return Analysed(text)
 
     def _progress(self, workers: int, group: str, done: int, total: int, sweep: int | None = None) -> Progress:
@@ -394,7 +380,7 @@ class _Loop:
             done=done,
             total=total,
             planned=len({name for work in self._works for name in work.planned}),
-            seconds_left=None if self._clock.budget is None else max(self._clock.left, 0.0),
+            seconds_left=None if math.isinf(self._left) else max(self._left, 0.0),
         )
 
 

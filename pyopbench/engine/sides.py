@@ -6,7 +6,6 @@ A side is an environment (a TensorFlow, versions of packages, a Python), a revis
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,7 +24,7 @@ from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.side import HERE, Environment
-from pyopbench.store.run import RUN_FILE, OpenRun, create, name_sides, require_new
+from pyopbench.store.run import OpenRun, create, name_sides, require_new
 from pyopbench.store.types import Revision, Side, ValueDifference, Values
 
 GROUPS_PER_CONTROL = 6
@@ -62,16 +61,6 @@ class AskedSides:
         """Whether a control is measured."""
         return bool(self.revisions) or (self.fail_on is not None and self.are_several)
 
-    def check(self) -> None:
-        """Check that there is something to fail on, and that every environment can be had.
-
-        Raises:
-            BadInput: otherwise.
-        """
-        if not self.are_several:
-            refuse_to_fail(self.fail_on)
-        environments.missing(self.environments)
-
 
 JUST_HERE = AskedSides()
 
@@ -104,24 +93,13 @@ def resolve_thresholds(
 
     Options that are not None count. Without `fail_on`, the values of a run over several sides fill in what is missing.
     With `fail_on` alone, the smallest difference is the usual one for it, because the stored one may be too large.
-
-    Raises:
-        BadInput: `fail_on` is no condition, or is below the smallest difference that counts.
     """
-    is_stored = run is not None and fail_on is None
     if run is not None and fail_on is None:
         fail_on = run.plan.fail_on
         minimum_effect = run.plan.minimum_effect if minimum_effect is None else minimum_effect
     slowdown = parse_fail_on(fail_on, 0.0) if fail_on else None
     if minimum_effect is None:
         minimum_effect = min(slowdown / EFFECT_PER_SLOWDOWN, MINIMUM_EFFECT) if slowdown else MINIMUM_EFFECT
-    if run is not None and is_stored and minimum_effect > (slowdown or math.inf):
-        raise BadInput(
-            "the minimum effect is larger than the slowdown that this run should fail on",
-            received=f"--min-effect {minimum_effect:g}, and {fail_on!r} in {run.folder / RUN_FILE}",
-            legal=f"a share of at most {slowdown:g}",
-            hint="give --fail-on as well",
-        )
     parse_fail_on(fail_on or USUAL_FAILURE, minimum_effect)
     return minimum_effect, fail_on
 
@@ -142,6 +120,8 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides = JUST_H
             that leave no case.
         NothingMeasured: fewer than two revisions can be planned.
     """
+    if not asked.are_several:
+        refuse_to_fail(asked.fail_on)
     plan.check_request(request)
     environments.missing(asked.environments)  # refuses what cannot be had
     folder = folder or plan.new_folder()
@@ -275,11 +255,7 @@ def checkouts_of(run: OpenRun) -> Iterator[dict[str, Checkout]]:
 
 
 def repository_of(run: OpenRun) -> Path:
-    """Return the repository of a run over revisions: that of its ops, of which own ones are named again.
-
-    Raises:
-        BadInput: one is not named again.
-    """
+    """Return the repository of a run over revisions: that of its ops, of which own ones are named again."""
     first = run.measured[0].side
     missing = {name: own for name, own in first.own.items() if name not in run.own}
     stored_run.require_same_own(run.folder, missing, {})

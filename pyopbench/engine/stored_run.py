@@ -22,10 +22,6 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
     Args:
         side: of the run.
         own: the own ops that are named again, as the revision of the side has them.
-
-    Raises:
-        BadInput: an op or a variant has gone (else each of its cases would be recorded as failed), or pyopbench is at
-            another commit, so that what is measured now could not be compared with what was.
     """
     if side.plan.merged is not None:
         raise BadInput(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from pyopbench.engine import environments
-from pyopbench.engine.plan import ask_for_plan, plan_in, require_cases
+from pyopbench.engine.plan import plan_in, require_cases
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
 from pyopbench.judge.requirements import OF_THE_GRADIENT
 from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure
@@ -20,8 +20,8 @@ from pyopbench.store.types import RequirementLine
 
 VERIFIED_SIZES = 2
 """How many of an op's quick sizes are verified, the smallest first: one alone, and one that vector code works on."""
-REQUIREMENT_SECONDS = 180.0
-"""Longest silence at one requirement. They take seconds, but for the first with a kernel, which compiles it."""
+CASE_SECONDS, REQUIREMENT_SECONDS = 120.0, 180.0
+"""Longest silence at a case, and at a requirement: they take seconds, but the first with a kernel compiles it."""
 
 EVERYTHING = Axes(
     directions=("forward", "backward"),
@@ -47,17 +47,24 @@ class Finding:
     failure: Failure | None
 
 
-def verify_cases(
-    axes: Axes, timeout_seconds: float, tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
-) -> list[Finding]:
-    """Verify every case of `axes` and return a finding for each, in the order of the plan.
+def verify(
+    axes: Axes,
+    requires: Sequence[str] = (),
+    tell: Tell = lambda done, total: None,
+    tf: str | None = None,
+    own: OwnOps = NO_OWN_OPS,
+) -> tuple[list[Finding], list[RequirementLine]]:
+    """Verify every case of `axes`, and try requirements with each op, variant and gradient.
 
     Args:
         axes: what to cover, `EVERYTHING` or a part of it, whose names are checked.
-        timeout_seconds: how long a case may be silent.
+        requires: names of requirements.
         tell: is called with the progress.
         tf: version of TensorFlow to verify on; None is the installed one.
         own: the own ops among the ops.
+
+    Returns:
+        A finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
 
     Raises:
         BadInput: axes that leave no case, or a file that cannot be loaded.
@@ -67,22 +74,30 @@ def verify_cases(
     with Worker(START_TIMEOUT_SECONDS, python, own=own, hides_gpu=hides_gpu) as planner:
         plan = plan_in(planner, axes, Environment(tf))
         require_cases(plan, axes)
-        cases = _chosen([Case.from_id(key) for key in plan["cases"]], plan["catalogue"], axes)
-        planner.timeout_seconds = timeout_seconds
+        planned = [Case.from_id(key) for key in plan["cases"]]
+        cases = _chosen(planned, plan["catalogue"], axes)
+        gradients = {name: variant["gradients"] for name, variant in plan["catalogue"]["variants"].items()}
+        attempts = attempts_of(planned, gradients, requires)
+        total = len(cases) + len(attempts)
+        planner.timeout_seconds = CASE_SECONDS
         findings: list[Finding] = []
+        tell(0, total)
         for placement in dict.fromkeys(case.placement for case in cases):  # of which a worker serves one alone
-            start = partial(Worker, timeout_seconds, python, own=own, hides_gpu=placement != GPU)
+            start = partial(Worker, CASE_SECONDS, python, own=own, hides_gpu=placement != GPU)
             first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
             here = [case for case in cases if case.placement == placement]
-            tell(len(findings), len(cases))
             for case, answer in ask_each(here, _verify_request, start, first):
                 if isinstance(answer, CaseLost):
                     findings.append(Finding(case.id, None, Failure(case.id, answer.status, answer.reason)))
                 else:
                     failure = Failure(**answer["failure"]) if "failure" in answer else None
                     findings.append(Finding(case.id, answer.get("checked"), failure))
-                tell(len(findings), len(cases))
-    return findings
+                tell(len(findings), total)
+    lines: list[RequirementLine] = []
+    for line in try_each(attempts, partial(Worker, REQUIREMENT_SECONDS, python, own=own, hides_gpu=True)):
+        lines.append(line)
+        tell(len(cases) + len(lines), total)
+    return findings, lines
 
 
 def _verify_request(case: Case) -> dict[str, Any]:
@@ -111,23 +126,6 @@ class Attempt:
     op: str
     label: str
     gradient: str
-
-
-def verify_requirements(
-    axes: Axes, requires: Sequence[str], tell: Tell, tf: str | None = None, own: OwnOps = NO_OWN_OPS
-) -> list[RequirementLine]:
-    """Try requirements with each op, variant and gradient of `axes`, and return what came of each."""
-    plan = ask_for_plan(axes, own, environment=Environment(tf))
-    cases = [Case.from_id(key) for key in plan["cases"]]
-    gradients = {name: variant["gradients"] for name, variant in plan["catalogue"]["variants"].items()}
-    attempts = attempts_of(cases, gradients, requires)
-    python = environments.python_of(Environment(tf))
-    lines: list[RequirementLine] = []
-    tell(0, len(attempts))
-    for line in try_each(attempts, partial(Worker, REQUIREMENT_SECONDS, python, own=own, hides_gpu=True)):
-        lines.append(line)
-        tell(len(lines), len(attempts))
-    return lines
 
 
 def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Worker]) -> None:

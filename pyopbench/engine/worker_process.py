@@ -92,7 +92,7 @@ class Worker:
         own: OwnOps = NO_OWN_OPS,
         hides_gpu: bool = False,
     ) -> None:
-        """Start the process and wait until it has imported TensorFlow.
+        """Start the process and wait until it has imported TensorFlow; raises `WorkerLost` if it does not come up.
 
         Args:
             timeout_seconds: longest silence within a request, in seconds.
@@ -102,9 +102,6 @@ class Worker:
             checkout: the files of the revision to measure; None for the working tree.
             own: the own ops of the run, which are sent with the first request.
             hides_gpu: is the worker for the CPU alone?
-
-        Raises:
-            WorkerLost: it did not come up; with the end of its log.
         """
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
@@ -293,10 +290,7 @@ def ask_each(
 ) -> Iterator[tuple[Item, dict[str, Any] | CaseLost]]:
     """Yield each item with the answer to its request, or with how its worker was lost: then the next one is started.
 
-    `first` is a worker that is up already; it is ended as all are.
-
-    Raises:
-        WorkerLost: a worker did not start.
+    `first` is a worker that is up already; it is ended as all are. Raises `WorkerLost` if one does not start.
     """
     worker = first
     try:
@@ -316,14 +310,10 @@ def ask_each(
 
 
 LOG_NOISE = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d [^]]*: [IW] |WARNING: All log messages before absl")
-"""Beginnings of lines that TensorFlow logs without anything being wrong: information and warnings."""
-
 LOG_PREFIX = re.compile(r"^[EF]\d{4} [\d:.]+\s+\d+ ")
-"""Severity, time and thread of a line that TensorFlow logs."""
-
+"""How lines of TensorFlow's log begin: information and warnings; severity, time and thread of an error."""
 FATAL = "Fatal Python error: "
 """How Python's faulthandler begins: what is wrong, then a stack for each thread, the current one first."""
-
 FRAME = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 LIBRARY = re.compile(r"/lib/python\d|<frozen")
 LONGEST_LINE = 200
@@ -347,12 +337,7 @@ def tail_of(log: IO[bytes]) -> str:
 
 
 def cause_of_end(log: str, case: str | None) -> str:
-    """Return the words of a log that say most about how a worker ended, or nothing.
-
-    Args:
-        log: the end of the log.
-        case: the case that the worker was at; only what was logged since counts.
-    """
+    """Return the words of the end of a log that say most about how a worker ended at a case, or nothing."""
     since = log if case is None else log.rpartition(case)[2]
     before, _, dump = since.partition(FATAL)
     lines = [line.strip() for line in before.splitlines()]

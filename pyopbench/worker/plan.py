@@ -170,7 +170,7 @@ def _gradients(axes: Axes, op: Op, variant: Variant, case: Case) -> tuple[str, .
     """Return the mechanisms to cover: those asked for, or the first that there is a way for."""
     if case.direction == "forward":
         return (NO_GRADIENT,)
-    if axes.gradients == ("all",):
+    if "all" in axes.gradients:
         return variant.gradients
     if axes.gradients:
         return axes.gradients

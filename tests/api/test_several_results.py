@@ -45,7 +45,6 @@ def closed() -> Callable[[Any], Any]:
 def two_versions(monkeypatch: pytest.MonkeyPatch, planned: Callable[..., None], tmp_path: Path) -> Path:
     """Return a folder for a run on two versions, which are this Python's, both of them."""
     monkeypatch.setattr(environments, "python_of", lambda version: Path(sys.executable))
-    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     planned("well")
     return tmp_path / "run"
 

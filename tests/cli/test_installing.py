@@ -22,7 +22,6 @@ def _nothing_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         raise BadInput("no index can be reached")
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
     monkeypatch.setattr(environments, "_install", refuse)
 
 

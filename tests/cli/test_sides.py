@@ -20,7 +20,6 @@ from pyopbench.store.run import SAMPLES_FILE, report_folder
 @pytest.fixture(autouse=True)
 def _this_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments, "python_of", lambda version: Path(sys.executable))
-    monkeypatch.setattr(environments, "available", lambda python: environments.locked())
 
 
 def run(call: Call, folder: Path, *more: str) -> Ended:

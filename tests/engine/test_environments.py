@@ -13,10 +13,7 @@ import pytest
 
 from pyopbench.engine import environments
 from pyopbench.engine.environments import (
-    DO_NOT_WRITE,
     LOCKS,
-    PREFIX,
-    available,
     locked,
     missing,
     package_folder,
@@ -28,8 +25,6 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment
 
 VERSION = locked()[-1]
-AVAILABLE = environments.available
-"""As it is, where a test puts another one in its place."""
 UV = """#!{python}
 import pathlib, sys
 with open({log!r}, "a") as log:
@@ -48,7 +43,6 @@ elif {fails}:
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(environments, "available", lambda python: locked())
 
 
 @pytest.fixture
@@ -81,26 +75,12 @@ def test_a_lock_is_of_its_version_with_hashes(version: str) -> None:
     assert text.count("--hash=sha256:") >= len(pinned)
 
 
-def test_versions_go_by_the_wheels_of_a_python() -> None:
-    assert available((3, 11)) == locked()
-    assert available((3, 12))[0] == "2.16.2"
-    assert available((3, 13))[0] == "2.20.0"
-    assert available((3, 14)) == ()
-
-
 @pytest.mark.parametrize("asked", ["2.16.1", "9.9.9", "", "../2.21.0"])
 def test_a_version_that_is_not_there_is_answered_with_those_that_are(asked: str) -> None:
     with pytest.raises(BadInput) as error:
         missing([Environment(asked)])
     assert f"--tf {asked}" in str(error.value)
     assert ", ".join(locked()) in str(error.value)
-
-
-def test_a_version_without_wheels_for_this_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environments, "available", lambda python: locked()[-2:])
-    with pytest.raises(BadInput) as refused:
-        missing([Environment("2.12.1")])
-    assert refused.value.received == "--tf 2.12.1"
 
 
 def test_an_environment_is_made_once(uv: Callable[..., Path]) -> None:
@@ -204,17 +184,6 @@ def test_a_python_that_has_a_tensorflow_is_used_as_it_is(interpreter: Callable[[
     assert environments.missing([environment]) == []
 
 
-def test_a_python_that_no_wheel_is_made_for_is_refused_in_plain_words(
-    interpreter: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(environments, "available", AVAILABLE)
-    python = interpreter("3 14 0")
-    with pytest.raises(BadInput) as refused:
-        missing([Environment(VERSION, python=python)])
-    assert refused.value.received == f"--tf {VERSION}"
-    assert refused.value.legal == "with Python 3.14: none"
-
-
 @pytest.mark.parametrize("asked", ["/no/such/python", "3.99", "", "--help"])
 def test_a_python_that_is_not_there_is_refused(
     asked: str, interpreter: Callable[[str], str], uv: Callable[..., Path]
@@ -247,19 +216,6 @@ def test_another_lock_is_another_environment(
     (tmp_path / f"{VERSION}.txt").write_text("other\n", encoding="utf-8")
     monkeypatch.setattr(environments, "LOCKS", tmp_path)
     assert python_of(Environment(VERSION)) != before
-
-
-def test_what_is_not_to_be_written_next_to_its_sources_is_compiled_into_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(PREFIX, raising=False)
-    monkeypatch.setenv(DO_NOT_WRITE, "1")
-    bytecode = tmp_path / "cache" / "pyopbench" / "bytecode"
-    assert worker_variables(None) == {PREFIX: str(bytecode), DO_NOT_WRITE: ""}
-    monkeypatch.setenv(PREFIX, "/elsewhere")
-    assert worker_variables(None)[PREFIX] == "/elsewhere"
-    monkeypatch.delenv(DO_NOT_WRITE)
-    assert worker_variables(None) == {}
 
 
 def test_another_python_finds_pyopbench_before_what_is_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:

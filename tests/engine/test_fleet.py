@@ -61,10 +61,10 @@ def fake_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]
 
 def test_each_shard_is_measured_once_and_merged(address: str, fake_runs: list[list[str]], tmp_path: Path) -> None:
     told: list[str] = []
-    result = fleet.measure_shards(address, ["--quick"], tmp_path / "fleet", 4, told.append)
+    _, is_wrong = fleet.measure_shards(address, ["--quick"], tmp_path / "fleet", 4, told.append)
     assert sorted(words[words.index("--shard") + 1] for words in fake_runs) == ["1/4", "2/4", "3/4", "4/4"]
     assert all(words[:2] == ["run", "--quick"] for words in fake_runs)
-    assert not result.is_wrong
+    assert not is_wrong
     assert len(told) == 4
     assert sorted(read_one([tmp_path / "fleet" / "merged"]).cases) == sorted(sharded.CASES)
 
@@ -72,12 +72,12 @@ def test_each_shard_is_measured_once_and_merged(address: str, fake_runs: list[li
 def test_without_a_number_there_is_a_shard_for_each_worker(
     address: str, fake_runs: list[list[str]], tmp_path: Path
 ) -> None:
-    assert fleet.measure_shards(address, [], tmp_path / "fleet").merging.shards == 2
+    assert fleet.measure_shards(address, [], tmp_path / "fleet")[0].shards == 2
 
 
 @pytest.mark.usefixtures("fake_runs")
 def test_a_shard_that_fails_is_tried_again(address: str, tmp_path: Path) -> None:
-    assert fleet.measure_shards(address, ["--once=2", "--wrong=1"], tmp_path / "fleet", 2).is_wrong
+    assert fleet.measure_shards(address, ["--once=2", "--wrong=1"], tmp_path / "fleet", 2)[1]
 
 
 @pytest.mark.usefixtures("fake_runs")

@@ -12,7 +12,7 @@ import pytest
 from commands import CRASHED
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import placement, worker_process
-from pyopbench.engine.placement import EVERYTHING, CountRequest
+from pyopbench.engine.placement import EVERYTHING
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
 
@@ -30,7 +30,7 @@ def count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
         environment = {"tensorflow": "2.21.0", "numpy": "2.4.6", "python": "3.11.7"}
         plan = {"cases": cases, "skips": [], "catalogue": {}, "environment": environment}
         (tmp_path / "plan").write_text(json.dumps(plan), encoding="utf-8")
-        return placement.count(CountRequest(EVERYTHING, device), lambda done, total: None)
+        return placement.count(EVERYTHING, device, lambda done, total: None)
 
     return run
 

@@ -6,8 +6,7 @@ import pytest
 
 from pyopbench.engine import plan as settings
 from pyopbench.engine.plan import settings_for
-from pyopbench.model.case import UNLIMITED, UNTIL, Axes
-from pyopbench.model.errors import BadInput
+from pyopbench.model.case import UNLIMITED, Axes
 
 
 @pytest.mark.parametrize(
@@ -48,11 +47,3 @@ def test_what_is_given_stands_in_place_of_the_usual() -> None:
 @pytest.mark.parametrize(("quick", "usual"), [(True, "decided"), (False, "resolved")])
 def test_a_quick_run_stops_at_its_answers_unless_more_is_asked_for(quick: bool, usual: str) -> None:
     assert settings_for(Axes(quick=quick)).until == usual
-    assert [settings_for(Axes(quick=quick), until=until).until for until in UNTIL] == list(UNTIL)
-
-
-def test_when_to_stop_is_one_of_the_legal_values() -> None:
-    with pytest.raises(BadInput) as refused:
-        settings_for(Axes(), until="never")
-    assert refused.value.received == "'never'"
-    assert all(until in refused.value.legal for until in UNTIL)

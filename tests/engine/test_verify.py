@@ -12,11 +12,10 @@ import pytest
 import stored
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
-from pyopbench.engine.verify import EVERYTHING, verify_cases, verify_requirements
+from pyopbench.engine.verify import EVERYTHING
+from pyopbench.engine.verify import verify as verify_all
 from pyopbench.model.case import DTYPES, MODES, Axes, Case
 from pyopbench.model.errors import BadInput
-
-LONG = 60.0
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +40,7 @@ def requests(folder: Path, do: str) -> list[dict[str, Any]]:
 
 def verify(axes: Axes = EVERYTHING) -> list[tuple[str, str | None]]:
     """Return the case and the status of the failure of every finding."""
-    findings = verify_cases(axes, LONG, lambda done, total: None)
+    findings = verify_all(axes)[0]
     return [(finding.case, finding.failure.status if finding.failure else None) for finding in findings]
 
 
@@ -98,7 +97,7 @@ def test_the_worker_that_plans_is_asked_before_another_is_started(
 
 def test_a_finding_is_plain_data(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("wrong"))
-    right, wrong = (asdict(finding) for finding in verify_cases(EVERYTHING, LONG, lambda done, total: None))
+    right, wrong = (asdict(finding) for finding in verify_all(EVERYTHING)[0])
     assert json.loads(json.dumps(right)) == right
     assert right["checked"]["values"] == 0.0
     assert right["failure"] is None
@@ -109,7 +108,7 @@ def test_a_finding_is_plain_data(folder: Path) -> None:
 def test_progress_is_told_for_every_case(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
     told: list[tuple[int, int]] = []
-    verify_cases(EVERYTHING, LONG, lambda done, total: told.append((done, total)))
+    verify_all(EVERYTHING, tell=lambda done, total: told.append((done, total)))
     assert told == [(done, 3) for done in range(4)]
 
 
@@ -174,7 +173,7 @@ def test_what_is_required_is_tried_with_what_is_verified(folder: Path) -> None:
     variants = {"well": {"gradients": ["custom_gradient", "override_map"]}}
     made["catalogue"]["variants"] = variants
     (folder / "plan").write_text(json.dumps(made), encoding="utf-8")
-    found = verify_requirements(EVERYTHING, ["xla", "second_order"], lambda done, total: None)
+    found = verify_all(EVERYTHING, ["xla", "second_order"])[1]
     assert [(one.requirement, one.label, one.status) for one in found] == [
         ("xla", "well", "works"),
         ("second_order", "well", "works"),
