@@ -146,9 +146,8 @@ def test_a_look_judges_as_the_gate_does(tmp_path: Path) -> None:
     gate = read_gate(folder, 0.03, 0.05)
     slower = gate.comparisons["r7"]
     (body,) = slower.bodies
-    # Two launches do not settle the body, which is estimated from launches that have both of its cases.
-    assert (body.verdict.outcome, set(body.cases)) == ("unresolved", set(CASES[-2:]))
-    assert set(CASES[-2:]) <= found.open["r7"]
+    # Fourteen cases show how little launches differ, so that two of them settle a slowdown by a tenth.
+    assert (body.verdict.outcome, set(body.cases)) == ("slower", set(CASES[-2:]))
     settled = sum(case.verdict.outcome != "unresolved" for one in gate.comparisons.values() for case in one.cases)
     assert 0 < found.resolved <= settled
 
