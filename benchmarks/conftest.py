@@ -1,4 +1,4 @@
-"""Options of `pytest benchmarks`: what is measured, and where pytest-benchmark keeps it; docs/history.md tells more."""
+"""Options of `pytest benchmarks`: what is measured, and where pytest-benchmark keeps it (benchmarks/README.md)."""
 
 from __future__ import annotations
 

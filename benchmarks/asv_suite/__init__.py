@@ -1,4 +1,4 @@
-"""The suite that asv collects; docs/history.md says how to run it."""
+"""The suite that asv collects; benchmarks/README.md says how to run it."""
 
 import os
 import sys

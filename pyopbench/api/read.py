@@ -110,7 +110,8 @@ def compare(
     """Compare two stored results.
 
     Args:
-        first, second: side A and side B, each the path of a result or what `run` or `read` returned.
+        first: side A: the path of a result, or what `run` or `read` returned.
+        second: side B, likewise.
         minimum_effect: the smallest difference that matters, as a share; None for 0.03.
 
     Returns:

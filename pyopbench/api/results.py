@@ -1,6 +1,6 @@
 """What `pyopbench.run`, `read` and `compare` return: results with frames, for scripts and notebooks.
 
-`docs/api.md` has the columns of every frame and their units.
+`docs/python.md` has the columns of every frame and their units.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of results: one list of columns for data frames, for `decisions.json` and for the page `docs/api.md`."""
+"""The tables of results: one list of columns for data frames, for `decisions.json` and for docs/python.md."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ ALL = (DECISIONS, VERDICTS, LATENCIES, FAILURES, ARRANGEMENTS, COMPARED, UNMATCH
 
 
 def page() -> str:
-    """Return the part of `docs/api.md` that describes every frame, as Markdown."""
+    """Return the part of `docs/python.md` that describes every frame, as Markdown."""
     lines = []
     for table in ALL:
         lines += [f"#### `{table.owner}`", "", "| column | unit | what it says |", "|---|---|---|"]
@@ -254,7 +254,7 @@ def decisions_json(judgement: Judgement) -> str:
     """Return the text of `decisions.json`: a number that does not exist is null, the same judgement is the same text.
 
     A decision has what its columns have, and what a table has no room for: answers and seconds by size, what saves as
-    much, what `--require` removed. docs/decisions-json.md describes the keys.
+    much, what `--require` removed. docs/reading-a-report.md describes the keys.
     """
     run = judgement.run
     document = {

@@ -1,7 +1,7 @@
 """The report of a judgement as HTML, Markdown and JSON.
 
 `report.html` and `report.md` hold the same sections; the same judgement gives the same bytes. `decisions.json` is for
-programs: docs/decisions-json.md has its keys.
+programs: docs/reading-a-report.md has its keys.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def test_a_frame_has_its_columns_and_their_types(table: columns.Facts, request: 
 
 
 def test_the_page_of_the_api_describes_every_column() -> None:
-    assert columns.page() in (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert columns.page() in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 
 
 def test_the_frames_hold_what_decisions_json_holds(stored_run: RunResult, tmp_path: Path) -> None:
