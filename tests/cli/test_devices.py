@@ -47,7 +47,8 @@ def require_answers(folder: Path, cases: list[str]) -> None:
     (found,) = json.loads((folder / "decisions.json").read_text(encoding="utf-8"))["devices"]
     for place, seconds, callback in (("cpu", 0.25, 0.5), ("gpu", 0.125, 0.75)):
         assert {"label": "native", "seconds": seconds, "callback_seconds": callback}.items() <= found[place].items()
-    assert [found[name] for name in ("ratio", "low", "high")] == pytest.approx([0.5] * 3)
+    assert found["ratio"] == pytest.approx(0.5)
+    assert found["low"] < found["ratio"] < found["high"] < 1
     assert found["device"] == "gpu"
     assert "Where each op should run" in (folder / "report.html").read_text(encoding="utf-8")
 

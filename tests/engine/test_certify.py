@@ -39,7 +39,7 @@ from pyopbench.model.errors import NothingMeasured
 
 call = commands.call
 SMALL = Extent(
-    structs.replace(CONTROL_SETTINGS, launches=3, rounds=4, first_rounds=4),
+    structs.replace(CONTROL_SETTINGS, launches=12, rounds=4, first_rounds=4),
     (Trial(("double",), (1,), (0, 5), 20.0), Trial(("double",), (1,), (10,), 40.0)),
 )
 

@@ -8,14 +8,12 @@ from pathlib import Path
 import pyopbench
 import stored
 from pairs import VARIANTS, cases, lines_of, write_versions
-from pyopbench.engine.sides import find_measured
-from pyopbench.judge import judge
+from pyopbench.api.results import RunResult, SidesResult
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
-from pyopbench.report import write
 from pyopbench.store.json_file import encode_in_lines
-from pyopbench.store.run import RUN_FILE, open_run, report_folder
+from pyopbench.store.run import RUN_FILE, report_folder
 
 SLOWER = cases()[-1]
 """xla at its largest size."""
@@ -24,10 +22,11 @@ NEW = {"2.21.0": {"factors": {SLOWER: 2.0}}}
 
 def of(folder: Path) -> tuple[list[Judgement], VersionComparison]:
     """Return a judgement for each version, with reports of them written, and what is compared."""
-    run = open_run(folder)
-    measured, unmeasured = find_measured(run)
-    gate = read_gate(run, 0.03)
-    return write.report_versions(run, measured, judge.Judging(VARIANTS[0], 0.03), gate, unmeasured)
+    result = pyopbench.read(folder, baseline=VARIANTS[0], minimum_effect=0.03)
+    assert isinstance(result, SidesResult)
+    assert result.across is not None
+    result.report()
+    return [one.judgement for one in result.runs.values()], result.across
 
 
 def test_versions_are_compared_with_the_first_in_pairs_and_every_report_shows_all(tmp_path: Path) -> None:
@@ -75,9 +74,7 @@ def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
     assert found.unmatched["2.21.0"].message == "nothing to compare: no case has a number on both sides"
 
 
-def test_a_run_on_one_version_has_no_others_to_know_of(tmp_path: Path) -> None:
-    folder = write_versions(tmp_path / "run", "2.16.2")
-    _, found = of(folder)
-    assert found.labels == ("2.16.2",)
-    page = (report_folder(folder, "2.16.2") / "report.html").read_text(encoding="utf-8")
-    assert "Answers by side" not in page
+def test_a_run_on_one_version_is_a_run_like_any_other(tmp_path: Path) -> None:
+    result = pyopbench.read(write_versions(tmp_path / "run", "2.16.2"))
+    assert isinstance(result, RunResult)
+    assert "Answers by side" not in result.report().read_text(encoding="utf-8")

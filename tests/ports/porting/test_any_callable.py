@@ -153,7 +153,7 @@ def test_an_axis_that_is_none_is_not_for_numba(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_of_any_kind_is_ported(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_source(tmp_path, KINDS[kind], VECTOR)
-    assert "self" not in made.port
+    assert "self" not in made.port.partition("    return of_tensors\n")[2]
     assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
 
 
