@@ -96,7 +96,7 @@ OPTIONS = (
     "--parallel",
     "1,2,3,4,5,AUTOTUNE",
     "--launches",
-    "1",
+    "2",
     "--budget",
     "100s",
     "--step-ms",
