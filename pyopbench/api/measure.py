@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyopbench.api.listeners import Listener, alone_on_this_machine, begin_run, follow, listener_here
-from pyopbench.api.own_function import Inputs, Op, forget_shipped, home_of, op_in_words
+from pyopbench.api.own_function import FOLDER, Inputs, Op, forget_shipped, home_of, op_in_words
 from pyopbench.api.read import Mix, judging_of
 from pyopbench.engine import plan, sides, stored_run
 from pyopbench.engine.plan import ShardChoice
@@ -177,7 +177,7 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         The run, and how to judge it.
     """
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    judging = judging_of(baseline or BASELINE, effect, mix, split(requires))
+    judging = judging_of(baseline or BASELINE, effect, mix, split(_listed(requires)))
     asked = sides.AskedSides(
         tuple(combine_environments(_listed(tf), _listed(packages), _listed(python))),
         tuple(_listed(rev)),
@@ -224,11 +224,13 @@ def read_axes(  # noqa: PLR0913 - the options that say what to cover
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
     """Have an interrupt say how to continue; leave nothing in the folder of a run that was not begun."""
+    has_shipped = (folder / FOLDER).exists()
     try:
         yield
     except BaseException as error:
         if not is_run(folder):
-            forget_shipped(folder)
+            if not has_shipped:
+                forget_shipped(folder)
         elif isinstance(error, KeyboardInterrupt):
             command = stored_run.resume_command(open_run(folder))
             raise Interrupted(

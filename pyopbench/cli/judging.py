@@ -91,9 +91,10 @@ def compare(
     """Compare two stored results."""
     from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison
     from pyopbench.cli.output import out, print_warnings
+    from pyopbench.engine.sides import resolve_thresholds
     from pyopbench.model.write_file import write_atomically
 
-    effect = minimum_effect or MINIMUM_EFFECT
+    effect, _ = resolve_thresholds(None, minimum_effect, fail_on)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
     from pyopbench.judge.comparison.diff import compare_sides

@@ -202,7 +202,7 @@ MinimumEffect = Annotated[
     typer.Option(
         "--min-effect",
         metavar="SHARE",
-        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}, or a third of what --fail-on names if less.",
+        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}.",
         rich_help_panel=JUDGING,
         parser=parser("--min-effect", parse_share),
     ),
@@ -212,7 +212,7 @@ Launches = Annotated[
     typer.Option(
         metavar="N",
         min=2,
-        help="Maximum number of launches (worker processes). The usual limit is the time.",
+        help="Most launches (worker processes). Default: 24, or 8 with --quick; sides with a budget: what fits.",
         rich_help_panel=LENGTH,
     ),
 ]
@@ -221,7 +221,7 @@ Requires = Annotated[
     typer.Option(
         "--require",
         metavar="NAME",
-        help=f"Only recommend what supports these: {', '.join(REQUIREMENTS)}.",
+        help=f"What variants have to support: {', '.join(REQUIREMENTS)}.",
         rich_help_panel=JUDGING,
     ),
 ]

@@ -220,7 +220,7 @@ def print_blocks(blocks: Sequence[Block]) -> None:
             say(f"[yellow]{escape(block.text)}[/]" if block.tone == "warn" else escape(block.text))
 
 
-def _print_undecided(judgement: Judgement, sources: Sequence[Source]) -> None:
+def print_undecided(judgement: Judgement, sources: Sequence[Source]) -> None:
     """Print why answers are undecided, with the command that takes them further."""
     places = places_of(judgement)
     undecided = [one for one in judgement.decisions if one.action == "undecided"]
@@ -251,7 +251,7 @@ def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, so
     for section in sections():
         if section.name not in ELSEWHERE:
             print_blocks(section.brief(judgement))
-    _print_undecided(judgement, sources)
+    print_undecided(judgement, sources)
     if retry := retry_commands(judgement, sources):
         say(NOT_TRIED)
         for command in retry:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from pyopbench.api.results import SidesResult
 from pyopbench.cli.compare import MOST_ROWS
 from pyopbench.cli.output import err, out, print_failures, print_table, say
-from pyopbench.cli.report import EXPECTED, print_blocks
+from pyopbench.cli.report import EXPECTED, print_blocks, print_undecided
 from pyopbench.engine import stored_run
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.requirements import remarks
@@ -67,6 +67,7 @@ def _print_environments(run: OpenRun, result: SidesResult, across: VersionCompar
             out.print(f"On {label}:")
         for sentence in required:
             say(escape(sentence))
+        print_undecided(judgement, [run.alone(next(one for one in run.measured if one.side.label == label))])
         print_failures(failed)
         path = result.runs[label].folder / "report.html"
         out.print(f"report of {label}: {escape(str(path))}", soft_wrap=True)

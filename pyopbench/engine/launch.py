@@ -79,8 +79,8 @@ class RemainingWork:
         self._ports: dict[tuple[str, str, str], PortLine] = {}
         for line in side.lines:
             self._note(line)
-        last = side.lines[-1] if side.lines else None
-        self.ended = last if isinstance(last, EndedLine) else None
+        # Requirements may have been tried since.
+        self.ended = next((line for line in reversed(side.lines) if isinstance(line, EndedLine)), None)
 
     @property
     def is_in_pipeline(self) -> bool:

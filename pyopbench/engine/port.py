@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import keyword
 import os
@@ -153,9 +154,13 @@ def _check(variant: str, out: Path, test: Path) -> None:
             "batch_body batch=N, batch_loop batch=N, port_batch NAME batch=N",
             hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
         )
-    if out.suffix != ".py" or not out.stem.isidentifier() or keyword.iskeyword(out.stem):
+    is_name = out.suffix == ".py" and out.stem.isidentifier() and not keyword.iskeyword(out.stem)
+    # pytest reads `conftest` as something else; a name of a module that there is would hide it from the test.
+    if not is_name or out.stem == "conftest" or importlib.util.find_spec(out.stem) is not None:
         raise BadInput(
-            "a port needs a file name that Python can import", received=out, hint="for example --out ported.py"
+            "a port needs a file name that Python can import, and that no module has",
+            received=out,
+            hint="for example --out ported.py",
         )
     if not out.parent.is_dir():
         hint = f"create the folder first: mkdir -p {shlex.quote(str(out.parent))}"

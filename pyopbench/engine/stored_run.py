@@ -71,9 +71,10 @@ def _resume_command(folder: Path, own: Sequence[OwnOpFacts | Target]) -> str:
 
 
 def planned_effect(sources: Sequence[Source]) -> float:
-    """Return the minimum effect that a run in an input pipeline was planned for; the usual one for other results."""
-    plans = [source.plan.pipeline for source in sources if isinstance(source, OpenRun)]
-    return next((plan.minimum_effect for plan in plans if plan is not None), MINIMUM_EFFECT)
+    """Return the minimum effect that a run was planned for; the usual one for results of other tools."""
+    plans = [source.plan for source in sources if isinstance(source, OpenRun)]
+    planned = [(plan.pipeline or plan).minimum_effect for plan in plans]
+    return next((one for one in planned if one is not None), MINIMUM_EFFECT)
 
 
 def require_measured(side: OpenSide) -> None:

@@ -30,7 +30,7 @@ COUNTED: dict[Action, str] = {
 }
 """What follows the number of decisions with an action, in the order in which they are named."""
 
-TWO_SCOPES = "saves: over all sizes, or your mix of them; one op: at the smallest size"
+TWO_SCOPES = "“saves” is over all sizes, or over your mix of them; “one op” is at the smallest size"
 """Why two numbers of one answer differ."""
 
 

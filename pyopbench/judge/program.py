@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +21,6 @@ import numpy.typing as npt
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.estimate import Floats
 from pyopbench.store.mix_file import Calls
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST_SHOWN = 8
 """So many sizes that were not measured are named in a message."""

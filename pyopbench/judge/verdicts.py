@@ -107,7 +107,7 @@ def verdicts_from(
         One verdict per case of `baselines`, in their order.
     """
     adjusted = holm([one.border_p(minimum_effect) for one in estimates])
-    level = 1 - error / max(len(estimates), 1)
+    level, last = (1 - one / max(len(estimates), 1) for one in (error, FAMILY_ERROR))
     found = []
     for (case, baseline), one, p in zip(baselines.items(), estimates, adjusted, strict=True):
         outcome, border = _outcome(one, p, minimum_effect, error), math.copysign(minimum_effect, one.mean)
@@ -125,7 +125,7 @@ def verdicts_from(
                 outcome=outcome,
                 reason=_why_unresolved(one, border, level, len(estimates), _ratio) if is_open else None,
                 needed=one.launches_to_clear(border, level) if is_open else one.n,
-                fewest=one.fewest_launches(border, level) if is_open else one.n,
+                fewest=one.fewest_launches(border, last) if is_open else one.n,  # by the error of the report
             )
         )
     return tuple(found)
@@ -158,7 +158,7 @@ def _why_unresolved(
         ratio: turns a difference into a ratio.
     """
     if one.n == 0:
-        return Unresolved("never_paired", "never measured in the same launch and round as the baseline")
+        return Unresolved("never_paired", "never measured in the same launch and round")
     if not one.known:
         return Unresolved("one_launch", "one launch gives no interval")
     low, high, at = (formatting.ratio(ratio(end)) for end in (*one.interval(level), border))

@@ -270,6 +270,7 @@ class PortCheck:
             expected = self.own_gradient(arrays, outputs, output_gradients)
         if len(expected) == len(arrays):
             expected = [expected[place] for place in self.differentiable]
+        assert len(found) == len(expected), f"{len(found)} gradients, and {len(expected)} of the old body"
         for one, other in zip(found, expected):
             self.assert_same([one], [other])
 

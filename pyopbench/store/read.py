@@ -115,7 +115,8 @@ def _no_results(path: Path) -> BadInput:
     below = sorted({file.parent for file in path.rglob(RUN_FILE)}) or sorted(path.rglob("*.json"))
     named = formatting.listing([str(one) for one in below[:MOST_SHOWN]], "or")
     hint = f"choose one of those below it: {named}" if named else "use the folder that `pyopbench run` printed"
-    return BadInput("these are not results", received=path, legal=LEGAL, hint=hint)
+    received = path if path.exists() else f"{path}: no such file or folder"
+    return BadInput("these are not results", received=received, legal=LEGAL, hint=hint)
 
 
 def _several(paths: Sequence[Path]) -> BadInput:

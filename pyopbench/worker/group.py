@@ -216,7 +216,7 @@ class WarmGroups:
         timer = measure_timer(time.perf_counter)
         wanted = [runner for runner in dict.fromkeys(case.runner for case in cases) if runner in group.runners]
         blocks: dict[str, list[Block]] = {}
-        noise: dict[str, Any] = {}
+        noise: dict[str, Any] = {"wall_seconds": 0.0, "steal_seconds": None, "load": None}
         failures = []
         while wanted:
             try:

@@ -25,7 +25,7 @@ from pyopbench.judge.comparison.sides import BLOCK_COLUMNS
 from pyopbench.judge.latencies import parse_case
 from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
-from pyopbench.stats.estimate import Estimate, Launches, Spread, launches_by_case
+from pyopbench.stats.estimate import USUAL_SPREAD, Estimate, Launches, Spread, launches_by_case
 from pyopbench.store.types import Catalogue
 
 FEWEST_CASES = 2
@@ -100,8 +100,10 @@ def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]
     Args:
         pairs: one log ratio for each case and block, as `sides.sweep_logs`.
         bodies: the cases of each.
-        spread: what launches usually differ by in one case; in the mean of several they differ by no more.
+        spread: what launches usually differ by in one case. Of a body they differ by `USUAL_SPREAD` at least: cases
+            that share noise agree by chance all at once, which in simulations tripled a gate's false verdicts.
     """
+    spread = Spread(max(spread.variance, USUAL_SPREAD**2), spread.degrees)
     frames = [
         _pooled(pairs[pairs["case"].isin(cases)]).assign(case=str(number))
         for number, cases in enumerate(bodies.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -215,7 +215,10 @@ def compare_sides(
     error = correction.error or (INTERLEAVED_ERROR if sides.interleaved else FAMILY_ERROR)
     each = error / correction.among
     on_bodies, on_cases = (each * ERROR_SHARE, each * (1 - ERROR_SHARE)) if bodies else (each, each)
-    verdicts = dict(zip(large, verdicts_on(estimates, minimum_effect, on_cases), strict=True))
+    of_cases = verdicts_on(estimates, minimum_effect, on_cases)
+    # So that `p` is held against the error of the whole run.
+    of_cases = [replace(one, p=min(one.p * error / on_cases, 1.0)) for one in of_cases]
+    verdicts = dict(zip(large, of_cases, strict=True))
     verdicts |= {case: small[case] for case in common if case in small}
     body_verdicts = verdicts_on(of_bodies, minimum_effect, on_bodies)
     known_bodies = [one for one in of_bodies if one.known]
@@ -378,7 +381,7 @@ def _pairing_note(comparison: Comparison) -> Note:
 
 
 def _correction_note(comparison: Comparison) -> Note:
-    shared = ["All cases"]
+    shared = ["All bodies and cases" if comparison.bodies else "All cases"]
     shared += [f"{comparison.among} comparisons of this run"] if comparison.among > 1 else []
     return Note(
         "stepped_down",
@@ -402,5 +405,5 @@ def reach_of(comparison: Comparison) -> Note:
             "the machine, use more launches, or measure both in one run."
         )
     else:
-        sentence = f"In a typical case, a slowdown to {formatting.ratio(1 + slowdown)} or more would be found."
+        sentence = f"A slowdown to {formatting.ratio(1 + slowdown)} or more would be found."
     return Note("smallest_slowdown", sentence, {"slowdown": slowdown})

@@ -6,6 +6,7 @@ verdict from here. Next to it is the control: a few groups of the first side, me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -208,7 +209,7 @@ class Gate:
         if self.outcome == "nothing":
             return "Nothing to compare: no case has an interval on both sides."
         if self.fail_on is None:
-            return f"{formatting.count(self.cases, 'case')} compared; slowdowns do not fail (--fail-on never)."
+            return f"{formatting.count(self.cases, 'case')} compared; slowdowns do not fail the run (--fail-on never)."
         passed = f"Passed: none of {formatting.count(self.cases, 'case')} is clearly slower by {_fail_on(self)}"
         # A gate that could not see such a slowdown has to say so.
         if self.smallest is not None and self.smallest > self.fail_on:
@@ -234,7 +235,8 @@ class Gate:
             return "No A/A control was measured, so the effect of noise alone is unknown."
         counts, many = self.twins.counts(), len(self.twins.cases)
         apart = counts["slower"] + counts["faster"]
-        farthest = max(abs(case.verdict.ratio - 1) for case in self.twins.cases)
+        ratios = [case.verdict.ratio for case in self.twins.cases if math.isfinite(case.verdict.ratio)]
+        farthest = max((abs(one - 1) for one in ratios), default=math.nan)
         warning = " Noise alone causes differences of this size here." if apart else ""
         return (
             f"A/A control: {self.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found "
@@ -260,13 +262,10 @@ class Gate:
                 "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
                 "the machine, or give the run more time."
             )
-        where = (
-            "Over all cases of a body" if any(one.bodies for one in self.comparisons.values()) else "In a typical case"
-        )
         fails = ""
         if self.fail_on is not None and self.smallest < self.fail_on:
             fails = f" The run fails if the measured slowdown is {_fail_on(self)}."
-        return f"{where}, a slowdown of {least} or more would be found.{fails}"
+        return f"A slowdown of {least} or more would be found.{fails}"
 
     def broken_text(self, version: Side) -> str:
         """Return why a revision is not compared."""

@@ -172,7 +172,7 @@ def np_nan_where(has_nan: Any, found: Any) -> Any:
 
 
 @helper("np.median", a="float")
-def np_median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+def np_median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the middle elements, of an even number the mean of both; NaN where there is any."""
     flat, axes = np_gathered(a, axis)
     ordered = np_sort(flat)
@@ -248,9 +248,7 @@ def np_percentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -
 
 
 @helper("np.nanmedian", a="float")
-def np_nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
+def np_nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the middle of the elements that are not NaN; NaN where there are none."""
     flat, axes = np_gathered(a, axis)
     ordered = np_not_empty(np_sort(flat))
@@ -276,7 +274,7 @@ def np_nanpercentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False
 
 
 @helper("np.max np.amax", a="own")
-def np_max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
+def np_max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
     """Return the largest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
     np_refuse_empty(a, axes, initial)
@@ -287,7 +285,7 @@ def np_max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, in
 
 
 @helper("np.min np.amin", a="own")
-def np_min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
+def np_min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
     """Return the smallest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
     np_refuse_empty(a, axes, initial)
@@ -306,13 +304,13 @@ def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:
 
 
 @helper("np.argmax", a="own")
-def np_argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def np_argmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return where the largest element is, the first of equal ones; of NaN if there is any."""
     return np_place(a, axis, keepdims, largest=True)
 
 
 @helper("np.argmin", a="own")
-def np_argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def np_argmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return where the smallest element is, the first of equal ones; of NaN if there is any."""
     return np_place(a, axis, keepdims, largest=False)
 

@@ -81,16 +81,20 @@ def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
 
 
 @helper("np.fft.fft2", a="own")
-def np_fft2(a: Any, s: None = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def np_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """Return the Fourier transform along two axes."""
+    if s is not None:
+        raise NotImplementedError("is not supported with s=")
     for axis in axes:
         a = np_fft(a, axis=axis, norm=norm)
     return a
 
 
 @helper("np.fft.ifft2", a="own")
-def np_ifft2(a: Any, s: None = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def np_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """Return the inverse Fourier transform along two axes."""
+    if s is not None:
+        raise NotImplementedError("is not supported with s=")
     for axis in axes:
         a = np_ifft(a, axis=axis, norm=norm)
     return a

@@ -18,7 +18,7 @@ from pyopbench.ports.functions.table import helper
 
 
 @helper("np.ptp", a="own")
-def np_ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def np_ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the largest element less the smallest."""
     return np_max(a, axis, keepdims=keepdims) - np_min(a, axis, keepdims=keepdims)
 
@@ -38,7 +38,7 @@ def np_average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool 
 
 
 @helper("np.var", a="float")
-def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+def np_var(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return variances, from the differences to the mean."""
     if dtype is not None and np.dtype(dtype).kind == "c" and not a.dtype.is_complex:
         raise NotImplementedError("of real numbers is supported only with a real dtype=")
@@ -52,7 +52,7 @@ def np_var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
 
 
 @helper("np.std", a="float")
-def np_std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False) -> Any:
+def np_std(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False) -> Any:
     """Return standard deviations, from the differences to the mean."""
     return tf.sqrt(np_var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
@@ -86,7 +86,7 @@ def np_without_nan(a: Any, value: float) -> Any:
 
 
 @helper("np.nansum", a="own")
-def np_nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def np_nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Return sums of what is not NaN; integers of few bits are summed in 64."""
     if dtype is None and not a.dtype.is_floating and not a.dtype.is_complex:
         dtype = np.uint64 if a.dtype.is_unsigned else np.int64
@@ -95,21 +95,21 @@ def np_nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keep
 
 
 @helper("np.nanmax", a="own")
-def np_nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def np_nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the largest elements that are not NaN; NaN where there is nothing else."""
     found = np_max(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
     return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
 
 
 @helper("np.nanmin", a="own")
-def np_nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def np_nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Return the smallest elements that are not NaN; NaN where there is nothing else."""
     found = np_min(np_without_nan(a, np.inf), axis, keepdims=keepdims)
     return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
 
 
 @helper("np.nanmean", a="float")
-def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))

@@ -26,7 +26,7 @@ from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
-DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero", "np.lexsort"})
+DISTINCT = frozenset({"np.argsort", "np.arange", "np.where", "np.nonzero", "np.flatnonzero"})
 """Functions that name no place twice, in a row of places or in all rows together."""
 
 TOGETHER = frozenset(
@@ -285,6 +285,8 @@ def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
 def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
+    if isinstance(target, ast.Attribute):  # the observer does not follow arrays through attributes that are changed
+        raise code.refusal(node, f"`{ast.unparse(target)}` is changed in place", "bind a new array to a name")
     refuse_grown(code, target)
     _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):

@@ -192,7 +192,7 @@ def is_grown(value: Any) -> bool:
 
 def _note_write(array: WatchedArray, key: Any = Ellipsis, *, is_dependent: bool) -> None:
     """Note that `array[key]` was written to, by values or at a place that may depend on an input."""
-    if is_dependent or CONTROL.depth:
+    if is_dependent or CONTROL.depth or array.depends:
         array.origin.mark()
     whole = None if array.origin.of is not None else array.view(np.ndarray)
     CONTROL.writes.note(array, whole if whole is None or depends(key) else part_of(whole, plain(key)))
@@ -387,7 +387,11 @@ def depending(value: Any) -> Any:
         if value.depends:
             return value
         found = value.view(WatchedArray)
-        found.origin, found.unknown, found.is_scalar = Origin(depends=True), value.unknown, value.is_scalar
+        found.origin, found.unknown, found.is_scalar = (
+            Origin(depends=True, of=value.origin),
+            value.unknown,
+            value.is_scalar,
+        )
         return found
     if isinstance(value, np.ndarray | np.generic):
         return _watched(value, depends=True) if _is_watchable(value) else value
@@ -491,6 +495,10 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
             _note_write(given[0], is_dependent=is_dependent)
         return found
     out = options.get("out")
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if isinstance(function, np.ufunc) and len(given) > function.nin:
+        out = given[function.nin]
     if isinstance(out, WatchedArray):
         _note_write(out, is_dependent=is_dependent)
         return out

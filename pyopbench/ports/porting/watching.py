@@ -385,6 +385,6 @@ def names_written(statements: Sequence[ast.AST]) -> set[str]:
 def output_of(call: ast.Call) -> ast.expr | None:
     """Return the array that a NumPy function writes to, passed as `out` or after its inputs; None without one."""
     named = next((one.value for one in call.keywords if one.arg == "out"), None)
-    ufunc = getattr(np, call.func.attr, None) if isinstance(call.func, ast.Attribute) else None
+    ufunc = getattr(np, getattr(call.func, "attr", getattr(call.func, "id", "")), None)
     is_behind = isinstance(ufunc, np.ufunc) and ufunc.nout == 1 and len(call.args) == ufunc.nin + 1
     return call.args[-1] if named is None and is_behind else named

@@ -43,8 +43,9 @@ def _writes(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store)
     if isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        return name in WRITING or output_of(node) is not None
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        is_uncopied = any(one.arg == "copy" and getattr(one.value, "value", None) is False for one in node.keywords)
+        return name in WRITING or is_uncopied or output_of(node) is not None
     return isinstance(node, ast.AugAssign)
 
 
@@ -55,6 +56,8 @@ def _are_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], functi
         id(one) for _, node in nodes if (test := getattr(node, "test", None)) is not None for one in ast.walk(test)
     }
     if any(isinstance(node, ast.IfExp | ast.BoolOp) and id(node) not in tests for _, node in nodes):
+        return False
+    if any(isinstance(node, ast.Lambda) or getattr(node, "ifs", None) for _, node in nodes):
         return False
     lines = _lines_run(body, examples, {path for path, _ in nodes})
     statements = [(path, node) for path, node in nodes if isinstance(node, ast.stmt)]

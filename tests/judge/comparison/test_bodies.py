@@ -19,9 +19,10 @@ from pyopbench.judge.comparison.bodies import (
 )
 from pyopbench.judge.comparison.diff import _smallest
 from pyopbench.judge.comparison.gate import read_gate
+from pyopbench.judge.comparison.sides import BLOCK
 from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import Case
-from pyopbench.stats.estimate import UNKNOWN, Estimate, Launches, moderated
+from pyopbench.stats.estimate import UNKNOWN, Estimate, Launches, moderated, usual_spread
 from revision_runs import write_revisions
 
 KEY = BodyKey("op", "numpy", "callback")
@@ -49,6 +50,28 @@ def most_often(rate, series):
     """Return what a count exceeds in one of 10,000 simulations at a rate, by the binomial distribution."""
     counts = np.arange(series + 1)
     return int(counts[special.bdtr(counts, series, rate) >= 1 - 1e-4][0])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("cases", "blocks"), [(10, 2), (20, 2), (6, 3)])
+def test_cases_that_agree_by_chance_all_at_once_make_no_body_sure_of_itself(cases, blocks):
+    """Launches that differ by 10%, of which cases share nine tenths, at the error and minimum effect of a gate."""
+    rng, many, false = np.random.default_rng([cases, blocks]), 1000, 0
+    names = [f"case {number}" for number in range(cases)]
+    bodies = {KEY: tuple(names)}
+    for _ in range(many):
+        values = drawn(rng, blocks, cases, 0.9, unlike=0.0) * (0.1 / SPREAD)
+        usual = usual_spread([Launches(column) for column in values.T])
+        pairs = pd.DataFrame(
+            [
+                {"run": "r", BLOCK: block, "case": name, "value": values[block, number], "error": 0.0}
+                for block in range(blocks)
+                for number, name in enumerate(names)
+            ]
+        )
+        (verdict,) = verdicts_on(body_estimates(pairs, bodies, usual), 0.05 / 3, 0.005)
+        false += verdict.outcome in ("slower", "faster")
+    assert false <= most_often(0.005, many)
 
 
 @pytest.mark.nightly

@@ -251,3 +251,27 @@ def test_a_nested_function_that_writes_to_its_argument_is_refused(statement: str
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, f"{source}    {statement}\n    return x\n", VECTOR)
     assert line_of(refused.value) in (statement, "return x")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = np.zeros(6); b = a\n    if x.sum() > 0: a = a + 1.0\n    a[0] = 5.0\n    return a + b + x",
+        "acc = np.zeros(6); out = acc\n    while -x.sum() > acc.sum(): acc += 1.0\n    return out + x",
+        "y = x.copy(); z = y[:2]; np.add(y, 1.0, y)\n    return z * 2.0",
+        "y = x.copy(); z = y[:2]; np.maximum(y, 0.0, out=(y,))\n    return z * 2.0",
+        "s = types.SimpleNamespace(a=x.copy()); b = s.a; b[b < 0] = 0.0\n    s.a += 1.0\n    return s.a",
+    ],
+)
+def test_writes_that_the_example_does_not_show_by_its_values_are_refused(body: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort):
+        write_source(tmp_path, f"import types\n\n\ndef body(x):\n    {body}\n", VECTOR)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["np.max(x, out=y)", "np.max(x, 0, y)", "np.median(x, overwrite_input=True)", "np.fft.fft2([x, x], s=(1, 2))"],
+)
+def test_arguments_that_nothing_reads_are_refused(call: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotPort):
+        write_source(tmp_path, f"def body(x):\n    y = np.zeros(())\n    return np.real({call}) + y\n", VECTOR)
