@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from pyopbench.model.errors import BadInput
 
@@ -68,7 +68,6 @@ UNLIMITED = 1_000_000
 Until: TypeAlias = Literal["decided", "resolved", "end"]
 """When a run stops before its launches, rounds or budget are used up: once no answer is open, once each comparison is
 resolved or out of reach as well, or never."""
-UNTIL: tuple[Until, ...] = get_args(Until)
 
 MECHANISMS = ("autodiff", "tape", "custom_gradient", "override_map", "override_map_ops", "defun")
 """Names of the gradient mechanisms; `ops/gradients.py` has what they are."""

@@ -111,10 +111,10 @@ def make_inputs(op: Op, size: int, dtype: str, seed: int = 0) -> tuple[np.ndarra
     return tuple(as_array(array) for array in op.make_inputs(size, dtype, rng))
 
 
-def describe(ops: dict[str, Op], variants: dict[str, Variant], sizes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+def describe(ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]:
     """Return what the judging half has to know about ops and variants, as plain data."""
     return {
-        "ops": {name: _describe_op(op, sizes.get(name, op.sizes)) for name, op in ops.items()},
+        "ops": {name: _describe_op(op) for name, op in ops.items()},
         "variants": describe_variants(variants),
     }
 
@@ -124,7 +124,7 @@ def describe_variants(variants: Mapping[str, Variant]) -> dict[str, Any]:
     return {name: _describe_variant(variant) for name, variant in variants.items()}
 
 
-def _describe_op(op: Op, sizes: tuple[int, ...]) -> dict[str, Any]:
+def _describe_op(op: Op) -> dict[str, Any]:
     return {
         "summary": op.summary,
         "sizes": list(op.sizes),

@@ -79,6 +79,15 @@ _CASE = (
     *_WHERE,
     ("size", "count", "in the unit of the op, usually elements of the largest input"),
 )
+_RATIO_INTERVAL = (
+    ("low", "ratio", "lower end of its 95% interval"),
+    ("high", "ratio", "upper end of its 95% interval"),
+)
+_SECONDS_INTERVAL = (
+    ("low", "s", "lower end of its 95% interval; missing for one launch"),
+    ("high", "s", "upper end of its 95% interval; missing for one launch"),
+)
+_WHY_UNRESOLVED = ("reason", "text", "why it is unresolved, in words; missing where it is not")
 
 
 def _decisions(judgement: Judgement) -> Iterable[dict[str, Any]]:
@@ -160,13 +169,12 @@ VERDICTS = Facts(
         *_CASE,
         ("baseline", "text", "label that it is compared with"),
         ("ratio", "ratio", "time over the time of the baseline; below 1 is faster"),
-        ("low", "ratio", "lower end of its 95% interval"),
-        ("high", "ratio", "upper end of its 95% interval"),
+        *_RATIO_INTERVAL,
         ("launches", "count", "worker processes"),
         ("p", "probability", "corrected for all verdicts of the same op and use"),
         ("outcome", "text", "`faster`, `slower`, `equivalent` or `unresolved`"),
         ("needed", "count", "launches in all that would resolve it; missing where that is not known"),
-        ("reason", "text", "why it is unresolved, in words; missing where it is not"),
+        _WHY_UNRESOLVED,
     ),
     _verdicts,
 )
@@ -175,8 +183,7 @@ LATENCIES = Facts(
     _columns(
         *_CASE,
         ("seconds", "s", "per call, in mode `node` per op inside the graph: mean over launches"),
-        ("low", "s", "lower end of its 95% interval; missing for one launch"),
-        ("high", "s", "upper end of its 95% interval; missing for one launch"),
+        *_SECONDS_INTERVAL,
         ("launches", "count", "worker processes"),
         ("too_noisy", "bool", "whether it is too noisy for reports to show it as a number"),
     ),
@@ -199,8 +206,7 @@ ARRANGEMENTS = Facts(
         ("action", "text", "what you do to get there: `keep`, `parallel`, `batch`, `processes`, `port`"),
         ("code", "text", "the change in one line"),
         ("seconds", "s", "per element, geometric mean over launches"),
-        ("low", "s", "lower end of its 95% interval; missing for one launch"),
-        ("high", "s", "upper end of its 95% interval; missing for one launch"),
+        *_SECONDS_INTERVAL,
         ("elements_per_second", "1/s", "the inverse of `seconds`"),
         ("launches", "count", "worker processes"),
         ("pool_start_seconds", "s", "to start its processes; missing where it has none"),
@@ -213,15 +219,14 @@ COMPARED = Facts(
     _columns(
         ("case", "text", "what both sides have measured, as `op/variant/gradient/...`"),
         ("ratio", "ratio", "time on side B over time on side A; below 1 is faster"),
-        ("low", "ratio", "lower end of its 95% interval"),
-        ("high", "ratio", "upper end of its 95% interval"),
+        *_RATIO_INTERVAL,
         ("p", "probability", "corrected for all cases"),
         ("outcome", "text", "`slower`, `faster`, `equivalent` or `unresolved`, for B"),
         ("seconds_a", "s", "per call on side A, geometric mean over launches"),
         ("seconds_b", "s", "per call on side B"),
         ("launches_a", "count", "worker processes of side A"),
         ("launches_b", "count", "worker processes of side B"),
-        ("reason", "text", "why it is unresolved, in words; missing where it is not"),
+        _WHY_UNRESOLVED,
     ),
     _compared,
 )

@@ -14,6 +14,7 @@ from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report import columns
 from pyopbench.report.markdown import escape
+from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.json_file import without_nan
 
 SCHEMA = 4
@@ -141,7 +142,7 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
         "b": {"label": sides.second.label, "run": sides.second.run.name},
         "interleaved": sides.interleaved,
         "minimum_effect": found.minimum_effect,
-        "run_spread": None if sides.interleaved else found.run_spread,
+        "run_spread": None if sides.interleaved else RUN_SPREAD,
         "smallest_found": found.smallest,
         "fail_on": fail_on,
         "failed": failed,

@@ -22,14 +22,15 @@ from scipy import special
 from pyopbench.stats.estimate import FEWEST_DEGREES, Estimate
 
 RUN_SPREAD = 0.03
-"""The least by which two runs of the same code are taken to differ, as one standard deviation. Nothing in two runs can
-show that the machine was the same in both, so it is an assumption, as large as the smallest difference that counts."""
+"""The least by which two runs of the same code are taken to differ, as a share and one standard deviation. Nothing in
+two runs can show that the machine was the same in both, so it is an assumption, as large as the smallest difference
+that counts."""
 ASSUMED_DEGREES, MOST_DEGREES = 8.0, 4.0
 """What the variance between runs counts for: the assumed one, and at most one that other cases show. Cases differ in
 how much runs change them: with 8, twice as many false verdicts came where they differ by a lognormal of 0.5."""
 
 
-def unpaired(first: Sequence[Estimate], second: Sequence[Estimate], run_spread: float = RUN_SPREAD) -> list[Estimate]:
+def unpaired(first: Sequence[Estimate], second: Sequence[Estimate]) -> list[Estimate]:
     """Return the difference of two runs for each case.
 
     With one launch in either run, only other cases show how launches differ, and it takes `FEWEST_DEGREES` of them.
@@ -37,7 +38,6 @@ def unpaired(first: Sequence[Estimate], second: Sequence[Estimate], run_spread: 
     Args:
         first: for each case the estimate over the launches of one run, of the logs of seconds.
         second: the same of the other run, in the same order.
-        run_spread: the least by which two runs differ, as a share and one standard deviation.
     """
     pairs = [difference(a, b) for a, b in zip(first, second, strict=True)]
     squares = np.array([one.mean**2 for one in pairs])
@@ -50,7 +50,7 @@ def unpaired(first: Sequence[Estimate], second: Sequence[Estimate], run_spread: 
             continue
         # Half of all squares of a normal variable are below 0.45 of their mean.
         shown = float(np.median(others)) / float(special.chdtri(1, 0.5)) if others.size else 0.0
-        between = max(shown, math.log1p(run_spread) ** 2)
+        between = max(shown, math.log1p(RUN_SPREAD) ** 2)
         spread, degrees = (one.spread, one.spread_degrees) if one.known else (0.0, math.inf)
         enough = min(float(others.size), MOST_DEGREES) if shown >= between else ASSUMED_DEGREES
         found.append(Estimate(one.mean, spread, one.n, degrees, between, enough))

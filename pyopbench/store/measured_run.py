@@ -16,7 +16,6 @@ from pyopbench.store.caveats import Caveat
 from pyopbench.store.types import (
     Catalogue,
     LaunchLine,
-    LookLine,
     PipelinePlan,
     PortLine,
     RequirementLine,
@@ -86,7 +85,6 @@ class Run:
         cases: ids of the planned cases.
         failures: skips of the plan and failures of launches, in the order of the files.
         launches: the launch lines, in order.
-        looks: the look lines, in order; where several runs are pooled, of the one with the most.
         frame: one row for each timed block, with `COLUMNS`; sweep is how often the launch had sampled the group before
             (0 for other tools), seconds are of the whole block, copies is how many of the op a call runs (1 in every
             mode but `node`), floor_seconds what a call of the empty function took in the same round (0 for a body
@@ -122,7 +120,6 @@ class Run:
     launches: tuple[LaunchLine, ...]
     frame: pd.DataFrame
     warnings: tuple[Caveat, ...] = ()
-    looks: tuple[LookLine, ...] = ()
     costs: Costs = Costs()
     noise: pd.DataFrame = field(default_factory=lambda: no_rows(NOISE_COLUMNS))
     tool: str = "pyopbench"

@@ -88,7 +88,7 @@ def pool(runs: Sequence[OpenRun]) -> OpenRun:
 def join_runs(runs: Sequence[OpenRun]) -> OpenRun:
     """Return runs of the same sides as one, in memory: a launch has the same new number on each side.
 
-    Only the interim analyses of the run that had the most are kept, because every verdict is corrected for that many.
+    Interim analyses are left out, which were of one run each and not of the whole.
     """
     plans = [run.plan for run in runs]
     torn = next((run for run in runs if run.torn), runs[0])
@@ -102,12 +102,9 @@ def join_runs(runs: Sequence[OpenRun]) -> OpenRun:
     launches = list(map(_launches_of, runs))
     for place, side in enumerate(joined.measured):
         each = [run.measured[place].lines for run in runs]
-        looks: list[list[AnyLine]] = [[line for line in lines if isinstance(line, LookLine)] for lines in each]
         for number, lines in enumerate(each):
             side.lines += _renumber(lines, sum(launches[:number]))
         ended = [line for lines in each for line in lines if isinstance(line, EndedLine)]
-        counts = list(map(len, looks))
-        side.lines += looks[counts.index(max(counts))]
         side.lines += [_join_ends(ended, sum(launches))] if ended else []
     return joined
 

@@ -56,7 +56,7 @@ from pyopbench.worker import environment, require
 from pyopbench.worker.copies import count_copies, measure_copies, open_device
 from pyopbench.worker.group import Emit, WarmGroups
 from pyopbench.worker.pipeline.measure import describe_pipelines
-from pyopbench.worker.plan import make_plan, plan_parts, sizes_of
+from pyopbench.worker.plan import make_plan, plan_parts
 from pyopbench.worker.prepare.prepare import OutOfMemory, prepare
 from pyopbench.worker.values import compare_values
 
@@ -158,7 +158,7 @@ def _compile_ahead(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant],
 
 def _catalogue(axes: Axes, ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]:
     chosen = {name: op for name, op in ops.items() if not axes.ops or name in axes.ops}
-    return describe(chosen, variants, {name: sizes_of(op, axes) for name, op in chosen.items()})
+    return describe(chosen, variants)
 
 
 def verify(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:

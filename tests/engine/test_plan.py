@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec import structs, to_builtins
@@ -22,7 +22,7 @@ from pyopbench.engine import plan as planning
 from pyopbench.engine.run import LEAST_LAUNCHES
 from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target
-from pyopbench.model.case import MECHANISMS, NO_GRADIENT, UNTIL, Axes, Until
+from pyopbench.model.case import MECHANISMS, NO_GRADIENT, Axes, Until
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.model.side import Environment
@@ -347,7 +347,7 @@ def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], l
     assert [side.side.tf for side in begun.measured] == ["2.16.2", "2.21.0", "2.21.0"]
 
 
-@pytest.mark.parametrize("until", UNTIL)
+@pytest.mark.parametrize("until", get_args(Until))
 def test_versions_are_measured_as_they_were_asked_for(
     tmp_path: Path, asked: Callable[[], list[str]], until: Until
 ) -> None:

@@ -226,7 +226,6 @@ def run_of(*benches: Bench, failures: Sequence[Failure] = (), cases: Sequence[st
         frame=pd.concat([bench.frame() for bench in benches], ignore_index=True) if benches else _no_rows(),
         warnings=(),
         costs=Costs(),
-        looks=(),
         noise=pd.concat([bench.noise_frame() for bench in benches], ignore_index=True) if benches else _no_noise(),
         tool="pyopbench",
         others=_no_rows(),

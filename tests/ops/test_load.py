@@ -104,7 +104,7 @@ def test_inputs_are_the_same_in_every_process() -> None:
 
 def test_the_whole_description_is_plain_data() -> None:
     ops, variants = load.load_ops(), load.load_variants()
-    told = load.describe(ops, variants, {})
+    told = load.describe(ops, variants)
     assert json.loads(json.dumps(told)) == told
     assert set(told["ops"]) == set(ops)
     assert told["variants"]["py_function"]["gradients"][0] == "tape"

@@ -88,15 +88,6 @@ def test_failures_name_the_launches_of_the_whole(tmp_path: Path) -> None:
     assert [one.launch for one in whole.failures] == [1, 3]
 
 
-def test_looks_of_the_shard_that_held_most_are_kept(shards: list[Path], tmp_path: Path) -> None:
-    """Each look charges every verdict; looks of different shards were at different data."""
-    for folder, many in zip(shards, (1, 3, 0, 2), strict=True):
-        for _ in range(many):
-            stored.append(folder, {"kind": "look", "launch": 2, "open": []})
-    merge.merge(shards, tmp_path / "merged")
-    assert len(read_one([tmp_path / "merged"]).looks) == 3
-
-
 def test_versions_are_merged_each_by_itself(tmp_path: Path) -> None:
     asked = ["2.16.2", "2.21.0"]
     shards = [sharded.write_versions(tmp_path / f"shard-{index}", index, 2, asked) for index in (1, 2)]

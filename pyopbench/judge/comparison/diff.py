@@ -120,7 +120,6 @@ class Comparison:
     Attributes:
         sides: what was compared.
         minimum_effect: the smallest difference that counts, as a share.
-        run_spread: the least by which two runs are taken to differ, as a share; used where they are not interleaved.
         cases: those that both have, worst first.
         unmatched: those that one of them has.
         differences: of the environments.
@@ -134,7 +133,6 @@ class Comparison:
 
     sides: Sides
     minimum_effect: float
-    run_spread: float
     cases: tuple[ComparedCase, ...]
     unmatched: tuple[UnmatchedCase, ...]
     differences: tuple[EnvironmentDifference, ...]
@@ -173,7 +171,6 @@ class Comparison:
 def compare_sides(
     sides: Sides,
     minimum_effect: float = MINIMUM_EFFECT,
-    run_spread: float = RUN_SPREAD,
     correction: Correction = NOTHING_ELSE,
 ) -> Comparison:
     """Compare two sides.
@@ -181,7 +178,6 @@ def compare_sides(
     Args:
         sides: as from `sides.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
-        run_spread: the least by which two runs that were not interleaved differ, as one standard deviation.
         correction: what verdicts are corrected for.
 
     Raises:
@@ -210,7 +206,7 @@ def compare_sides(
         estimates = [usual.estimate(one) for one in paired]
         of_bodies = body_estimates(pairs, bodies, usual)
     else:
-        estimates = unpaired([first[case] for case in large], [second[case] for case in large], run_spread)
+        estimates = unpaired([first[case] for case in large], [second[case] for case in large])
         of_bodies = []
     error = correction.error or (INTERLEAVED_ERROR if sides.interleaved else FAMILY_ERROR)
     each = error / correction.among
@@ -226,7 +222,6 @@ def compare_sides(
     return Comparison(
         sides,
         minimum_effect,
-        run_spread,
         cases=tuple(sorted((_compared(case, verdicts[case], first, second) for case in common), key=_badness)),
         unmatched=unmatched,
         differences=_differences(sides),
@@ -372,10 +367,10 @@ def _pairing_note(comparison: Comparison) -> Note:
     return Note(
         "not_paired",
         "A and B were not measured interleaved, so each interval is widened by at least "
-        f"{formatting.percent(comparison.run_spread)} (one standard deviation) for the difference between runs, and by "
+        f"{formatting.percent(RUN_SPREAD)} (one standard deviation) for the difference between runs, and by "
         f"more where other cases differ more. The common change of all cases, {formatting.ratio(comparison.common)}, "
         "is attributed to the machine.",
-        {"run_spread": comparison.run_spread, "common": comparison.common},
+        {"run_spread": RUN_SPREAD, "common": comparison.common},
         "UNPAIRED",
     )
 

@@ -23,7 +23,6 @@ class Names:
         value_of: what a name, or an attribute of one, is in the file; None for what is local.
         types: of the expressions that examples evaluated.
         path: the file.
-        function: its name.
         variables: all types that a local name had.
         written_to: nodes, by their ids, of what is bound to a name of which an element is assigned to.
     """
@@ -31,7 +30,6 @@ class Names:
     value_of: Callable[[ast.AST], Any]
     types: Types
     path: str
-    function: str
     written_to: frozenset[int]
     variables: dict[str, set[Type]]
 
@@ -107,7 +105,7 @@ def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types
     variables: dict[str, set[Type]] = {}
     for name, value in _bindings(function):
         variables.setdefault(name, set()).update(types.of(path, value))
-    return Names(value_of, types, path, getattr(function, "name", ""), written_to, variables)
+    return Names(value_of, types, path, written_to, variables)
 
 
 def _bindings(function: ast.AST) -> Iterator[tuple[str, ast.AST]]:

@@ -276,23 +276,26 @@ def np_nanpercentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False
 @helper("np.max np.amax", a="own")
 def np_max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
     """Return the largest elements; NaN where there is any."""
-    axes = np_axes(axis, a.shape.rank)
-    np_refuse_empty(a, axes, initial)
-    if a.dtype == tf.bool:
-        return tf.reduce_any(a, axes, keepdims)
-    found = np_nan_where(tf.reduce_any(np_is_nan(a), axes, keepdims), tf.reduce_max(a, axes, keepdims))
-    return found if initial is None else tf.where(np_is_nan(found), found, tf.maximum(found, initial))
+    return np_extreme(a, axis, keepdims, initial, largest=True)
 
 
 @helper("np.min np.amin", a="own")
 def np_min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
     """Return the smallest elements; NaN where there is any."""
+    return np_extreme(a, axis, keepdims, initial, largest=False)
+
+
+def np_extreme(a: Any, axis: Any, keepdims: bool, initial: Any, largest: bool) -> Any:
+    """Return the largest or smallest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
     np_refuse_empty(a, axes, initial)
     if a.dtype == tf.bool:
-        return tf.reduce_all(a, axes, keepdims)
-    found = np_nan_where(tf.reduce_any(np_is_nan(a), axes, keepdims), tf.reduce_min(a, axes, keepdims))
-    return found if initial is None else tf.where(np_is_nan(found), found, tf.minimum(found, initial))
+        return (tf.reduce_any if largest else tf.reduce_all)(a, axes, keepdims)
+    found = (tf.reduce_max if largest else tf.reduce_min)(a, axes, keepdims)
+    found = np_nan_where(tf.reduce_any(np_is_nan(a), axes, keepdims), found)
+    if initial is None:
+        return found
+    return tf.where(np_is_nan(found), found, (tf.maximum if largest else tf.minimum)(found, initial))
 
 
 def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:

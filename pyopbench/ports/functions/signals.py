@@ -83,20 +83,21 @@ def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
 @helper("np.fft.fft2", a="own")
 def np_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """Return the Fourier transform along two axes."""
-    if s is not None:
-        raise NotImplementedError("is not supported with s=")
-    for axis in axes:
-        a = np_fft(a, axis=axis, norm=norm)
-    return a
+    return np_transformed(np_fft, a, s, axes, norm)
 
 
 @helper("np.fft.ifft2", a="own")
 def np_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
     """Return the inverse Fourier transform along two axes."""
+    return np_transformed(np_ifft, a, s, axes, norm)
+
+
+def np_transformed(transform: Any, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+    """Return what a transform makes of an array along each of several axes."""
     if s is not None:
         raise NotImplementedError("is not supported with s=")
     for axis in axes:
-        a = np_ifft(a, axis=axis, norm=norm)
+        a = transform(a, axis=axis, norm=norm)
     return a
 
 

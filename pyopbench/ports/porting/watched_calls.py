@@ -116,9 +116,6 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
         if function in (zip, enumerate, reversed):
             return Several(function, arguments, options)
         return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
-    if function is np.apply_along_axis and len(arguments) > 2 and isinstance(arguments[2], WatchedArray):
-        # NumPy calls the function with plain rows, which show nothing about it.
-        arguments[0](depending(np.moveaxis(plain(arguments[2]), arguments[1], -1)[(0,) * (np.ndim(arguments[2]) - 1)]))
     if function in (isinstance, issubclass):
         return watched(function(*arguments))
     if is_numeric(function):

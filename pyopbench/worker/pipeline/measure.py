@@ -367,6 +367,6 @@ def describe_pipelines(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]
         },
         "size": case.size,
         "dtype": case.dtype,
-        "catalogue": describe({op.name: op}, load_variants(), {op.name: (case.size,)}),
+        "catalogue": describe({op.name: op}, load_variants()),
         "environment": {**environment.machine(), **environment.software()},
     }
