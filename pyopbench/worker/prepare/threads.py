@@ -6,11 +6,12 @@ be noticed.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from pyopbench.model.case import Case
 from pyopbench.model.errors import WrongResult
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Body, Op
-from pyopbench.model.threads import call_together
 from pyopbench.model.variant import Variant
 from pyopbench.ops.examples import examples_of
 from pyopbench.ports.arrays import as_tuple
 from pyopbench.worker.prepare.checks import Checked, Reference, check_gradients, check_values, dense, make_reference
 from pyopbench.worker.prepare.segments import constants, forward_and_backward, wrap
+
+Result = TypeVar("Result")
 
 CHECKED_CALLS = 8
 """Of each thread, while all others call too."""
@@ -136,6 +138,33 @@ def _check_together(calls: Sequence[ConcurrentCall], how: str = "") -> None:
         call_together([partial(check, call) for call in calls])
     except Exception as error:
         raise WrongResult(f"{how}from {len(calls)} threads at once: {describe_error(error)}") from error
+
+
+def call_together(functions: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Call each function in a thread of its own, all from the same moment on, and return what they return.
+
+    Raises:
+        Exception: what the first of them in this order has raised; all have ended by then.
+    """
+    results: dict[int, Result] = {}
+    errors: dict[int, Exception] = {}
+    barrier = threading.Barrier(len(functions))
+
+    def work(place: int) -> None:
+        barrier.wait()
+        try:
+            results[place] = functions[place]()
+        except Exception as error:  # noqa: BLE001 - is raised again by the thread that asked
+            errors[place] = error
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(functions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for place in sorted(errors):
+        raise errors[place]
+    return [results[place] for place in range(len(functions))]
 
 
 def _require_safe_gradient(op: Op, variant: Variant, case: Case, references: Sequence[Reference]) -> None:

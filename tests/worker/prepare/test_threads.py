@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from pyopbench.worker.prepare.threads import (
     FEWEST_CALLS,
     QUANTILES,
     ConcurrentCall,
+    call_together,
     prepare_together,
     quantiles,
     repeat_call,
@@ -149,3 +151,26 @@ def test_what_is_raised_under_threads_alone_is_wrong_too() -> None:
     calls = [call(losing).check()[0]]
     with pytest.raises(WrongResult):
         threads._check_together(calls)
+
+
+def test_all_are_called_at_once_and_their_results_come_in_order() -> None:
+    meeting = threading.Barrier(3, timeout=30)
+
+    def meet(place: int) -> int:
+        meeting.wait()  # nobody gets past it alone
+        return place
+
+    assert call_together([partial(meet, place) for place in range(3)]) == [0, 1, 2]
+
+
+def test_what_the_first_of_them_raises_is_raised_when_all_have_ended() -> None:
+    ended = []
+
+    def end(place: int) -> None:
+        ended.append(place)
+        if place:
+            raise ValueError(place)
+
+    with pytest.raises(ValueError, match="1"):
+        call_together([partial(end, place) for place in range(3)])
+    assert sorted(ended) == [0, 1, 2]
