@@ -1,4 +1,4 @@
-"""Measures ops: `pyopbench.run`, and the plan of a run that the command line makes too."""
+"""Measures ops: `pyopbench.run`, and the plan of a run, which the command line uses too."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         minimum_effect: the smallest difference that matters, as a share; None for 0.03, or for a third of what
             `fail_on` names.
         mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
-        requires: what a port has to be able to do: `savedmodel`, `xla`, `second_order`, ...
+        requires: features that a port must support: `savedmodel`, `xla`, `second_order`, ...
         tf: versions of TensorFlow to compare, such as `["2.16.2", "2.21.0"]`; each is installed into an environment of
             its own if it is missing.
         packages: versions of other packages to compare, such as `["numpy==1.26.4", "numpy==2.2.6"]`; several on one
             side are joined by a comma.
         python: interpreters, or versions of Python, to compare. One that has a TensorFlow is used as it is.
         rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.
-        fail_on: with several sides, what fails: `slower`, `slower:5%` or `never`; None for `slower` of revisions.
+        fail_on: with several sides, what fails the run: `slower`, `slower:5%` or `never`; None for the usual.
         budget_seconds: stop measuring after so many seconds; None for the usual.
         launches: maximum number of launches (worker processes), at least 2; None for the usual.
         seed_with: a statement that runs before each call of a body that draws random numbers, such as
             `"np.random.seed({seed})"`.
-        parts: measure also where a callback's time goes; never with `rev`.
+        parts: also measure bodies alone and A/A controls; never with `rev`.
         out: a new folder for the results; None for `results/DATE`.
         progress: show how it goes, on stderr or in the output of the notebook's cell.
 
@@ -88,9 +88,9 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         `SidesResult`. The samples are in its folder.
 
     Raises:
-        BadInput: something cannot be measured as it is; the message says what can.
+        BadInput: something cannot be measured; the message has the next step.
         NothingMeasured: no case has a sample; with the first reason.
-        Interrupted: Ctrl-C; what was finished is stored, and the message has the command that continues.
+        Interrupted: Ctrl-C; finished measurements are stored, and the message has the command that continues.
 
     >>> pyopbench.run(my_function, [np.zeros((100, 3), np.float32)], quick=True)  # doctest: +SKIP
     """
@@ -166,7 +166,7 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
 
     Args:
         folder: a new one; None for `results/DATE`.
-        listener: is told what was planned.
+        listener: is called with the plan.
         command: that was given, which the report shows.
         ops: as typed; all if empty.
         inputs: as typed.

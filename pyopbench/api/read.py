@@ -1,4 +1,4 @@
-"""Judges what is stored: `pyopbench.read` and `pyopbench.compare`."""
+"""Judges stored results: `pyopbench.read` and `pyopbench.compare`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def read(
 
     Args:
         results: a folder of a run, or several of one environment, which are pooled; or one file of asv or
-            pytest-benchmark. A folder of a run with `tf` or `rev` is given by itself.
+            pytest-benchmark. A folder of a run with `tf` or `rev` cannot be pooled.
         baseline: the variant that is the current callback; None for that of the run.
         minimum_effect: the smallest difference that matters, as a share; None for that of the run.
         mix: as for `run`.
         requires: as for `run`.
-        fail_on: of a run over revisions, what fails: `slower`, `slower:5%` or `never`; None for `slower`.
+        fail_on: of a run over revisions, what fails it: `slower`, `slower:5%` or `never`; None for `slower`.
 
     Returns:
         The decisions, verdicts and latencies, as frames and as a report: a `RunResult`, or what `run` returned with

@@ -1,4 +1,4 @@
-"""What `pyopbench.run`, `read` and `compare` return: results with frames, for scripts and notebooks.
+"""The results of `pyopbench.run`, `read` and `compare`: objects with frames, for scripts and notebooks.
 
 `docs/python.md` has the columns of every frame and their units.
 """
@@ -31,10 +31,10 @@ SHOWN = 20
 
 
 class RunResult:
-    """What was measured of ops, and what to do with them.
+    """Measurements of ops, and the decisions on them.
 
     Attributes:
-        judgement: all that the report is made of; its parts are not kept stable.
+        judgement: everything that the report shows; not a stable interface.
         sources: the folders and files that it was read from.
         folder: where a report goes that is given no other.
     """
@@ -44,7 +44,7 @@ class RunResult:
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
-        """What to do: a row for each op and use."""
+        """The decisions: a row for each op and use."""
         return columns.DECISIONS.frame(self.judgement)
 
     @cached_property
@@ -59,7 +59,7 @@ class RunResult:
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        """What has no number, and why: a row for each case."""
+        """The cases without a number, and why: a row for each."""
         return columns.FAILURES.frame(self.judgement)
 
     @cached_property
@@ -92,10 +92,10 @@ class RunResult:
 
 
 class ComparisonResult:
-    """What changed between two results, side A and side B.
+    """The changes from one result, side A, to another, side B.
 
     Attributes:
-        comparison: all that the outputs are made of; its parts are not kept stable.
+        comparison: everything that the outputs show; not a stable interface.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -103,12 +103,12 @@ class ComparisonResult:
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """What became slower or faster on side B: a row for each case of both sides, the worst first."""
+        """The verdicts on side B: a row for each case of both sides, the worst first."""
         return columns.COMPARED.frame(self.comparison)
 
     @cached_property
     def unmatched(self) -> pd.DataFrame:
-        """What only one side has a number for: a row for each case."""
+        """The cases with a number on one side only: a row for each."""
         return columns.UNMATCHED.frame(self.comparison)
 
     def slower(self, by: float | None = None) -> pd.DataFrame:
@@ -130,17 +130,17 @@ class ComparisonResult:
 
 
 class SidesResult:
-    """What was measured on several sides, and how the others compare with the first: `run` with `tf`, `rev`, ...
+    """Measurements on several sides, each compared with the first: `run` with `tf`, `rev`, ...
 
     Attributes:
         folder: of the run; the report of each environment has a folder in it.
-        comparisons: label -> what changed to that side from the first.
-        gate: all that `comment.md` and `gate.json` are made of; its parts are not kept stable.
-        across: all that the reports of environments are made of, as little kept stable; None for revisions.
+        comparisons: label -> the changes from the first side to that one.
+        gate: everything that `comment.md` and `gate.json` show; not a stable interface.
+        across: the same for the reports of environments; None for revisions.
     """
 
     def __init__(self, run: OpenRun, judging: Judging, fail_on: str | None = None) -> None:
-        """Compare what was measured.
+        """Compare the sides.
 
         Args:
             run: as it is in memory.
@@ -196,7 +196,7 @@ class SidesResult:
 
 
 AnyResult: TypeAlias = RunResult | SidesResult
-"""What a run comes to: on one side, or on several."""
+"""The result of a run: on one side, or on several."""
 
 
 def result_of(run: OpenRun, judging: Judging, fail_on: str | None = None) -> AnyResult:

@@ -1,4 +1,4 @@
-"""What the command line prints of a comparison and of a history."""
+"""Prints comparisons and histories."""
 
 from __future__ import annotations
 

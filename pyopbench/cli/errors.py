@@ -1,4 +1,4 @@
-"""How a command ends that cannot go on: what was wrong, the value, what is legal, what to do; tracebacks by --debug."""
+"""Errors end a command: what was wrong, the value, what is legal, what to do; tracebacks by --debug."""
 
 from __future__ import annotations
 

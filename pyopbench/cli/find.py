@@ -1,4 +1,4 @@
-"""What `pyopbench scan`, `record` and `placement` print: callbacks, what they cost a program, and copies per call."""
+"""Prints what `pyopbench scan`, `record` and `placement` found: callbacks, their cost in a program, and copies."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def certify(
             certificate = show(engine.certify(folder, extent, ("pyopbench", *sys.argv[1:])), listener_here())
             assert isinstance(certificate, engine.Certificate)
     except KeyboardInterrupt:
-        err.print(f"interrupted; what was measured is in {folder}; start again", soft_wrap=True, markup=False)
+        err.print(f"interrupted; the measurements so far are in {folder}; start again", soft_wrap=True, markup=False)
         return EXIT_INTERRUPTED
     if as_json:
         out.print_json((folder / engine.FILE).read_bytes().decode())
@@ -254,7 +254,7 @@ def certify(
 
 
 def doctor(as_json: options.AsJson = False, quiet: options.Quiet = False) -> None:
-    """Show what this machine has and lacks for each command, and what to do about it.
+    """Check what each command needs on this machine, and show how to fix what is missing.
 
     This starts TensorFlow and compiles a small C++ kernel, which is kept in the cache; the first time, it takes half a
     minute. Exit code 0, even if something is missing.

@@ -44,7 +44,7 @@ def report(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write the decision report of stored results; of a run with --rev, the report of what changed."""
+    """Write the decision report of stored results, or for a run with --rev, the report of changes."""
     from pyopbench.api.read import open_judged
     from pyopbench.cli.report import print_export, write_report
     from pyopbench.cli.sides import report_sides
@@ -126,7 +126,7 @@ def history(
     by: Annotated[
         str | None,
         choice_option(
-            "--by", "NAME", "commit, tf or date. Default: what the results differ in.", "commit", "tf", "date"
+            "--by", "NAME", "commit, tf or date. Default: whatever the results differ in.", "commit", "tf", "date"
         ),
     ] = None,
     minimum_effect: options.MinimumEffect = None,

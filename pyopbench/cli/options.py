@@ -212,7 +212,7 @@ Launches = Annotated[
     typer.Option(
         metavar="N",
         min=2,
-        help="Most launches (worker processes). Default: 24, or 8 with --quick; sides with a budget: what fits.",
+        help="Most launches (worker processes). Default: 24; --quick or pipeline: 8; sides with a budget: no limit.",
         rich_help_panel=LENGTH,
     ),
 ]
@@ -221,7 +221,7 @@ Requires = Annotated[
     typer.Option(
         "--require",
         metavar="NAME",
-        help=f"What variants have to support: {', '.join(REQUIREMENTS)}.",
+        help=f"What a recommended variant must support: {', '.join(REQUIREMENTS)}.",
         rich_help_panel=JUDGING,
     ),
 ]

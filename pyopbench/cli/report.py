@@ -45,7 +45,7 @@ MOST_LAUNCHES_ASKED = 40
 MOST_EFFECT_ASKED = 0.25
 """The next command proposes no larger minimum effect: a quarter of the current time is always worth acting on."""
 
-NOT_TRIED = "What is required was not tried with every port, so these are not recommended. To try it:"
+NOT_TRIED = "A requirement was not tried with every port, so these are not recommended. To try it:"
 
 ELSEWHERE = ("holes", "about")
 """Sections that a terminal does not show: failures are printed once, and the command was just typed."""

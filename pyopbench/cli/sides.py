@@ -1,4 +1,4 @@
-"""What a run on several sides prints: what to do on each, what became slower, other values, and what noise did."""
+"""Prints a run on several sides: decisions on each, slowdowns, different values, and the A/A control."""
 
 from __future__ import annotations
 

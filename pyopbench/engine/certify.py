@@ -44,7 +44,7 @@ HOW = judge.Judging(BASELINE, MINIMUM_EFFECT)
 
 MOST_FALSE = 0.001
 LEAST_EQUIVALENT = 0.95
-"""Of A/A controls: the share that may be told apart, and the share that is to be shown equivalent."""
+"""Of A/A controls: the share that may be found different, and the share to be found equivalent."""
 LEAST_FOUND = {5: 0.95, 10: 0.99}
 """Percent of slowdown -> the share of such pairs that are to be called slower."""
 LEVEL = 0.95

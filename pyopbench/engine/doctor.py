@@ -33,12 +33,12 @@ NO_TENSORFLOW = "TensorFlow does not start"
 
 
 class Lacking(Exception):
-    """What a check misses, and the line that mends it."""
+    """Something that is missing, and the line that fixes it."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that commands need: what there is of it, and what it lacks with the line that mends that."""
+    """One thing that commands need: what the check found, and what is missing."""
 
     name: str
     needed_by: str
@@ -71,7 +71,7 @@ class WorkerFacts:
 
 
 def examine() -> Examination:
-    """Return what this machine has and lacks; a worker starts TensorFlow, and compiles a kernel if none is cached."""
+    """Return the checks of this machine; a worker starts TensorFlow, and compiles a kernel if none is cached."""
     worker = _ask_worker()
     checks = tuple(Check(name, needed_by, *_result(check, worker)) for name, needed_by, check in CHECKS)
     return Examination({"pyopbench": pyopbench.__version__, **cores.machine()}, checks)

@@ -71,7 +71,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     ask: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     test: Callable[[Path, str, float], dict[str, Any]] | None = None,
 ) -> WrittenPort:
-    """Write a port of an own op, and its test beside it, if that passes.
+    """Write a port of an own op, and its test next to it, if that passes.
 
     Args:
         target: the op.

@@ -133,7 +133,7 @@ def measure(
         ]
         locks.enter_context(run.locked())
         if judging.requires:
-            yield Busy("trying what is required")
+            yield Busy("trying requirements")
             for measured, worker in zip(run.measured, workers, strict=True):
                 start = partial(Worker, verify.REQUIREMENT_SECONDS, hides_gpu=True, **worker)
                 verify.try_missing(measured, judging.requires, start)

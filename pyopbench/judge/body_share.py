@@ -1,4 +1,4 @@
-"""How much of a callback's time its body takes by itself: what is left is all that another bridge could save."""
+"""The share of a callback's time that its body takes: another kind of callback can save no more than the rest."""
 
 from __future__ import annotations
 

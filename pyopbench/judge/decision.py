@@ -37,7 +37,7 @@ class Unresolved:
 
 @dataclass(frozen=True)
 class Bar:
-    """What a variant was seen not to do.
+    """A requirement that a variant does not meet.
 
     Attributes:
         label: the variant.
@@ -68,7 +68,7 @@ class Verdict:
         case, baseline: ids of cases.
         ratio: seconds of the case over seconds of the baseline; below 1 is faster.
         low, high: its 95% interval over launches.
-        launches: what the ratio is made of.
+        launches: number of launches behind the ratio.
         p: corrected for all verdicts of the same op and use; `outcome` follows from it and the minimum effect.
         reason: why an `unresolved` one is left open.
         needed: about how many launches in all would resolve it; None for more than anybody waits for.
@@ -101,7 +101,7 @@ class SizeRange:
 
     @property
     def answer(self) -> Answer:
-        """What to do at these sizes."""
+        """The answer at these sizes."""
         return Answer(self.action, self.choice)
 
 
@@ -122,7 +122,7 @@ class SizeSeconds:
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do with one op, for one use.
+    """The decision on one op, for one use.
 
     Attributes:
         op: the op.
@@ -130,12 +130,12 @@ class Decision:
         mode, dtype, placement: where it holds.
         baseline: label of the current callback (`variant` or `variant+gradient`).
         action: `keep`, `switch` (to another callback), `port` or `undecided`.
-        choice: label of the variant to go to; None for keep and undecided.
+        choice: label of the variant to change to; None for keep and undecided.
         saved: share of the current time that is saved over the mix of sizes; of the best candidate if there is no
             choice; None if there is no candidate at all.
         saved_low, saved_high: its interval at 95%, corrected for the number of candidates.
         reason: why.
-        caveats: what goes with the reason: numbers that were missing, and a callback that cannot stay.
+        caveats: limitations of the answer: numbers that were missing, and a callback that cannot stay.
         ranges: answers by size, where they differ from one another; else one range.
         barred: what was removed because it cannot do what is required.
         unknown: what is required and was not tried with some variants.

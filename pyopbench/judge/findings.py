@@ -1,4 +1,4 @@
-"""What a decision says, as findings: why it is so, what it leaves out, and what would change it.
+"""The sentences of a decision, as findings: its reason, what it leaves out, and what would settle it.
 
 A finding is a kind with its numbers, and `text()` says it in words. Programs read kind and numbers in `decisions.json`;
 nothing reads a sentence. A number that does not exist is None. `label` and `baseline` are `variant` or
@@ -36,7 +36,7 @@ TWO_SCOPES = "“saves” is over all sizes, or over your mix of them; “one op
 
 @dataclass(frozen=True)
 class Answer:
-    """What to do, and the label to go to; None for keep and undecided."""
+    """The action, and the label to change to; None for keep and undecided."""
 
     action: Action
     choice: str | None
@@ -169,7 +169,7 @@ class ClearGain(Finding):
     Attributes:
         baseline: the current callback.
         chosen: the candidate that was chosen.
-        faster: the one that saves most, if it saves more by what is worth acting on, which is not clear; else None.
+        faster: the one that seems to save most, if it may save more by the minimum effect, but not clearly; else None.
         faster_takes_more_work: True if that one takes more work as well.
     """
 
@@ -189,7 +189,7 @@ class ClearGain(Finding):
 
 @dataclass(frozen=True)
 class NoneWorthIt(Finding):
-    """No candidate saves more than the share `threshold`, as far as can be told; `best` is the best of them."""
+    """No candidate clearly saves more than the share `threshold`; `best` is the best of them."""
 
     baseline: str
     threshold: float
@@ -218,7 +218,7 @@ class StillOpen(Finding):
 
 @dataclass(frozen=True)
 class NoCandidate(Finding):
-    """Nothing was measured beside the baseline at all sizes; `required`: nothing that can do what is required."""
+    """Nothing was measured alongside the baseline at all sizes; `required`: nothing that meets the requirements."""
 
     baseline: str
     required: bool
@@ -356,7 +356,7 @@ Note: TypeAlias = NoAnswerAt | DiffersBySize
 
 
 def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
-    """Return how many decisions of each kind there are, and how what is saved is to be read.
+    """Return how many decisions of each kind there are, and how to read the savings.
 
     Args:
         actions: of each decision.

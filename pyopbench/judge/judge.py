@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Judgement(Compared):
-    """All that a report is made of: what was compared, and what follows.
+    """Everything that a report shows: the comparisons and their consequences.
 
     Attributes:
         decisions: ops in the order of the catalogue, inference before training; one for each comparison.
         machine: how busy it was; None if nothing was recorded.
-        twins: what became of callbacks that were measured twice.
+        twins: verdicts on callbacks that were measured twice.
         requires: what a port has to be able to do.
     """
 

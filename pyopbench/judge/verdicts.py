@@ -174,7 +174,7 @@ def _why_unresolved(
 
 @dataclass(frozen=True)
 class Correction:
-    """What the verdicts of a comparison are corrected for beside being many, and what is known from others.
+    """Corrections of the verdicts of a comparison besides their number, and the spread known from others.
 
     Attributes:
         among: how many comparisons of one run share the error, of which this is one.
@@ -321,7 +321,7 @@ class Controls:
         return max((abs(pair.ratio - 1) for pair in self.pairs), default=None)
 
     def text(self) -> str:
-        """Return how many pairs of identical code were told apart, shown equal, or left open; "" without a pair."""
+        """Return how many pairs of identical code were found different, equal or unresolved; "" without a pair."""
         if not self.pairs:
             return ""
         effect = formatting.percent(self.minimum_effect)

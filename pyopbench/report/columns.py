@@ -27,7 +27,7 @@ TYPES: dict[str, Any] = {"count": "Int64", "bool": "bool", "text": "string"}
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its name, its unit or type, and what it says."""
+    """A column: its name, its unit or type, and its meaning."""
 
     name: str
     unit: str
@@ -151,11 +151,11 @@ DECISIONS = Facts(
         *_WHERE,
         ("baseline", "text", "label of the current callback"),
         ("action", "text", "`keep`, `switch`, `port` or `undecided`"),
-        ("choice", "text", "label to go to; missing for `keep` and `undecided`"),
+        ("choice", "text", "label to change to; missing for `keep` and `undecided`"),
         ("saved", "share", "of the current time, over the mix of sizes; 0.4 is 40%"),
         ("saved_low", "share", "lower end of its 95% interval"),
         ("saved_high", "share", "upper end of its 95% interval"),
-        ("loss", "share", "of the current time that the answer may cost at most against the best candidate"),
+        ("loss", "share", "of the current time that the answer may cost at most, compared with the best candidate"),
         ("is_provisional", "bool", "whether `loss` is large"),
         ("launches", "count", "worker processes that `saved` comes from"),
         ("answer", "text", "the answer in words"),
@@ -194,7 +194,7 @@ FAILURES = Facts(
     _columns(
         *_CASE,
         ("status", "text", "`unsupported`, `wrong`, `elided`, `raised`, `timeout` or `crashed`"),
-        ("launch", "count", "in which it was seen, from 0; missing where it was known before the first"),
+        ("launch", "count", "in which it was seen, from 0; missing if it was known before the first launch"),
         ("reason", "text", "why the case has no number, in words"),
     ),
     lambda judgement: ({**_case(one.case, judgement), **vars(one)} for one in judgement.run.failures),
@@ -217,7 +217,7 @@ ARRANGEMENTS = Facts(
 COMPARED = Facts(
     "ComparisonResult.verdicts",
     _columns(
-        ("case", "text", "what both sides have measured, as `op/variant/gradient/...`"),
+        ("case", "text", "id of the case that both sides have, as `op/variant/gradient/...`"),
         ("ratio", "ratio", "time on side B over time on side A; below 1 is faster"),
         *_RATIO_INTERVAL,
         ("p", "probability", "corrected for all cases"),
@@ -249,7 +249,7 @@ def page() -> str:
     """Return the part of `docs/python.md` that describes every frame, as Markdown."""
     lines = []
     for table in ALL:
-        lines += [f"#### `{table.owner}`", "", "| column | unit | what it says |", "|---|---|---|"]
+        lines += [f"#### `{table.owner}`", "", "| column | unit | meaning |", "|---|---|---|"]
         lines += [f"| `{one.name}` | {one.unit} | {one.meaning} |" for one in table.columns]
         lines.append("")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a run over revisions found: Markdown for a pull request, and JSON."""
+"""The result of a run on several sides: Markdown for a pull request, and JSON."""
 
 from __future__ import annotations
 

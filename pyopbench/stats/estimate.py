@@ -3,8 +3,8 @@
 The process is the unit of analysis: samples inside a launch are reduced to one number, and only these numbers, one per
 launch, are independent. Ratios that are compared between sides are on the log scale, where a ratio is a difference.
 
-**A launch counts by what its turns are worth.** Its number varies because processes differ, and because it is a median
-over some rounds:
+**A launch counts by the precision of its turns.** Its number varies because processes differ, and because it is the
+median over some rounds:
 
     variance of launch i = usual variance between launches * leverage + (standard error over its rounds)^2
 
@@ -40,7 +40,7 @@ from pyopbench.stats import costs
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 PRIOR_DEGREES = 4.0
-"""What the usual spread counts for. The likelihood of three runs on one machine said 4.6, 7.1 and 8 or more."""
+"""Degrees of freedom of the usual spread. By maximum likelihood, three runs on one machine gave 4.6, 7.1 and 8+."""
 USUAL_SPREAD = 0.05
 """Standard deviation between launches of a log ratio, where too few cases show it: 4% to 9% were measured."""
 FEWEST_CASES, FEWEST_DEGREES = 6, 10
@@ -70,7 +70,7 @@ NOISE_SHARE = 0.5
 and of what the current callback costs. Of pairs of launches that differ by a third (lognormal) 2% are, and of costs
 that are nothing but noise 85%."""
 UNIT = ["tool", "run", "launch"]
-"""What makes one independent launch; the tool is in it because a ratio is never taken across two clocks."""
+"""The columns that identify an independent launch; the tool, because no ratio is taken across two clocks."""
 
 
 def exp(log: float) -> float:
@@ -85,7 +85,7 @@ class Launches:
     Attributes:
         values: `(launches,)` float64.
         errors: `(launches,)` float64, standard errors over rounds; nan where unknown, None where none is known.
-        leverage: what the usual variance between launches is multiplied with: the square of a share of the current
+        leverage: factor of the usual variance between launches: the square of a share of the current
             time, which varies in proportion to itself.
     """
 
@@ -292,7 +292,7 @@ class Estimate:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p values for being many: rejecting what is at most a keeps the chance of any false rejection at a.
+    """Adjust p values for their number: if those up to a are rejected, the chance of any false rejection is at most a.
 
     The i-th smallest of n is multiplied by n - i + 1, never falling below an earlier one nor passing 1.
     Source: S. Holm, Scand. J. Statist. 6 (1979) 65-70.

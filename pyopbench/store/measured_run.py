@@ -1,4 +1,4 @@
-"""What was measured, as the judging half sees it: a run, what explains its callbacks, and the columns of its frames."""
+"""Measurements as the judging half sees them: a run, its bodies alone and controls, and the columns of its frames."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def no_rows(columns: tuple[str, ...]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Costs:
-    """What was measured to explain callbacks: bodies alone and A/A controls; never decided about.
+    """Cases that explain callbacks: bodies alone and A/A controls; there are no decisions on them.
 
     Attributes:
         cases: ids of the planned cases.
@@ -56,7 +56,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class PipelineRows:
-    """What was measured of an op in an input pipeline; decided about apart from all else."""
+    """The measurements of an op in an input pipeline, which has a decision of its own."""
 
     plan: PipelinePlan  # what its cases stand for
     cases: tuple[str, ...]  # ids of the planned cases, at least that of the current callback

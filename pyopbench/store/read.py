@@ -82,7 +82,7 @@ def _path_of(source: Source) -> Path:
 
 
 def _runs_of(run: OpenRun) -> tuple[Run, ...]:
-    """Return a run for each side, on its own: what failed on one of them says nothing about another.
+    """Return a separate run for each side, because a failure on one says nothing about another.
 
     If there are several, `frame` and `noise` have a column `block`: launches with the same number were interleaved, one
     of each side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and

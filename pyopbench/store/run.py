@@ -153,7 +153,7 @@ class OpenRun:
             os.fsync(self._stream.fileno())
         except OSError as error:
             raise CannotStore(
-                "cannot store what was just measured; what was stored before is kept",
+                "cannot store the latest measurement; earlier ones are kept",
                 received=error,
                 hint="free some space or fix the permissions of the folder; then: pyopbench resume DIR",
             ) from error

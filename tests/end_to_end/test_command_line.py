@@ -67,7 +67,7 @@ def test_a_full_disk_ends_a_run_with_what_was_finished(
     assert ended.code == 2
     assert ended.err.endswith(
         told(
-            "cannot store what was just measured; what was stored before is kept",
+            "cannot store the latest measurement; earlier ones are kept",
             received="[Errno 28] No space left on device",
             hint="free some space or fix the permissions of the folder; then: pyopbench resume DIR",
         )

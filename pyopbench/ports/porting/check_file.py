@@ -1,4 +1,4 @@
-"""The test beside a port: a copy of the body that it replaces, of `port_check`, and what the two are called with."""
+"""The test of a port: a copy of the body that it replaces, of `port_check`, and the arguments of both."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ MOST_UNROLLED = 1_500
 a loop of the graph. The first call then takes up to 20 s."""
 
 CONDITION = 8
-"""Operations that a condition of the graph counts for, beside those on its ways: tracing one takes 5 to 10 ms."""
+"""Operations that a condition of the graph counts for, besides those on its branches: tracing one takes 5 to 10 ms."""
 
 
 @dataclass(frozen=True)

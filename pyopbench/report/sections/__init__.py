@@ -1,4 +1,4 @@
-"""Sections of the report. A section turns a judgement into blocks, which say what is shown and nothing of how.
+"""Sections of the report. A section turns a judgement into blocks, which have the content but no layout.
 
 HTML, Markdown and the terminal show the same blocks: HTML those of `build`, the others those of `brief`.
 """
@@ -22,7 +22,7 @@ class Cell:
 
     Attributes:
         text: what it says.
-        tone: told by colour in HTML and never by colour alone.
+        tone: shown by colour in HTML, and never by colour alone.
         note: the small print of `text`.
         op: an op whose page the cell leads to; "" for none.
     """
@@ -93,7 +93,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A Vega-Lite chart, and in words what it shows."""
+    """A Vega-Lite chart, and its description in words."""
 
     spec: dict[str, Any]
     alt: str
