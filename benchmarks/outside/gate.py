@@ -119,7 +119,7 @@ def row_of(name: str, percent: int, trial: Trial, answer: Mapping[str, Any]) -> 
     """Return what became of a trial, as plain data."""
     bodies = [body for found in answer["comparisons"].values() for body in found["bodies"]]
     cases = rows_of(answer)
-    control = [] if answer["twins"] is None else [*answer["twins"]["cases"], *answer["twins"]["bodies"]]
+    control = [] if answer["control"] is None else [*answer["control"]["cases"], *answer["control"]["bodies"]]
     return {
         "run": trial.folder.name,
         "part": name,

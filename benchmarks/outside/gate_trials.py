@@ -131,17 +131,6 @@ def told_apart(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["outcome"] in TOLD_APART]
 
 
-def found_slower(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Return in how many runs of a change that makes it slower that was found, and how many there are."""
-    slower = [row for row in rows if row["change"] == "slower"]
-    return sum(row["slower"] > 0 for row in slower), len(slower)
-
-
-def apart_of_same(rows: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Return how many cases of runs of one commit were told apart, and how many there are, with the control."""
-    return sum(len(row["told_apart"]) for row in rows), sum(row["rows"] + row["control_rows"] for row in rows)
-
-
 def at_least(count: int, of: int) -> float:
     """Return what a share is at least, with 95% confidence (Clopper and Pearson, Biometrika 26 (1934) 404-413)."""
     return 0.0 if count == 0 else float(special.betaincinv(count, of - count + 1, 1 - CONFIDENCE))
@@ -156,12 +145,6 @@ def still_to_run(trials: Sequence[Trial], rows: Sequence[Mapping[str, Any]]) -> 
     """Return the trials of which no row was kept."""
     kept = {row["run"] for row in rows}
     return [trial for trial in trials if trial.folder.name not in kept]
-
-
-def kept_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a summary that earlier calls kept, on this machine or on another; none if there is none."""
-    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
-    return found
 
 
 def keep(path: Path, summary: Mapping[str, Any]) -> None:

@@ -163,13 +163,6 @@ def programs_table(document: Mapping[str, Any]) -> str:
     return table(COLUMNS, [tuple(map(cell, row)) for one in document["programs"] for row in _rows(one)])
 
 
-def sources_table(document: Mapping[str, Any]) -> str:
-    """Return where each program is from and how it was found, as Markdown."""
-    names = [one["program"] for one in document["programs"]]
-    rows = [(name, *(cell(document["sources"][name][key]) for key in ("kind", "source", "rule"))) for name in names]
-    return table(("program", "kind", "source", "how it was found"), rows)
-
-
 def reasons(document: Mapping[str, Any]) -> str:
     """Return why callbacks were left as they are, as a list in Markdown."""
     return "".join(

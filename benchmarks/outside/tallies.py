@@ -75,25 +75,6 @@ def parser_of(description: str | None, stored: Path | None = None) -> argparse.A
     return parser
 
 
-def read_folders(
-    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, sources: Mapping[str, str]
-) -> tuple[argparse.Namespace, dict[str, Path]]:
-    """Return the options of a command that reads checkouts in a folder, and the folders to read that exist.
-
-    Args:
-        parser: with the other arguments.
-        arguments: of the command line.
-        sources: name of a checkout -> the folder in it that is read.
-    """
-    parser.add_argument("folder", type=Path, help="checkouts of repositories")
-    options = parser.parse_args(arguments)
-    folders = {name: options.folder / name / part for name, part in sources.items()}
-    existing = {name: folder for name, folder in folders.items() if folder.is_dir()}
-    if not existing:
-        parser.error(f"{options.folder} has none of {', '.join(sources)}")
-    return options, existing
-
-
 def run(
     paths: Sequence[Path],
     script: Sequence[str | Path],

@@ -20,7 +20,7 @@ EPILOG = (
     "piped or NO_COLOR is set.\n\n"
     "**Completion**: `pyopbench --install-completion` sets it up for your shell."
 )
-MEASURE, JUDGE, LOOK, TRUST = "Measure", "Judge results", "Find and understand callbacks", "Tools"
+MEASURE, JUDGE, LOOK, TOOLS = "Measure", "Judge results", "Find and understand callbacks", "Tools"
 WORDS_OF_A_PROGRAM = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 """What comes after the name of a program is the program's, options too."""
 WORDS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -73,7 +73,7 @@ COMMANDS = {
     MEASURE: (measuring.run, measuring.resume, measuring.verify, measuring.pipeline, measuring.port),
     JUDGE: (judging.report, judging.compare, judging.history),
     LOOK: (finding.scan, finding.record, finding.advise, finding.placement),
-    TRUST: (finding.certify, finding.doctor),
+    TOOLS: (finding.certify, finding.doctor),
 }
 for panel, commands in COMMANDS.items():
     for command in commands:

@@ -46,13 +46,13 @@ class Judgement(Compared):
     Attributes:
         decisions: ops in the order of the catalogue, inference before training; one for each comparison.
         machine: how busy it was; None if nothing was recorded.
-        twins: verdicts on callbacks that were measured twice.
+        controls: verdicts on callbacks that were measured twice.
         requires: what a port has to be able to do.
     """
 
     decisions: tuple[Decision, ...]
     machine: MachineState | None = None
-    twins: Controls = NO_CONTROLS
+    controls: Controls = NO_CONTROLS
     requires: tuple[str, ...] = ()
 
     @cached_property
@@ -96,7 +96,7 @@ def judge_run(
         **{field.name: getattr(found, field.name) for field in fields(found)},
         decisions=tuple(decide(comparison, made, found.rules, mix) for comparison, made in found.choices),
         machine=machine_state([run]),
-        twins=controls_of(run, found.spread, minimum_effect),
+        controls=controls_of(run, found.spread, minimum_effect),
         requires=tuple(requires),
     )
 

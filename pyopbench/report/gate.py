@@ -134,7 +134,7 @@ def as_json(gate: Gate) -> str:
         "failing": [{"side": label, "case": case.case, "reason": case.text()} for label, case in gate.failing],
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
-        "twins": None if gate.twins is None else _comparison(gate.twins, gate),
+        "control": None if gate.control is None else _comparison(gate.control, gate),
         "machine": None if gate.machine is None else {**asdict(gate.machine), "is_quiet": gate.machine.is_quiet},
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"

@@ -102,15 +102,6 @@ def test_nothing_in_common_is_3(call: Call, tmp_path: Path) -> None:
     )
 
 
-HALF = json.dumps(document("asv-first"))[:1000]
-
-
-def why_no_json(content: str) -> str:
-    with pytest.raises(json.JSONDecodeError) as caught:
-        json.loads(content)
-    return f"not JSON: {caught.value.msg} at line {caught.value.lineno}, column {caught.value.colno}"
-
-
 def test_a_report_of_asv_says_first_what_it_cannot_tell(call: Call, tmp_path: Path) -> None:
     path = write(tmp_path / "file.json", document("asv-first"))
     code, printed, _ = call("report", path)

@@ -49,7 +49,7 @@ def invoke(*arguments: object, **environment: str):
 
 def test_help_groups_commands_and_tells_exit_codes():
     shown = invoke("--help").output
-    for words in (app.MEASURE, app.JUDGE, app.LOOK, app.TRUST, "--install-completion", "NO_COLOR"):
+    for words in (app.MEASURE, app.JUDGE, app.LOOK, app.TOOLS, "--install-completion", "NO_COLOR"):
         assert words in shown
     codes, _, _ = app.EPILOG.replace("*", "").partition("\n\n")
     assert codes.replace("`", "") in " ".join(shown.split())

@@ -35,7 +35,7 @@ from pyopbench.judge.findings import (
     SecondLaunch,
     StillOpen,
 )
-from pyopbench.judge.program import Mix, calls_mix, even_mix
+from pyopbench.judge.program import Mix, even_mix
 from pyopbench.model.case import Case, Failure
 from shares import BySize, candidate, comparison_by_hand, contrasts_by_hand
 
@@ -54,11 +54,6 @@ def shares_of(label: str, *shares: float, noise: float = 1.0) -> Labelled:
         {size: [share + noise * step for step in STEPS] for size, share in zip(SIZES, shares, strict=True)},
         1.0,
     )
-
-
-def mix_with(shares: list[float]) -> Mix:
-    """Today's time is spent at the three sizes in these shares."""
-    return calls_mix(dict(zip(SIZES, shares, strict=True)), dict.fromkeys(SIZES, 1.0), "it")
 
 
 def made(*candidates: Labelled, **changes: Any) -> SettingComparison:

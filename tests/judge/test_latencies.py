@@ -30,8 +30,6 @@ SINH = Case("sinh", "xla", "none", "forward", "call", "float32", 10).id
 LARGER = Case("sinh", "xla", "none", "forward", "call", "float32", 100).id
 RELU = Case("relu", "xla", "none", "forward", "call", "float32", 10).id
 
-FORWARD_CALL = Case("sinh", "native", "none", "forward", "call", "float32", 1000)
-
 
 @pytest.mark.parametrize(
     ("variant", "gradient", "label"),

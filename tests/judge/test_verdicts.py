@@ -43,8 +43,6 @@ from pyopbench.store.measured_run import Costs
 
 GRADIENTS = VARIANTS["py_function_numpy"].gradients
 
-BORDERS = (1 / 1.03, 1.03)
-
 TODAY = "py_function_numpy"
 PAIRS = {"xla": "native", "py_function": TODAY, "py_func": "numpy_function"}
 """Each stands for a control of what it is paired with: a copy of a port, of the current callback, of another one."""

@@ -23,7 +23,7 @@ from small_ops import SIZE, case_of, square
 pytestmark = pytest.mark.slow  # every op in every variant
 
 X = np.array([1.0, 2.0, 3.0])
-STATEFUL = {"stateful": True}
+
 STATELESS = {"stateful": False}
 
 

@@ -77,4 +77,4 @@ def test_json_has_revisions_comparisons_and_the_control(folder: Path) -> None:
     assert len(document["slower"]) == 60
     assert set(document["comparisons"]) == {"r1", "r2"}
     assert document["comparisons"]["r1"]["interleaved"]
-    assert len(document["twins"]["cases"]) == 2
+    assert len(document["control"]["cases"]) == 2

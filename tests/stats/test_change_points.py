@@ -25,8 +25,6 @@ from pyopbench.stats.change_points import (
 POINTS = 100
 ERROR, STEP = 0.02, math.log(1.05)
 
-SERIES = 150
-
 RNG = np.random.default_rng(11)
 
 

@@ -178,7 +178,6 @@ def test_shuffled_rows_give_the_same_numbers_to_the_last_bit() -> None:
 
 
 VALUES = [0.11, 0.07, 0.13, 0.10, 0.02]
-MORE_VALUES = [*VALUES, 0.09, 0.12, 0.08, 0.95, 0.10, 0.06, 0.11, -0.30]
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])

@@ -94,7 +94,7 @@ class Gate:
         others: the others, in order; those too of which nothing could be planned.
         comparisons: label -> what changed to that revision from the first; none without a case in common.
         unmatched: label -> why there is no comparison.
-        twins: the first revision against itself; None where that was not measured.
+        control: the first revision against itself; None where that was not measured.
         fail_on: the slowdown that fails, as a share; None if none does.
         machine: the state of the machine meanwhile; None if nothing was recorded.
         command: the command that measures it again; empty if results are merely compared.
@@ -104,7 +104,7 @@ class Gate:
     others: tuple[Side, ...]
     comparisons: Mapping[str, Comparison]
     unmatched: Mapping[str, NothingMeasured]
-    twins: Comparison | None
+    control: Comparison | None
     fail_on: float | None
     machine: MachineState | None = None
     command: tuple[str, ...] = ()
@@ -231,11 +231,11 @@ class Gate:
 
     def control_text(self) -> str:
         """Return what became of the identical pairs."""
-        if self.twins is None or not self.twins.cases:
+        if self.control is None or not self.control.cases:
             return "No A/A control was measured, so the effect of noise alone is unknown."
-        counts, many = self.twins.counts(), len(self.twins.cases)
+        counts, many = self.control.counts(), len(self.control.cases)
         apart = counts["slower"] + counts["faster"]
-        ratios = [case.verdict.ratio for case in self.twins.cases if math.isfinite(case.verdict.ratio)]
+        ratios = [case.verdict.ratio for case in self.control.cases if math.isfinite(case.verdict.ratio)]
         farthest = max((abs(one - 1) for one in ratios), default=math.nan)
         warning = " Noise alone causes differences of this size here." if apart else ""
         return (
@@ -312,13 +312,13 @@ def read_gate(
             return nothing
 
     compared = {label: compare(sides, len(pairs)) for label, sides in pairs.items()}
-    twins = None if control is None else compare(sides_of(control), 1)
+    controlled = None if control is None else compare(sides_of(control), 1)
     return Gate(
         first,
         others,
         {label: one for label, one in compared.items() if isinstance(one, Comparison)},
         {label: one for label, one in compared.items() if isinstance(one, NothingMeasured)},
-        twins if isinstance(twins, Comparison) else None,
+        controlled if isinstance(controlled, Comparison) else None,
         fail_on,
         machine_state(runs),
         tuple(bare_command(runs[0].command)),

@@ -252,7 +252,7 @@ def _kinds(code: TypedCode, entry: Helper, given: dict[str, Any]) -> dict[str, A
         rule = entry.rules.get(key, NUMBER)
         if rule != NUMBER:
             several = list(value) if isinstance(value, tuple) else [value]
-            examples[key] = [code._example(one) for one in several]
+            examples[key] = [code.example(one) for one in several]
             if rule == "float64" and np.iscomplexobj(examples[key][0]):
                 why = f"`{key}` of `{entry.function.__name__.replace('_', '.', 1)}` is supported only for real numbers"
                 raise code.refusal(several[0], why)

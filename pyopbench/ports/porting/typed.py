@@ -181,7 +181,7 @@ class TypedCode(Code):
 
     def loop(self, ufunc: Any, nodes: Sequence[ast.expr]) -> tuple[list[str], str]:
         """Return the dtypes that a ufunc computes with and the one that it returns."""
-        found = _dtypes_of_loop(ufunc, [self._example(node) for node in nodes])
+        found = _dtypes_of_loop(ufunc, [self.example(node) for node in nodes])
         for one in found:
             if one.kind not in "biufc" or one.itemsize > (16 if one.kind == "c" else 8):
                 why = f"`np.{ufunc.__name__}` computes in {one.name}, which is no dtype of numbers that TensorFlow has"
@@ -190,9 +190,9 @@ class TypedCode(Code):
 
     def loop_dtype(self, *nodes: ast.expr) -> str:
         """Return the dtype to which expressions are promoted together."""
-        return np.result_type(*(self._example(node) for node in nodes)).name
+        return np.result_type(*(self.example(node) for node in nodes)).name
 
-    def _example(self, node: ast.expr) -> Any:
+    def example(self, node: ast.expr) -> Any:
         """Return what promotes as an operand does: a Python scalar, or an array of ones of one element."""
         one = self.one(node)
         if one.kind == OTHER:

@@ -20,7 +20,7 @@ OWN_TOOL = "pyopbench"
 
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the command, how it was measured and judged, and the environment."""
-    run, machine, controls = judgement.run, judgement.machine, judgement.twins
+    run, machine, controls = judgement.run, judgement.machine, judgement.controls
     noise = [(machine.text(), False), (machine.warning_text(), True)] if machine else []
     noise.append((controls.text(), bool(controls.told_apart)))
     return (

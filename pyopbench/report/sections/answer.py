@@ -140,7 +140,7 @@ def _notes(judgement: Judgement) -> list[str]:
     notes = _notes_of_many(judgement) if len(judgement.decisions) > MOST_FEW else _notes_of_few(judgement)
     notes += port_commands(judgement)
     notes += [
-        judgement.twins.text() if judgement.twins.told_apart else "",
+        judgement.controls.text() if judgement.controls.told_apart else "",
         judgement.machine.warning_text() if judgement.machine else "",
     ]
     return notes

@@ -30,8 +30,8 @@ def test_nothing_that_changed_passes_and_the_control_is_no_revision(tmp_path: Pa
     assert (gate.outcome, gate.exit_code) == ("passed", 0)
     assert [one.label for one in gate.others] == ["r1"]
     assert gate.comparisons["r1"].sides.interleaved
-    assert gate.twins is not None
-    assert gate.twins.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
+    assert gate.control is not None
+    assert gate.control.counts() == {"slower": 0, "unresolved": 0, "equivalent": 2, "faster": 0}
 
 
 def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_control(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_revisions_that_are_asked_for_by_their_hashes_are_told_from_their_contro
     folder = write_revisions(tmp_path / "run", {}, SLOWER, by_hash=True)
     gate = read_gate(folder, fail_on=0.05)
     assert [case.case for _, case in gate.slower]
-    assert gate.twins is not None
-    assert len(gate.twins.cases) == 2
+    assert gate.control is not None
+    assert len(gate.control.cases) == 2
     assert [one.label for one in stored.sides_of(tmp_path / "run")] == ["0" * 10, f"{'0' * 10}-2", f"{'0' * 10}-3"]
 
 
@@ -198,21 +198,21 @@ def test_the_answer_is_of_what_fails_and_else_of_what_was_compared(tmp_path: Pat
 
 def test_the_control_says_what_noise_alone_did(tmp_path: Path) -> None:
     gate = read_gate(write_revisions(tmp_path / "same", {}, {}), 0.03, 0.05)
-    assert gate.twins is not None
-    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.twins.cases))
+    assert gate.control is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in gate.control.cases))
     found = (
         "A/A control: r0 against itself, 2 pairs: 0 found different, 2 equivalent, 0 unresolved; largest difference "
         f"{farthest}."
     )
     assert gate.control_text() == found
     apart = read_gate(write_revisions(tmp_path / "apart", {}, {}, twin={pairs.cases()[0]: 1.5}), 0.03, 0.05)
-    assert apart.twins is not None
-    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.twins.cases))
+    assert apart.control is not None
+    farthest = formatting.points(max(abs(case.verdict.ratio - 1) for case in apart.control.cases))
     assert apart.control_text() == (
         "A/A control: r0 against itself, 2 pairs: 1 found different, 1 equivalent, 0 unresolved; largest difference "
         f"{farthest}. Noise alone causes differences of this size here."
     )
-    without = replace(gate, twins=None)
+    without = replace(gate, control=None)
     assert without.control_text() == ("No A/A control was measured, so the effect of noise alone is unknown.")
 
 
