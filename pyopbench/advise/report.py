@@ -18,7 +18,7 @@ from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import page
-from pyopbench.report.markdown import escape, fence
+from pyopbench.report.markdown import escape, fence, table
 from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.json_file import encode_in_lines
 
@@ -266,9 +266,7 @@ def write(advice: Advice) -> Path:
         "",
         f"{table_title(advice)}:",
         "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-        *(f"| {' | '.join(map(escape, one))} |" for one in rows(advice)),
+        *table(COLUMNS, rows(advice)),
         "",
         escape(explanation()),
         "",

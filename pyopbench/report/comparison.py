@@ -13,7 +13,7 @@ from pyopbench.judge.latencies import parse_case
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report import columns
-from pyopbench.report.markdown import escape
+from pyopbench.report.markdown import escape, table
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.json_file import without_nan
 
@@ -96,14 +96,14 @@ def markdown(found: Comparison, failed: str) -> str:
     lines = [f"## {escape(found.title())}", "", escape(found.summary()), "", escape(failed), ""]
     lines += [f"- {escape(note.text())}" for note in notes_of(found)]
     if found.differences:
-        lines += ["", "What else differs:", "", *_table(("environment", "A", "B"), differences(found))]
+        lines += ["", "What else differs:", "", *table(("environment", "A", "B"), differences(found))]
     shared = shared_parts([case.case for case in found.cases])
     if found.bodies:
         lines += ["", "Bodies, over all cases that run them:", "", *(f"- {escape(one.text())}" for one in found.bodies)]
-    lines += ["", escape(f"All are: {shared}") if shared else "", "", *_table(COLUMNS, rows(found))]
+    lines += ["", escape(f"All are: {shared}") if shared else "", "", *table(COLUMNS, rows(found))]
     if found.unmatched:
         cells = [(f"{cases:,}", side, why) for cases, side, why in unmatched(found)]
-        lines += ["", "Measured on one side only:", "", *_table(("cases", "only in", "why"), cells)]
+        lines += ["", "Measured on one side only:", "", *table(("cases", "only in", "why"), cells)]
     unresolved = _reasons(found)
     if unresolved:
         lines += ["", "Why cases are unresolved, the worst first:", "", *unresolved]
@@ -114,11 +114,6 @@ def _reasons(found: Comparison) -> list[str]:
     open_ = [(case.case, reason) for case in found.cases if (reason := case.verdict.reason) is not None]
     told = [f"- {escape(case)}: {escape(reason.text())}" for case, reason in open_[:MOST_REASONS]]
     return told + ([f"- and {len(open_) - MOST_REASONS:,} more"] if len(open_) > MOST_REASONS else [])
-
-
-def _table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
-    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    return head + [f"| {' | '.join(map(escape, row))} |" for row in cells]
 
 
 def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:

@@ -18,7 +18,7 @@ from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison
-from pyopbench.report.markdown import escape
+from pyopbench.report.markdown import escape, table
 from pyopbench.store.types import Side
 
 SCHEMA = 2
@@ -27,7 +27,7 @@ MOST_LINES = 30
 """Of the comment: what a reviewer reads without scrolling."""
 MOST_FOUND = 6
 """Lines of each kind of finding; all are in the JSON."""
-COLUMNS = ("revision", "case", "before", "after", "ratio (interval)", "verdict")
+COLUMNS = ("side", "case", "before", "after", "ratio (interval)", "verdict")
 
 
 def write(gate: Gate, folder: Path) -> None:
@@ -83,17 +83,16 @@ def _with_table(gate: Gate, lines: list[str]) -> list[str]:
     if not rows:
         return lines
     head = ["", f"<details><summary>{formatting.count(len(rows), 'case')}</summary>", ""]
-    head += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     tail = ["", "</details>"]
-    room = MOST_LINES - len(lines) - len(head) - len(tail)
+    room = MOST_LINES - len(lines) - len(head) - len(table(COLUMNS, ())) - len(tail)
     shown = rows if len(rows) <= room else rows[: max(room - 2, 1)]
     if len(shown) < len(rows):
         tail = ["", f"and {len(rows) - len(shown):,} more, in {DOCUMENT}", *tail]
-    return [*lines, *head, *(f"| {' | '.join(map(escape, row))} |" for row in shown), *tail]
+    return [*lines, *head, *table(COLUMNS, shown), *tail]
 
 
 def _rows(gate: Gate) -> Iterator[tuple[str, ...]]:
-    """Yield a row of `COLUMNS` for each case of each revision, the worst first."""
+    """Yield a row of `COLUMNS` for each case of each side, the worst first."""
     rows = [
         (case, (label, *row))
         for label, one in gate.comparisons.items()

@@ -14,15 +14,13 @@ from pyopbench.model.printable import printable
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
 from pyopbench.report.charts.picture import Spec
-from pyopbench.report.comparison import shared_parts, short_names
-from pyopbench.report.markdown import escape, fence
+from pyopbench.report.comparison import LONGEST_NAME, shared_parts, short_names
+from pyopbench.report.markdown import escape, fence, table
 from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table
 from pyopbench.store.json_file import without_nan
 
 SCHEMA = 1
 COLUMNS = ("case", "change", "from, to")
-LONGEST_NAME = 200
-"""A longer name is cut in tables; the JSON has it whole."""
 MOST_MARKDOWN = 200
 """So many changes are listed in Markdown, the most important first; the JSON has all."""
 MOST_COMMANDS = 20
@@ -57,8 +55,7 @@ def markdown(history: History) -> str:
     lines = [f"## {escape(history.title())}", "", escape(history.summary()), ""]
     rows = [row_of(history, change) for change in history.changes[:MOST_MARKDOWN]]
     if rows:
-        lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-        lines += [f"| {' | '.join(map(escape, row))} |" for row in rows]
+        lines += table(COLUMNS, rows)
         if len(rows) < len(history.changes):
             lines += ["", f"and {len(history.changes) - len(rows):,} more"]
         lines.append("")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -17,6 +18,12 @@ def escape(text: str) -> str:
     """Return one line that shows `text` as it is, in a table too."""
     line = SPECIAL.sub(lambda found: f"\\{found.group()}", " ".join(text.split()))
     return LINE_START.sub(lambda found: f"{found.group(1) or ''}\\{found.group(2)}", line)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, whose cells show their texts as they are."""
+    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    return head + [f"| {' | '.join(map(escape, row))} |" for row in rows]
 
 
 def fence(text: str) -> Markup:

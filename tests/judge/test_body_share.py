@@ -25,8 +25,6 @@ OPS = Catalogue(
         "tensor_alone": variant("part", role="empty", body="tensor"),
     },
 )
-DISPATCH, BRIDGE, BODY = 20e-6, 7e-6, 30e-6
-IN, OUT, OUT_ALIGNED = 2e-10, 5e-10, 1e-10  # seconds per byte
 
 BOUND = (
     "the numpy body takes 80% of the time of today, so a callback around the same numpy body gains at most 1.25×; "

@@ -40,7 +40,7 @@ from pyopbench.model.case import Case, Failure
 from shares import BySize, candidate, comparison_by_hand, contrasts_by_hand
 
 SIZES = (10, 100, 1000)
-PORT, KEEP = Answer("port", "native"), Answer("keep", None)
+PORT = Answer("port", "native")
 STEPS = (-0.003, 0.0, 0.003)
 
 Labelled: TypeAlias = tuple[str, BySize, float]

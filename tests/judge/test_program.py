@@ -11,7 +11,6 @@ from pyopbench.judge.program import calls_in, calls_mix, even_mix
 from pyopbench.model.errors import BadInput
 
 TODAY = "py_function_numpy"
-CURVES = {TODAY: 2e-3, "native": 5e-4, "numpy_function": 4e-3}
 
 
 def test_an_even_mix_is_the_trapezoid_rule_over_the_log_of_the_size() -> None:

@@ -24,8 +24,6 @@ pytestmark = pytest.mark.slow  # every op in every variant
 
 X = np.array([1.0, 2.0, 3.0])
 
-STATELESS = {"stateful": False}
-
 
 def traced(op: Op, variant_name: str) -> Any:
     variant = load_variant(variant_name)

@@ -33,7 +33,6 @@ from pyopbench.store.measured_run import Run
 from pyopbench.store.run import short_hash
 
 Axis: TypeAlias = Literal["commit", "tf", "date"]
-AXES: tuple[Axis, ...] = ("commit", "tf", "date")
 LONGEST_LABEL = 40
 UNKNOWN = "unknown"
 

@@ -19,18 +19,16 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED_PORTS, PORTABLE, format_text
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
-from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.mixed_body import rewrite_for_arrays
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
-from pyopbench.ports.porting.facts import Facts, examples_of, facts_of, probed_examples
+from pyopbench.ports.porting.facts import Facts, examples_of, probed_examples
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
-from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.port import (
     PortModule,
+    body_of,
     extracted_op,
-    input_names,
     original,
     refusals_of_user,
     require_same,
@@ -172,12 +170,8 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
         with suppress(CannotPort):  # the body computes with TensorFlow, or its examples do not reach all of it
             on_arrays = rewrite_for_arrays(body, examples_of(op))
             body, on_tensors = (body, True) if on_arrays is None else (on_arrays, False)
-    source, definition = definition_of(body)
-    keywords = op.own.keywords if op.own is not None else ()
-    names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
-    place = place_of_user((source.path, definition.lineno))
-    facts = facts_of(op, definition.name, names, Path(place[0] if place is not None else source.path).name)
-    return _Arranged(yours, key, facts, keywords, Units.of_all(source), _same_shapes(op), on_tensors)
+    found = body_of(op, body)
+    return _Arranged(yours, key, found.facts, found.keywords, Units.of_all(found.source), _same_shapes(op), on_tensors)
 
 
 def _same_shapes(op: Op) -> dict[int, int]:

@@ -80,7 +80,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         how = BATCHED.get(variant)
         if how:
             batches.require_fixed_shapes(yours)
-        body = _body(yours)
+        body = body_of(yours, written(yours.numpy))
         facts, made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
@@ -190,9 +190,9 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
     return found, frozenset(frozen)
 
 
-def _body(op: Op) -> Body:
-    """Return the body that is ported, with what a port of it takes and returns."""
-    source, definition = definition_of(written(op.numpy))
+def body_of(op: Op, function: Callable[..., Any]) -> Body:
+    """Return the function that an op's body is written as, with what a port of it takes and returns."""
+    source, definition = definition_of(function)
     keywords = op.own.keywords if op.own is not None else ()
     names = input_names(definition, keywords, len(examples_of(op, 1, 1)[0]))
     place = place_of_user((source.path, definition.lineno))
