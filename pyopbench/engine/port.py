@@ -152,7 +152,7 @@ def _check(variant: str, out: Path, test: Path) -> None:
             received=variant,
             legal=f"{', '.join(WRITABLE)}; or an arrangement of a pipeline: map, processes, port NAME, "
             "batch_body batch=N, batch_loop batch=N, port_batch NAME batch=N",
-            hint='for example --to "processes batch=32"; `pyopbench pipeline` prints those that it has measured',
+            hint="for example --to traced; `pyopbench pipeline` prints the arrangements that it has measured",
         )
     is_name = out.suffix == ".py" and out.stem.isidentifier() and not keyword.iskeyword(out.stem)
     # pytest reads `conftest` as something else; a name of a module that there is would hide it from the test.
