@@ -1,7 +1,7 @@
-"""What pyopbench is worth on this machine: runs whose answers are known, judged as any other run is.
+"""How reliable pyopbench is on this machine: runs with known answers, judged as any other run is.
 
 Controls are A/A controls, which are the same code in a graph of their own, and the current callback slowed down by a
-known share of what it costs. They are measured in the mode of the main job and by the same workers, all of them for as
+known share of its cost. They are measured in the mode of the main job and by the same workers, all of them equally
 long, and each is compared with the variant that it is made from.
 """
 
@@ -93,11 +93,11 @@ QUICK = Extent(
 
 @dataclass(frozen=True)
 class Pairs:
-    """The verdicts about pairs of which the second is slower by `percent`; those of 0 are A/A controls.
+    """The verdicts on pairs whose second case is slower by `percent`; at 0 they are A/A controls.
 
     Of `pairs`, each case of each run once, so many were called `faster`, `slower`, `equivalent` and `unresolved`.
-    `ratio` is the median of the measured ratios; None if there were none. `bound` is the 95% bound of the share told
-    apart, from above for A/A controls and from below for others.
+    `ratio` is the median of the measured ratios; None if there were none. `bound` is the 95% bound of the share found
+    different, from above for A/A controls and from below for others.
     """
 
     percent: int
@@ -112,7 +112,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Figure:
-    """A row of what certifying prints: what was counted, and whether that is as promised (empty for no promise)."""
+    """A row that certifying prints: the count, and whether it is as promised (empty for no promise)."""
 
     what: str
     found: str
@@ -122,7 +122,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was found out about a machine; `environment` is that of the first run."""
+    """The results on a machine; `environment` is that of the first run."""
 
     created: str
     command: tuple[str, ...]
@@ -138,7 +138,7 @@ class Certificate:
 
 
 def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator[Event | Certificate, None, None]:
-    """Measure what pyopbench is worth here, and store the certificate in the folder of its runs.
+    """Measure how reliable pyopbench is here, and store the certificate in the folder of its runs.
 
     Yields:
         What happens; the certificate is the last.
@@ -194,7 +194,7 @@ def _verdicts_on(verdicts: Sequence[Verdict], percent: int) -> list[Verdict]:
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
-    """Return the controls that are slowed down by some percents (0 for A/A), each with what it is made from.
+    """Return the controls that are slowed down by some percents (0 for A/A), each with its original.
 
     Only the current callback has slowed copies, because a slowdown is a share of the current time.
     """

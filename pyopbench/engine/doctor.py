@@ -61,7 +61,7 @@ class Examination:
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """What a worker answered, or why there is none."""
+    """The answer of a worker, or why there is none."""
 
     start_seconds: float = 0.0
     environment: Mapping[str, Any] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def examine() -> Examination:
 
 
 def _result(check: Callable[[WorkerFacts], str], worker: WorkerFacts) -> tuple[str, str]:
-    """Return what a check finds, and what is lacking."""
+    """Return what a check finds, and what is missing."""
     try:
         return check(worker), ""
     except Lacking as lack:

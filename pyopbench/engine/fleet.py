@@ -111,7 +111,7 @@ def measure_shards(
         words: of `pyopbench run`, besides the shard and the folder.
         folder: new; each shard is written to `shards/N` as it arrives, and all are merged into `merged`.
         shards: how many; None for one on each worker that has the resource `measure`.
-        tell: is called with a line when a shard has arrived, or failed.
+        tell: called with a line when a shard has arrived, or failed.
 
     Raises:
         BadInput: Dask is not installed, the folder holds results, or shards failed, so that they do not make one run.

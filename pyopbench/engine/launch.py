@@ -1,4 +1,4 @@
-"""What is left to be measured on a side of a run, and a launch: a worker that prepares it, and samples in its turn.
+"""The work that is left on a side of a run, and a launch: a worker that prepares it, and samples in its turn.
 
 A worker that crashes or hangs raises `worker_process.CaseLost`; `RemainingWork.append_loss` decides what that costs.
 """
@@ -37,7 +37,7 @@ from pyopbench.store.types import (
 L = TypeVar("L", bound=Line)
 
 SAME_WHEN_RESUMED = ("tensorflow", "numpy", "cpu")
-"""What a worker has to have in common with the run that it continues, or its launches would not be comparable."""
+"""Facts that must be equal in a worker and the run that it continues, or its launches would not be comparable."""
 PLANNED = ("parallel", "batch", "processes", "elements", "step_seconds", "minimum_effect")
 """Fields of the pipeline plan that are sent to workers."""
 PIPELINE_ROUND_SECONDS, LONGEST_BLOCK_SECONDS = 1.5, 0.5
@@ -63,7 +63,7 @@ class RemainingWork:
     """
 
     def __init__(self, side: OpenSide, worker: Mapping[str, Any]) -> None:
-        """Read what a side lacks."""
+        """Read what is missing on a side."""
         self.side, self.settings, self.worker = side, side.plan.settings, worker
         self.planned: dict[str, list[str]] = {}
         for case in side.side.cases:
@@ -257,12 +257,12 @@ def _port_key(line: PortLine) -> tuple[str, str, str]:
 
 
 def _blamed(case: Case) -> tuple[str, ...]:
-    """Return what a lost worker is counted against: a variant of an op, or in a pipeline the arrangement."""
+    """Return the key that a lost worker counts against: a variant of an op, or in a pipeline the arrangement."""
     return case.op, case.runner if case.arrangement else case.variant, case.placement
 
 
 def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]) -> dict[str, list[str]]:
-    """Return what is open by group, with its A/A control and the empty graph that it is taken from."""
+    """Return the open cases by group, each with its A/A control and the empty graph that is subtracted from it."""
     runners = {(case.group, case.runner) for case in map(Case.from_id, open_cases)}
     groups = {group for group, _ in runners}
 
@@ -374,7 +374,7 @@ class Launch:
         return True
 
     def _keep(self, answer: Mapping[str, Any]) -> None:
-        """Store what the worker has answered: that it has started, or that a group is prepared."""
+        """Store the answer of the worker: that it has started, or that a group is prepared."""
         assert self._worker is not None
         if "environment" in answer:
             _require_same(self.work.side.side.environment, self._worker.environment)

@@ -23,7 +23,7 @@ from pyopbench.store.types import FAILING, GroupLine, PipelinePlan, Settings, bu
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
-"""Starting the first worker and writing the report come on top: an answer is there within 90 s."""
+"""The start of the first worker and the report are not included: an answer is there within 90 s."""
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 12
 """Of a launch. More launches are worth more than longer ones: one launch cannot show by how much launches differ."""
 TIMEOUT_SECONDS = 30.0
@@ -39,7 +39,7 @@ def usual_parallel() -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class PipelineRequest:
-    """What is to be measured, and for how long.
+    """The work of a run in a pipeline, and how long it may take.
 
     Attributes:
         size: of an element, in the op's unit; None for the middle one of a quick run.

@@ -1,4 +1,4 @@
-"""Counts what calls copy between host and device, by variant and route, and times copies to a GPU.
+"""Counts the copies of calls between host and device, by variant and route, and times copies to a GPU.
 
 Counting happens in a worker of its own; one that hangs or dies costs the case that it was at. A real GPU, or a
 simulated one: then the counts are the same every time.
@@ -38,7 +38,7 @@ def count(
     Args:
         axes: whose names are checked.
         device: a key of `DEVICES`.
-        tell: is called with how many cases are done, of how many.
+        tell: called with how many cases are done, of how many.
         tf: the version of TensorFlow; None is the installed one.
         own: the own ops among the ops.
 

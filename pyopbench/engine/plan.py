@@ -305,7 +305,7 @@ def narrow_to_shard(
 
 
 def costs_of(sides: Sequence[Side]) -> dict[str, int]:
-    """Return about what each unit costs to measure, in timed passes; 0 for one of which nothing can be measured.
+    """Return the approximate cost of measuring each unit, in timed passes; 0 if nothing of it can be measured.
 
     Blocks are made equally long whatever they time, and preparing is the same work for each pass, so that what a unit
     takes is in proportion to its passes. Backward comes with forward+backward.

@@ -85,7 +85,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Analysed:
-    """An interim analysis was made; what it shows."""
+    """An interim analysis was made, with its results."""
 
     text: str
 
@@ -362,7 +362,7 @@ class _Loop:
         return True
 
     def _analyse(self) -> Analysed:
-        """Judge what there is, and keep only what is still open."""
+        """Judge the measurements, and keep only the open cases."""
         began, launches = self._spent, self._launches()
         most = max(max(self._settings.launches, work.launches + work.most_needed) for work in self._works)
         open_cases, text = self._judge_open(launches, most)
@@ -438,7 +438,7 @@ def _rounds_of(batch: Sequence[Launch]) -> float:
 
 
 def _seconds_of_round(line: GroupLine) -> float:
-    """Return what a round took on average: backward is within forward+backward."""
+    """Return the average time of a round: backward is within forward+backward."""
     runners: dict[str, float] = {}
     for key, rows in line.samples.items():
         rounds = len({row[0] for row in rows})

@@ -1,4 +1,4 @@
-"""Begins a run on the sides that are asked for: plans each, compares what they compute, draws the A/A control.
+"""Begins a run on the sides that are asked for: plans each, compares their values, draws the A/A control.
 
 A side is an environment (a TensorFlow, versions of packages, a Python), a revision, or a combination of both.
 """
@@ -210,7 +210,7 @@ def _plan_side(
 
 
 def _compare_values(worker: Worker, answer: Mapping[str, Any], folder: Path, *, is_first: bool) -> Values:
-    """Return what a side computes differently from the first one, for each op, size and dtype that both have.
+    """Return the values of a side that differ from the first one, for each op, size and dtype that both have.
 
     What the first side computes is kept in a folder.
     """

@@ -1,4 +1,4 @@
-"""Checks values and gradients of every case, and tries what is required of ports; nothing is timed."""
+"""Checks values and gradients of every case, and tries requirements; nothing is timed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out for one case: the largest relative errors against the references, or a failure."""
+    """The result for one case: the largest relative errors against the references, or a failure."""
 
     case: str
     checked: dict[str, float | None] | None
@@ -59,7 +59,7 @@ def verify(
     Args:
         axes: what to cover, `EVERYTHING` or a part of it, whose names are checked.
         requires: names of requirements.
-        tell: is called with the progress.
+        tell: called with the progress.
         tf: version of TensorFlow to verify on; None is the installed one.
         own: the own ops among the ops.
 

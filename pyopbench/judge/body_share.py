@@ -82,7 +82,7 @@ def body_shares_of(run: Run, choices: Iterable[SettingChoice], rounds: pd.DataFr
     There is none for training, where bodies are not timed alone, and where some size of the mix has no such number.
 
     Args:
-        run: what was measured.
+        run: the measurements.
         choices: each setting with the choice in it, and the mix of the sizes that the op is called with.
         rounds: `costs.round_costs` of everything that is compared.
     """

@@ -29,7 +29,7 @@ KEYS = ["op", "direction", "mode", "dtype", "placement"]
 
 @dataclass(frozen=True)
 class Setting:
-    """What one decision is about; `direction` is `forward` for inference, `forward_backward` for training."""
+    """The subject of one decision; `direction` is `forward` for inference, `forward_backward` for training."""
 
     op: str
     direction: str
@@ -142,7 +142,7 @@ def comparisons_of(
         run: for its catalogue, planned cases and failures.
         latencies: `latencies.latency_table`.
         ratios: `costs.ratios` of these cases to the baselines of their groups.
-        spread: what launches usually differ by.
+        spread: the usual spread between launches.
         baseline: the baseline variant.
     """
     rows: dict[Setting, list[Any]] = {}

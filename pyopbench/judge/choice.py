@@ -1,4 +1,4 @@
-"""Which variant to go to: what each candidate saves over a mix of sizes, and the choice among them by common rules.
+"""The choice of a variant: the saving of each candidate over a mix of sizes, and common rules to choose among them.
 
 The unit is a share of the current time over the mix: two ports that leave 0.8% and 1.2% of it differ by 0.4 points, and
 not by half. `docs/statistics.md` has the rule with its sources and what simulations say.
@@ -24,7 +24,7 @@ that is not worth acting on anyway."""
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """What one candidate saves: its share of the current time less one, by launch, at a corrected level."""
+    """The saving of one candidate: its share of the current time minus one, by launch, at a corrected level."""
 
     candidate: Candidate
     change: Estimate
@@ -131,9 +131,9 @@ class Standing:
         return self.rivals.loss(self.label)
 
     def is_as_good(self, rules: Rules) -> bool:
-        """Is it as good as the best, as far as that is worth acting on, and can be told?
+        """Is it as good as the best, within the minimum effect and a part of the uncertainty?
 
-        A standard error, and not all of `reach`, is granted beside what is worth acting on: it makes a choice as
+        A standard error, and not all of `reach`, is granted in addition to the minimum effect: it makes a choice as
         repeatable and costs less. (The simplest within one standard error of the best: L. Breiman et al.,
         "Classification and Regression Trees", 1984, section 3.4.3.)
         """
@@ -201,7 +201,7 @@ class Choice:
 
     @property
     def as_good(self) -> tuple[str, ...]:
-        """The other candidates that save as much, as far as the data tell: those of least effort first."""
+        """The other candidates that save as much, as far as the data show: those of least effort first."""
         if self.label is None:
             return ()
         others = (one for one in self.standings if one.label != self.label and one.effort >= 0)
@@ -261,7 +261,7 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
 def standings_of(
     candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, *, keep: bool
 ) -> tuple[Standing, ...]:
-    """Return how candidates stand to the best of them, and the current callback too if it can be kept.
+    """Return how candidates compare with the best of them, and the current callback too if it can be kept.
 
     `reach` is as many standard errors of the difference to the best as all differences stay within together at 95%
     (`Estimate.upper_reach`): what lies within it may be the best (S. S. Gupta, Technometrics 7 (1965) 225-245). `loss`

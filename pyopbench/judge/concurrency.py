@@ -1,4 +1,4 @@
-"""What calls from several threads come to: calls a second and latencies by number of threads, against the callback's.
+"""Results of calls from several threads: calls a second and latencies by number of threads, against the callback's.
 
 The launch is the unit: of the blocks of a launch the median counts, and intervals are over launches. A case that has
 failed in any launch has no number: what it did before was luck.
@@ -69,7 +69,7 @@ def threaded_calls(run: Run, baseline: str) -> tuple[ThreadedCalls, ...]:
     """Return what came of each case, in the order of `measured_cases`, and of one variant by number of threads.
 
     Args:
-        run: what was measured.
+        run: the measurements.
         baseline: the current callback, a variant; of a gradient it is that with the usual one.
     """
     failed = [one.case for one in thread_failures(run)]

@@ -30,7 +30,7 @@ class Contrasts:
         ratios: `(launches, rounds, sizes, labels)` float64, cost over the baseline's in that round; nan where there is
             none.
         runs: how many runs the launches are of.
-        spread: what launches usually differ by.
+        spread: the usual spread between launches.
     """
 
     baseline: str
@@ -115,7 +115,7 @@ def contrasts_of(ratios: pd.DataFrame, baseline: str, ports: frozenset[str], spr
             label but the baseline's.
         baseline: label of the current callback.
         ports: labels of the ports.
-        spread: what launches usually differ by.
+        spread: the usual spread between launches.
     """
     labels, sizes = sorted(ratios["label"].unique()), sorted(ratios["size"].unique())
     rows = ratios.pivot(index=[*UNIT, "round"], columns=["size", "label"], values="ratio")

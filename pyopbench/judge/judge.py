@@ -47,7 +47,7 @@ class Judgement(Compared):
         decisions: ops in the order of the catalogue, inference before training; one for each comparison.
         machine: how busy it was; None if nothing was recorded.
         controls: verdicts on callbacks that were measured twice.
-        requires: what a port has to be able to do.
+        requires: features that a port must support.
     """
 
     decisions: tuple[Decision, ...]
@@ -57,7 +57,7 @@ class Judgement(Compared):
 
     @cached_property
     def body_shares(self) -> tuple[BodyShare, ...]:
-        """How much of each callback's cost is its body, for inference, in the order of the decisions; where told."""
+        """How much of each callback's cost is its body, for inference, in the order of the decisions; where known."""
         return body_shares_of(self.run, self.choices, self.rounds)
 
     @cached_property
@@ -67,7 +67,7 @@ class Judgement(Compared):
 
     @cached_property
     def pipeline(self) -> PipelineJudgement | None:
-        """What came of the op in an input pipeline; None where it was not measured there."""
+        """The results of the op in an input pipeline; None where it was not measured there."""
         from pyopbench.judge import pipeline
 
         rows = self.run.pipeline
@@ -84,12 +84,12 @@ def judge_run(
     """Judge a run: latencies, verdicts and decisions. The same samples in any order give the same judgement.
 
     Args:
-        run: what was measured.
+        run: the measurements.
         baseline: the current callback, a variant.
         minimum_effect: a share of the baseline's time that is worth acting on (0.03 is 3%), at least 0 and below 1.
         mix: size -> how often it is called, as from `mix_file.read_mix`; None spreads the current time evenly over the
             log of the size.
-        requires: what a port has to be able to do, names of requirements; candidates that cannot are removed.
+        requires: features that a port must support, names of requirements; candidates that cannot are removed.
     """
     found = compared(run, baseline, minimum_effect, mix, requires)
     return Judgement(

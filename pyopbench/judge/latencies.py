@@ -1,4 +1,4 @@
-"""What was measured, case by case: labels, latencies with intervals, and which case is the baseline of which.
+"""Measurements, case by case: labels, latencies with intervals, and which case is the baseline of which.
 
 A case without a number is a hole, which has its reason.
 """

@@ -1,4 +1,4 @@
-"""What to do about a callback in an input pipeline: the choice among its arrangements, by the rules of all choices.
+"""The decision on a callback in an input pipeline: a choice among its arrangements, by the rules of all choices.
 
 What is compared is the time of an element, in shares of the current callback's in a plain `map`. A training step that
 overlaps with its input takes the longer of the two, so with a step the time of an element is `max(input, step)`: what
@@ -110,11 +110,11 @@ class Throughput:
 
 @dataclass(frozen=True, eq=False)
 class PipelineJudgement:
-    """What came of an op in a pipeline.
+    """The results of an op in a pipeline.
 
     Attributes:
         rows: what was measured.
-        step: what takes the elements.
+        step: the training step that takes the elements.
         throughputs: of every arrangement with a number, the quickest first.
         choice: among them.
         current: the current callback in a plain `map`.
@@ -283,7 +283,7 @@ def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> Pipe
     Args:
         rows: of the run.
         minimum_effect: the smallest share of the current time that is worth acting on.
-        step: what takes the elements.
+        step: the training step that takes the elements.
 
     Raises:
         NothingMeasured: the current callback has no block.
@@ -319,7 +319,7 @@ def step_of(plan: PipelinePlan) -> TrainingStep:
 
 @dataclass(frozen=True)
 class PipelineInterimAnalysis:
-    """What is measured on after so many launches.
+    """What continues to be measured after so many launches.
 
     Attributes:
         open: ids of cases.

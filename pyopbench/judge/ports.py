@@ -1,4 +1,4 @@
-"""Ports that pyopbench generates: which were tried of an own op, what came of that, and which can be written."""
+"""Ports that pyopbench generates: which were tried for an own op, with what result, and which can be written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Attempt:
-    """A port that was tried by itself.
+    """A port that was tried automatically.
 
     Attributes:
         op: the own op.
@@ -61,7 +61,7 @@ class Attempt:
 
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
-    """Return what was tried by itself, for each own op in the order of the variants; nothing for other ops."""
+    """Return what was tried automatically, for each own op in the order of the variants; nothing for other ops."""
     variants = judgement.run.catalogue.variants
     own = [name for name, op in judgement.run.catalogue.ops.items() if op.own]
     return tuple(found for op in own for name in variants for found in _attempt(judgement, op, name, variants[name]))

@@ -8,9 +8,8 @@ together.
 
 A verdict follows from its corrected probability (Holm); the interval next to it is the plain one of 95%.
 
-**A/A controls** are variants that were measured twice: what noise made of nothing, on this machine at this hour. They
-are held against what they are copies of in shares of the time of the callback that is there today, the unit of every
-decision.
+**A/A controls** are variants that were measured twice: they show the effect of noise alone, on this machine at this
+hour. They are compared with their originals in shares of the time of the current callback, the unit of every decision.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def estimates_of(
         shares: `shares_of` the cases.
         baselines: id of a case -> id of its baseline.
         ports: ids of the cases that are ports compared with a callback: these shift from run to run.
-        spread: what launches usually differ by.
+        spread: the usual spread between launches.
         runs: how many runs the launches are of.
     """
     estimates = []
@@ -178,7 +177,7 @@ class Correction:
 
     Attributes:
         among: how many comparisons of one run share the error, of which this is one.
-        error: how often any verdict may be wrong; None for what is usual of such sides.
+        error: how often any verdict may be wrong; None for the usual of such sides.
         usual: the spread that is usual between launches; None for what these sides tell of it.
     """
 
@@ -197,7 +196,7 @@ class CaseVerdict:
     Attributes:
         ratio: seconds of the second over seconds of the first; nan where there is none.
         low, high: its 95% interval.
-        launches: what the ratio is made of, or pairs of launches.
+        launches: number of launches, or of pairs of launches, behind the ratio.
         p: corrected for all cases.
         outcome: follows from `p` and the minimum effect.
         reason: why an `unresolved` one is left open.
@@ -295,7 +294,7 @@ def _differences(found: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Controls:
-    """What became of the pairs of identical code.
+    """The verdicts on pairs of identical code.
 
     Attributes:
         pairs: a verdict on each twin against the variant that it is.
@@ -338,8 +337,8 @@ def controls_of(run: Run, spread: Spread, minimum_effect: float) -> Controls:
     """Return the verdicts on the twins of a run, corrected for all of them.
 
     Args:
-        run: what was measured.
-        spread: what its launches usually differ by.
+        run: the measurements.
+        spread: the usual spread between its launches.
         minimum_effect: a share that is worth acting on.
     """
     names = run.catalogue.parts_of_role(ROLE)

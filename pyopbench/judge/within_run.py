@@ -1,4 +1,4 @@
-"""What a run has measured, compared: latencies, verdicts, and the choice in each setting.
+"""The comparisons within a run: latencies, verdicts, and the choice in each setting.
 
 An interim analysis needs no more of a run, and a judgement (`judge.judge`) begins with it.
 """
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 TEXTS_OF_UNIT = ("tool", "run")
-"""Columns of `estimate.UNIT` that hold text. It is told apart once and for all: to compare a million texts takes as
-long as what is then done with them."""
+"""Columns of `estimate.UNIT` that hold text. Their values are numbered once, because comparing a million texts takes as
+long as everything that follows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What was compared in a run.
+    """The comparisons within a run.
 
     Attributes:
         run: what was judged.
@@ -48,7 +48,7 @@ class Compared:
         verdicts: in the order of `latencies`.
         comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
         choices: each comparison with its choice over the mix, as `choose_over_mix` makes it.
-        spread: what launches were seen to differ by.
+        spread: the spread between launches that was seen.
         rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
     """
 

@@ -218,7 +218,7 @@ def _changes(values: Floats, errors: Floats, noise: Noise, limit: float) -> list
 
 
 class _Series:
-    """A series with what sums over its stretches are made of."""
+    """A series, with the terms of sums over its stretches."""
 
     def __init__(self, values: Floats, weights: Floats, limit: float) -> None:
         self.size, self.limit = values.size, limit

@@ -1,4 +1,4 @@
-"""What one op costs in each round: seconds of a call, or in mode node of one of the copies beyond the empty function.
+"""The cost of one op in each round: seconds of a call, or in mode node of one of the copies beyond the empty function.
 
 In mode node a round times a graph of k copies and, once for the whole group, a function that does nothing with the same
 arguments. Their difference over k is what an op costs inside a graph; it is a number also where it is not above zero,

@@ -218,8 +218,8 @@ class Estimate:
         """Is this, as the cost of something, so noisy that it should not be shown as a number?
 
         Args:
-            today: seconds that the current callback takes there, beside which little noise does not matter; 0 where
-                that is not known, or what this is about.
+            today: seconds that the current callback takes there, next to which little noise does not matter; 0 where
+                that is not known, or if this is its cost.
         """
         most = NOISE_SHARE * max(self.mean, today, 0.0)
         if self.mean <= 0 and -self.mean >= most:

@@ -26,8 +26,8 @@ RUN_SPREAD = 0.03
 two runs can show that the machine was the same in both, so it is an assumption, as large as the smallest difference
 that counts."""
 ASSUMED_DEGREES, MOST_DEGREES = 8.0, 4.0
-"""What the variance between runs counts for: the assumed one, and at most one that other cases show. Cases differ in
-how much runs change them: with 8, twice as many false verdicts came where they differ by a lognormal of 0.5."""
+"""Degrees of freedom of the variance between runs: of the assumed one, and the most of one that other cases show. Runs
+change some cases more than others: with 8, twice as many verdicts were false where that varies by a lognormal 0.5."""
 
 
 def unpaired(first: Sequence[Estimate], second: Sequence[Estimate]) -> list[Estimate]:

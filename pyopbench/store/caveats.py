@@ -1,4 +1,4 @@
-"""What a reader should know about results: warnings about files, and what those of other tools cannot support.
+"""Caveats about results: warnings about files, and the limitations of other tools' files.
 
 A warning has no full stop, because what prints it may go on.
 """
@@ -19,7 +19,7 @@ SLOWING = (
     "thermal slowdown by hardware",
     "power brake",
 )
-"""Of what a reading may say, what makes the same work slower than it was; the rest is set by somebody, or idleness."""
+"""Reasons in a reading that make the same work slower than before; the others are settings, or idleness."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ LIMITATIONS = {
         Caveat("not_interleaved", f"pytest-benchmark times one benchmark after another, {MEANWHILE}"),
     ),
 }
-"""Tool -> what its results cannot support."""
+"""Tool -> the limitations of its results."""
 NO_SAMPLES = {
     "asv": "Some results have only asv's median and no samples, so the spread of calls is unknown; "
     "`asv run --record-samples` keeps them.",

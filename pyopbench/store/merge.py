@@ -34,7 +34,7 @@ SOFTWARE = (
     *("tensorflow", "numpy", "python", "commit", "dirty"),
     *("variables", "intra_op_threads", "inter_op_threads"),
 )
-"""What has to be equal in the environments of runs that become one."""
+"""Facts that must be equal in the environments of runs that become one."""
 OF_A_LAUNCH = (LaunchLine, *FAILING)
 """Lines that are of a launch with their number."""
 
@@ -127,7 +127,7 @@ def _renumber(lines: Sequence[AnyLine], offset: int) -> Iterator[AnyLine]:
 
 
 def _join_ends(each: Sequence[EndedLine], launches: int) -> EndedLine:
-    """Return what ended the measuring of all: the budget if it did that of one; seconds are those of all machines."""
+    """Return why the measuring ended: the budget, if that was so for one; seconds are summed over machines."""
     reasons = {one.by for one in each}
     return structs.replace(
         each[0],

@@ -1,4 +1,4 @@
-"""From an open run to what was measured in it, as the judging half sees it."""
+"""From an open run to its measurements, as the judging half sees them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NODE = "node"
 SHARED_COLUMNS = (*COLUMNS[: COLUMNS.index("round")], "timer_seconds", "timer_error_seconds")
 """Columns that all blocks of a case in a line have in common."""
 BODY_ALONE = "body_alone"
-"""The role of what is called as it is beside graphs."""
+"""The role of a body that is called as it is, next to graphs."""
 WITH_COPIES = 5
 """Numbers of a sample that says how many copies of the op a call runs; one of a body alone does not, in any mode."""
 
@@ -46,7 +46,7 @@ L = TypeVar("L", bound=Line)
 
 
 def run_of(side: OpenSide) -> Run:
-    """Return what was measured on a side."""
+    """Return the measurements of a side."""
     plan, planned, lines = side.plan, side.side, side.lines
     groups = _of_kind(lines, GroupLine)
     prepared = _of_kind(lines, PreparedLine)
@@ -81,7 +81,7 @@ def _torn(side: OpenSide) -> tuple[Caveat, ...]:
 
 
 def _commit_of_user(planned: Side) -> dict[str, Any]:
-    """Return the commit of the user's code, beside that of pyopbench; nothing if it is not known.
+    """Return the commit of the user's code, in addition to that of pyopbench; nothing if it is not known.
 
     It is the revision that the run is of, else that of the first own op that has one.
     """
@@ -218,7 +218,7 @@ def _numbers(blocks: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
 
 
 def _with_floor(frame: pd.DataFrame, catalogue: Catalogue) -> pd.DataFrame:
-    """Put what a call of the empty function took in a round beside every graph of copies that was timed in it.
+    """Add to each block of a graph of copies the time of the empty function in the same round.
 
     A body alone is called as it is, so that there is nothing to take off.
     """

@@ -1,4 +1,4 @@
-"""What a path to results is: a run's folder, results of asv, or a file of pytest-benchmark; and the runs in it."""
+"""Reads the runs at a path to results: a run's folder, results of asv, or a file of pytest-benchmark."""
 
 from __future__ import annotations
 

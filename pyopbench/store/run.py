@@ -75,10 +75,10 @@ class OpenRun:
     Attributes:
         folder: of the run.
         plan: the content of `run.json`.
-        own: the own ops of the run as they are named to this process, for its workers; never what the folder names.
+        own: the own ops of the run as named to this process, for its workers; never those that the folder names.
         size: of the samples, in bytes.
         torn: bytes of a last line that a crash left unfinished, which is dropped.
-        measured: the sides of which something could be planned.
+        measured: the sides with a plan.
     """
 
     folder: Path

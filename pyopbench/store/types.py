@@ -39,15 +39,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     Attributes:
         baseline: the callback that is in use today.
         seed: makes the order of groups, workers and rounds repeatable.
-        launches: worker processes at the most for each case, each of which gives one number for it.
+        launches: most worker processes for each case; each gives one number for it.
         first_rounds: timed blocks of each case in a launch before the first interim analysis.
         rounds: timed blocks of each case in a launch, at the most, in all its sweeps.
         until: `decided` ends a case once no answer depends on it, `resolved` once its comparison with the baseline is
             resolved or out of reach as well; `end` measures all cases alike to the end, whatever the data look like.
         block_seconds: about how long a block lasts.
         group_seconds: about how long the rounds of one group may take in one sweep of one launch; slow cases get fewer.
-        budget_seconds: nothing is begun that would probably end later than this, but what it takes to have two numbers
-            for each case; None for no limit.
+        budget_seconds: nothing is begun that would probably end later than this, except the first two launches; None
+            for no limit.
         case_timeout_seconds: how long one case may be silent.
         quick: is it a quick run?
         pairs: variant -> what it is paired with in place of the baseline.
@@ -208,16 +208,16 @@ class ProgramFacts(Struct, frozen=True, kw_only=True):
 
 
 class PipelinePlan(Struct, frozen=True, kw_only=True):
-    """What a run of an op in an input pipeline is planned by, and what the first worker found of the body.
+    """The plan of a run of an op in an input pipeline, with the first worker's measurements of the body.
 
     Attributes:
         parallel, batch, processes: as in `worker.pipeline.arrangements.PipelineSettings`.
-        step_seconds: what a training step takes for each of its elements; 0 where that is not known.
+        step_seconds: time of a training step for each of its elements; 0 where that is not known.
         step_elements: of a training step.
         minimum_effect: the smallest share of the current time that is worth acting on.
         arrangements: all that there are, those too that cannot be measured.
         elements: that go through each pipeline, over and over.
-        body_seconds: what the body takes for an element, called alone.
+        body_seconds: time of the body for an element, called alone.
         program: the user's pipeline in which it was measured; None if only the op was in the pipeline.
         in_program: the key of the arrangement that the program has. It is measured in every launch, however slow it is,
             because others are compared with it.
@@ -285,13 +285,13 @@ class Shard(Struct, frozen=True, kw_only=True):
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """What a run was merged from: the environment of each machine, by name."""
+    """The origins of a merged run: the environment of each machine, by name."""
 
     hosts: dict[str, dict[str, Any]]
 
 
 class ValueDifference(Struct, frozen=True):
-    """What a side computes differently from the first one: other outputs or gradients for the same inputs.
+    """A difference in values between a side and the first one: other outputs or gradients for the same inputs.
 
     Or the op brings other inputs, the body raises on those of the first side, or it is not known.
     """
@@ -304,14 +304,14 @@ class ValueDifference(Struct, frozen=True):
 
 
 class Values(Struct, frozen=True):
-    """How many inputs of a side were compared with the first side's, and what came out otherwise."""
+    """How many inputs of a side were compared with the first side's, and the differences."""
 
     compared: int = 0
     differences: tuple[ValueDifference, ...] = ()
 
 
 class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One side of a run: what its cases run on, and what is planned there, which is nothing where it has a problem."""
+    """One side of a run: what its cases run on, and its plan, which is empty if the side has a problem."""
 
     label: str = "here"  # with a number appended if that is asked for more than once
     tf: Annotated[str, Meta(pattern=r"^[0-9]+(\.[0-9]+)*$")] | None = None
@@ -423,7 +423,7 @@ PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 
 
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
-    """What every line has: the launch that it is about, or from which on it holds, and the number of its side."""
+    """The fields of every line: the launch that it is about, or from which it applies, and the number of its side."""
 
     launch: NotNegative
     side: NotNegative = 0
@@ -443,14 +443,14 @@ class LaunchLine(Line, frozen=True, kw_only=True, tag="launch"):
 
 
 class Gpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reading of a GPU, as a worker takes it; None is what it does not report."""
+    """A reading of a GPU, as a worker takes it; None if the GPU does not report it."""
 
     held_back_by: list[str] | None
     name: str | None = None
 
 
 class Noise(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What else went on while a group was sampled; `gpus` is None where the cases were on no GPU."""
+    """The state of the machine while a group was sampled; `gpus` is None where the cases were on no GPU."""
 
     wall_seconds: float
     steal_seconds: float | None
@@ -495,7 +495,7 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
 
 
 class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
-    """What came of a requirement (`--require`) that was tried with an op in a variant, `label`."""
+    """The result of a requirement (`--require`) that was tried with an op in a variant, `label`."""
 
     requirement: str
     op: str
@@ -522,8 +522,8 @@ class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
         samples: case -> its rows.
         failures: of its cases.
         waits: case -> how long callers waited; of cases that several threads call.
-        timer_seconds, timer_error_seconds: what reading the clock twice costs, and what is left after taking it off.
-        noise: what else went on; None where nothing was timed.
+        timer_seconds, timer_error_seconds: cost of reading the clock twice, and the error after subtracting it.
+        noise: the state of the machine; None where nothing was timed.
     """
 
     group: str
@@ -570,7 +570,7 @@ class LookLine(Line, frozen=True, kw_only=True, tag="look"):
 
 
 class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
-    """The measuring has ended, and by what."""
+    """The measuring has ended, and why."""
 
     by: Literal["launches", "budget", "look"]
     looks: NotNegative

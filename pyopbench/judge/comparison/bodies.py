@@ -100,7 +100,7 @@ def body_estimates(pairs: pd.DataFrame, bodies: Mapping[BodyKey, tuple[str, ...]
     Args:
         pairs: one log ratio for each case and block, as `sides.sweep_logs`.
         bodies: the cases of each.
-        spread: what launches usually differ by in one case. Of a body they differ by `USUAL_SPREAD` at least: cases
+        spread: the usual spread between launches of one case. Of a body they differ by `USUAL_SPREAD` at least: cases
             that share noise agree by chance all at once, which in simulations tripled a gate's false verdicts.
     """
     spread = Spread(max(spread.variance, USUAL_SPREAD**2), spread.degrees)

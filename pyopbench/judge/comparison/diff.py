@@ -1,4 +1,4 @@
-"""What changed between the two sides of a comparison: a verdict on each case that both have, and what else differs."""
+"""The changes between the two sides of a comparison: a verdict on each case that both have, and other differences."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Comparison:
         return {outcome: found[outcome] for outcome in OUTCOMES}  # type: ignore[index]
 
     def slower_by(self, share: float) -> tuple[ComparedCase, ...]:
-        """Return the cases that are shown to be slower, and by at least this share as far as can be told."""
+        """Return the cases that are shown to be slower, with a measured slowdown of at least this share."""
         return tuple(
             case for case in self.cases if case.verdict.outcome == "slower" and case.verdict.ratio >= 1 + share
         )
@@ -337,7 +337,7 @@ class Note:
 
 
 def notes_of(comparison: Comparison) -> tuple[Note, ...]:
-    """Return what a reader has to know before the table, the gravest first."""
+    """Return the notes that come before the table, the gravest first."""
     sides = comparison.sides
     notes = [
         Note(

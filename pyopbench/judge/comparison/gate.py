@@ -1,4 +1,4 @@
-"""The sides of one run against the first of them: what became slower, what computes other values, what cannot run.
+"""The sides of one run against the first of them: slower cases, different values, sides that cannot run.
 
 This is the one place that compares the sides of a run: the gate, reports, frames and interim analyses take a pair's
 verdict from here. Next to it is the control: a few groups of the first side, measured again as if they were another.
@@ -92,7 +92,7 @@ class Gate:
     Attributes:
         first: the revision that the others are compared with.
         others: the others, in order; those too of which nothing could be planned.
-        comparisons: label -> what changed to that revision from the first; none without a case in common.
+        comparisons: label -> the changes from the first revision to that one; none without a case in common.
         unmatched: label -> why there is no comparison.
         control: the first revision against itself; None where that was not measured.
         fail_on: the slowdown that fails, as a share; None if none does.
@@ -111,7 +111,7 @@ class Gate:
 
     @property
     def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
-        """The cases that are slower by what fails, each with the label of the revision, the worst first."""
+        """The cases slow enough to fail the run, each with the label of the revision, the worst first."""
         if self.fail_on is None:
             return ()
         found = [(label, case) for label, one in self.comparisons.items() for case in one.slower_by(self.fail_on)]
@@ -127,7 +127,7 @@ class Gate:
 
     @property
     def differences(self) -> tuple[tuple[str, ValueDifference], ...]:
-        """What revisions compute otherwise, each with the label of the revision that is the first to do so."""
+        """The differences in values, each with the label of the first revision that has it."""
         found: dict[tuple[str, str, int, str, str], tuple[str, ValueDifference]] = {}
         for one in self.others:
             for value in one.values.differences:
@@ -146,7 +146,7 @@ class Gate:
 
     @property
     def broken(self) -> tuple[Side, ...]:
-        """The revisions of which nothing was planned, or nothing measured that the first has."""
+        """The revisions without a plan, or without a measured case in common with the first."""
         return tuple(one for one in self.others if one.label not in self.comparisons)
 
     @property
@@ -230,7 +230,7 @@ class Gate:
         return f"Values are the same as in {self.first.label} ({self.compared_values:,} compared)."
 
     def control_text(self) -> str:
-        """Return what became of the identical pairs."""
+        """Return the verdicts on identical pairs, in words."""
         if self.control is None or not self.control.cases:
             return "No A/A control was measured, so the effect of noise alone is unknown."
         counts, many = self.control.counts(), len(self.control.cases)
@@ -285,7 +285,7 @@ def read_gate(
         source: the run, or its folder.
         minimum_effect: a relative difference that is worth acting on.
         fail_on: the slowdown that fails, as a share; None if none does.
-        error: how often any verdict may be wrong; None for what is usual of such sides.
+        error: how often any verdict may be wrong; None for the usual of such sides.
 
     Raises:
         BadInput: a file is not as it was written.
@@ -327,7 +327,7 @@ def read_gate(
 
 @dataclass(frozen=True)
 class InterimComparison:
-    """What an interim analysis of a run on several sides shows.
+    """The results of an interim analysis of a run on several sides.
 
     Attributes:
         open: label of each side -> ids of the cases that are worth measuring on.

@@ -129,8 +129,8 @@ class Point:
         anchor: label of the moment, or id of the case, that a ratio is to; "" for a latency.
         kind: of what `anchor` is.
         value: log of the ratio, or of seconds of a call.
-        error: its standard error, without what is common to all points of the source; 0 where launches do not tell it.
-        low, high: ends of the 95% interval that launches tell; nan where they do not.
+        error: its standard error, without what is common to all points of the source; 0 where launches do not show it.
+        low, high: ends of the 95% interval over launches; nan without one.
         launches: that it is made of.
     """
 
@@ -171,12 +171,12 @@ def points_of_sources(sources: Sequence[Sequence[Run]], labels: Sequence[Sequenc
 
 
 def _is_one_launch(run: Run) -> bool:
-    """Whether a run is of another tool, which tells of a single launch, and of no graph of copies."""
+    """Whether a run is of another tool, which has a single launch and no graphs of copies."""
     return run.tool != "pyopbench" and not any((part["mode"] == costs.MODE).any() for part in _parts(run))
 
 
 def _of_one_launch(runs: Sequence[Run]) -> list[list[Point]]:
-    """Return the points of runs of a single launch, which tells no error."""
+    """Return the points of runs of a single launch, which shows no error."""
     parts = [(place, part) for place, run in enumerate(runs) for part in _parts(run)]
     found: list[list[Point]] = [[] for _ in runs]
     if not parts:
@@ -330,7 +330,7 @@ class Series:
     Attributes:
         case: id of the case, or name of the benchmark.
         fields: parts of the case by name, `variant` as its label; none for a benchmark of another suite.
-        environment: name and value of what tells it from other series of the same case.
+        environment: names and values that distinguish it from other series of the same case.
         tool: what measured it; ratios and latencies of several tools are never in one series.
         measure: what a value is the log of.
         anchor: what a ratio is to: label of a moment, or id of a case; "" for a latency.
@@ -340,7 +340,7 @@ class Series:
         places: `(n,)` of the points among the moments of the history, ascending.
         values: `(n,)` float64.
         errors: `(n,)` float64, by which changes are judged: of the launches, and of `between`.
-        lows, highs: `(n,)` float64, 95% intervals of what launches tell; nan where they do not.
+        lows, highs: `(n,)` float64, 95% intervals over launches; nan without one.
         launches: `(n,)`.
     """
 
@@ -362,7 +362,7 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The case, with what tells it from other series of it."""
+        """The case, with what distinguishes it from other series of that case."""
         words = [f"TensorFlow {value}" if name == "tensorflow" else value for name, value in self.environment]
         return f"{self.case} in {' '.join(words)}" if words else self.case
 
@@ -377,7 +377,7 @@ class Series:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A point with what its series is told by."""
+    """A point with the identity of its series."""
 
     point: Point
     place: int
@@ -418,7 +418,7 @@ def _environment(axis: Axis, run: Run) -> tuple[tuple[str, str], ...]:
 
 
 def _shared(environments: Sequence[tuple[tuple[str, str], ...]]) -> set[tuple[str, str]]:
-    """Return what all series have in common, which needs no telling."""
+    """Return what all series have in common, which is not printed for each."""
     first, *others = (set(one) for one in environments) if environments else (set(),)
     return first.intersection(*others)
 

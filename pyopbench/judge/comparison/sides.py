@@ -28,7 +28,7 @@ class ComparedSide:
     """One side of a comparison.
 
     Attributes:
-        label: what it is called.
+        label: its name.
         run: where it comes from.
         frame: its samples as `measured_run.Run.frame`; a benchmark of another suite has its name for a case.
         failures: what it has no number for, by case.

@@ -1,4 +1,4 @@
-"""One run on several environments: what each of them answers, and what changed from the first to the others.
+"""One run on several environments: the answers on each of them, and the changes from the first to the others.
 
 Every report of such a run shows all of them, in addition to what it says of its own.
 """
@@ -47,7 +47,7 @@ class VersionComparison:
     Attributes:
         shown: label of the one that the report is of.
         versions: in the order in which they were asked for; the others are compared with the first.
-        comparisons: label -> what changed to that one from the first; none without a case in common with it.
+        comparisons: label -> the changes from the first to that one; none without a case in common with it.
         unmatched: label -> why there is no comparison.
         unmeasured: label -> why one that was asked for has no sample; it is in none of the others.
     """

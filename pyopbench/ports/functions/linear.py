@@ -122,7 +122,7 @@ def np_triu(m: Any, k: int = 0) -> Any:
 def np_slogdet(a: Any) -> Any:
     """Return the sign and the logarithm of the magnitude of determinants."""
     finite = tf.reduce_all(np_is_finite(a))
-    a = np_checked(a, finite, "slogdet: the sign for a matrix that is not finite is another one in NumPy")
+    a = np_checked(a, finite, "slogdet: NumPy returns a different sign for a matrix that is not finite")
     sign, logarithm = tf.linalg.slogdet(a)
     return SlogdetResult(sign, tf.math.real(logarithm) if a.dtype.is_complex else logarithm)
 
@@ -164,7 +164,7 @@ def np_qr(a: Any, mode: str = "reduced") -> Any:
     """Return an orthogonal and a triangular factor; signs may be others."""
     if mode not in ("reduced", "complete", "r"):
         raise NotImplementedError(f"is not supported for mode={mode!r}")
-    a = np_checked(a, tf.reduce_all(np_is_finite(a)), "qr: the factors of what is not finite are others in NumPy")
+    a = np_checked(a, tf.reduce_all(np_is_finite(a)), "qr: NumPy has other factors for a matrix that is not finite")
     orthogonal, triangular = tf.linalg.qr(a, full_matrices=mode == "complete")
     return triangular if mode == "r" else QRResult(orthogonal, triangular)
 

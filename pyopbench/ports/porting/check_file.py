@@ -14,7 +14,7 @@ from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "port_check.py"
-"""What each test has a copy of. It is read and not imported: it imports TensorFlow."""
+"""The code that each test has a copy of. It is read and not imported, because it imports TensorFlow."""
 
 PORT, CHECK = "module_of_port", "check"
 """Names in a test of the module of the port, and of the `PortCheck`."""
@@ -49,7 +49,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Old:
-    """What a port is held against.
+    """The reference that a port is compared with.
 
     Attributes:
         units: the old body and what it needs, the gradient, and what draws the inputs.
@@ -80,7 +80,7 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged:
     Args:
         module: the name of the module that the port is in.
         facts: what the port takes and returns.
-        old: what it is held against.
+        old: the reference.
         inputs: on which it is checked.
         arranged: is it of an arrangement, which is not a function of tensors, but takes and returns a dataset?
 

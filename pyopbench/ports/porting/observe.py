@@ -1,4 +1,4 @@
-"""What the expressions of a body are, seen while it runs: which are tensors in a port, of which dtype and rank.
+"""Observes the expressions of a body while it runs: which are tensors in a port, with their dtypes and ranks.
 
 A copy of the body runs on the examples, with values that know whether they depend on an input (`watched_values`). What
 depends on one is a tensor in a port. Where such a value decides which way the body goes, the port decides in the graph:
@@ -67,7 +67,7 @@ CONDITION = 8
 
 @dataclass(frozen=True)
 class Seen:
-    """What an expression was, once.
+    """One observation of an expression.
 
     Attributes:
         kind: `tensor` if it depends on an input, `array` if it is one of NumPy's, `number`, `sequence`, or `other`.
@@ -98,7 +98,7 @@ Place = tuple[str, int]
 
 @dataclass
 class Observed:
-    """What the expressions of a body and of its helpers were, by file and number of the node.
+    """The observations of the expressions of a body and its helpers, by file and number of the node.
 
     Attributes:
         seen: what each was, once for each kind of thing.
@@ -170,7 +170,7 @@ def multiplies_integers(observed: Observed) -> bool:
 
 
 def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Observed:
-    """Run a body on examples and return what its expressions were.
+    """Run a body on examples and return the observations of its expressions.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
@@ -224,7 +224,7 @@ class _Runs:
         self.copy = arrange(body, copy_functions(body, lambda one: _watched(one, self)))
 
     def knowledge(self) -> tuple[Any, ...]:
-        """Return what has been found out, to see whether more is."""
+        """Return the findings so far, to see whether there are more later."""
         observed = self.observed
         left = {place: {name: frozenset(one) for name, one in names.items()} for place, names in observed.left.items()}
         dtypes = {
@@ -356,7 +356,7 @@ class _Loop:
 
 
 class _Watcher:
-    """What the copies of the functions of a file call."""
+    """The object that the copies of the functions of a file call."""
 
     def __init__(self, runs: _Runs, path: str) -> None:
         self.runs = runs
@@ -469,7 +469,7 @@ class _Watcher:
     # Expressions that decide.
 
     def begin(self) -> int:
-        """Begin an expression of several parts of which the values may decide which are evaluated."""
+        """Begin an expression of several parts, where values may decide which of them are evaluated."""
         self.frames.append(False)
         return len(self.frames)
 

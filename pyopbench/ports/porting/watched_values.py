@@ -1,4 +1,4 @@
-"""Arrays and numbers that know whether they depend on an input, for a body that is run to see what it computes with.
+"""Arrays and numbers that know whether they depend on an input, for a body that runs to show where it needs tensors.
 
 They hold real values, so that `if`, `while`, `int(x)` and `range(n)` go as they do in the body. What is computed by
 NumPy from one that depends on an input depends on it too. An axis is unknown where values decide how long it is.
@@ -19,7 +19,7 @@ from pyopbench.ports.porting.memory import Writes, arrays_in, part_of
 
 
 class Origin:
-    """Does what is in some memory depend on an input? One for all views of the memory.
+    """Do the values in some memory depend on an input? One object for all views of the memory.
 
     A view at a place that depends on one does so too. What it is a view of, `of`, does when it is written to.
     """

@@ -1,4 +1,4 @@
-"""What has no number, and why."""
+"""The cases without a number, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports that pyopbench wrote from the body, and what each variant supports of what is required."""
+"""Ports that pyopbench wrote from the body, and which requirements each variant supports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_OF_NAME = 20
 
 
 def build(judgement: Judgement) -> Sequence[Block]:
-    """Return a row for each port that was tried, its source, and what was tried of what is required."""
+    """Return a row for each port that was tried, its source, and the requirements that were tried."""
     attempts = attempts_of(judgement)
     blocks: list[Block] = []
     if attempts:
@@ -49,7 +49,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 
 def brief(judgement: Judgement) -> Sequence[Block]:
-    """Return a line for each port that was tried, and what was removed for what is required."""
+    """Return a line for each port that was tried, and the variants removed by requirements."""
     rows = tuple(
         (formatting.shorten(one.op, MOST_OF_NAME), one.variant, one.text(MOST_CHARACTERS))
         for one in attempts_of(judgement)

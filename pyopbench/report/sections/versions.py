@@ -1,4 +1,4 @@
-"""What to do on each side, and what changed between them; only for a run on several environments."""
+"""The answers on each side, and the changes between them; only for a run on several environments."""
 
 from __future__ import annotations
 
