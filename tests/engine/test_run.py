@@ -590,6 +590,15 @@ def test_after_an_analysis_the_same_workers_go_on_with_what_is_open(folder: Path
         assert rounds[launch, last[0]] == 40
 
 
+def test_a_run_is_analysed_four_times_at_most_however_long_it_is(folder: Path) -> None:
+    """Each analysis has a chance of a false verdict, and docs/statistics.md counts four."""
+    plan(folder, "well", sizes=(1,), **analysed(rounds=5000))
+    kept = [stored.case("well", size=1)]
+    analyses = Analyses(*[kept] * 9)
+    measure(folder, analyse=analyses)
+    assert len(analyses.launches) == 4
+
+
 def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
     keys = [
         f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"

@@ -22,7 +22,7 @@ from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.sides import BLOCK
 from pyopbench.judge.verdicts import verdicts_on
 from pyopbench.model.case import Case
-from pyopbench.stats.estimate import UNKNOWN, Estimate, Launches, moderated, usual_spread
+from pyopbench.stats.estimate import UNKNOWN, Estimate, Launches, Spread, moderated, usual_spread
 from revision_runs import write_revisions
 
 KEY = BodyKey("op", "numpy", "callback")
@@ -123,6 +123,15 @@ def test_blocks_that_lack_a_case_are_left_out():
     )
     (found,) = body_estimates(values.assign(tool="pyopbench", error=0.01), {KEY: ("a", "b")}, UNKNOWN)
     assert (found.n, found.mean) == (2, pytest.approx(0.25))
+
+
+def test_blocks_of_a_body_that_agree_are_taken_to_differ_by_five_percent_as_far_as_four_degrees_go():
+    values = pd.DataFrame(
+        [(case, 0, block, 0.02) for case in "ab" for block in range(4)], columns=["case", "run", "block", "value"]
+    )
+    quiet = Spread(1e-8)
+    (found,) = body_estimates(values.assign(tool="pyopbench", error=0.0), {KEY: ("a", "b")}, quiet)
+    assert found.standard_error == pytest.approx(math.sqrt(4 / 7 * 0.05**2 / 4))
 
 
 def test_a_gate_fails_on_a_body_and_says_which(tmp_path: Path) -> None:
