@@ -8,7 +8,7 @@ A loop whose course is known while the graph is built stays Python's and is unro
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import names_bound, of_function, of_loop, parameters_of
 
 DECIDING = (ast.If, ast.For, ast.While)
-
-# What names are.
 
 
 def carried(code: TypedCode, name: str) -> set[Seen]:
@@ -42,103 +40,55 @@ def dtype_of_name(code: TypedCode, name: str) -> str:
 # Liveness.
 
 
-def _reads(node: ast.AST | None, name: str) -> bool:
-    return node is not None and any(
-        isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Store) for one in ast.walk(node)
-    )
+def _names(node: ast.AST | None, *, bound: bool = False) -> set[str]:
+    """Return the names that a node reads, or those that it binds."""
+    walked = ast.walk(node) if node is not None else ()
+    return {one.id for one in walked if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) == bound}
 
 
-def _binds(node: ast.AST, name: str) -> bool:
-    return any(
-        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(node)
-    )
+def live_behind(function: ast.AST, node: ast.stmt) -> set[str]:
+    """Return the names that may be read behind a statement of a function before they are bound again."""
+    behind: dict[ast.stmt, set[str]] = {}
+    _live(getattr(function, "body", []), set(), behind)
+    return behind.get(node, set())
 
 
-def is_read_first(statements: Sequence[ast.stmt], name: str) -> bool | None:
-    """Is a name read by statements before they bind it? None where they do neither."""
-    for one in statements:
-        found = _is_read_first(one, name)
-        if found is not None:
-            return found
-    return None
+def _live(statements: Sequence[ast.stmt], live: set[str], behind: dict[ast.stmt, set[str]]) -> set[str]:
+    """Return the names that are live before statements by those live behind them, which are noted of each."""
+    for one in reversed(statements):
+        behind[one] = behind.get(one, set()) | live
+        live = _live_before(one, live, behind)
+    return live
 
 
-def _is_read_first(node: ast.stmt, name: str) -> bool | None:
-    if isinstance(node, ast.For):
-        if _reads(node.iter, name):
-            return True
-        if _binds(node.target, name):
-            return False
-        return True if is_read_first(node.body, name) else is_read_first(node.orelse, name)
-    if isinstance(node, ast.While):
-        return True if _reads(node.test, name) or is_read_first(node.body, name) else None
+def _live_before(node: ast.stmt, live: set[str], behind: dict[ast.stmt, set[str]]) -> set[str]:
     if isinstance(node, ast.If):
-        if _reads(node.test, name):
-            return True
-        ways = [is_read_first(node.body, name), is_read_first(node.orelse, name)]
-        return True if True in ways else False if ways == [False, False] else None
-    if isinstance(node, ast.With):
-        return True if any(_reads(one, name) for one in node.items) else is_read_first(node.body, name)
-    if isinstance(node, ast.Try):
-        return is_read_first([*node.body, *node.orelse, *node.finalbody], name)
-    if isinstance(node, ast.AugAssign):
-        return True if _reads(node, name) or _binds(node.target, name) else None
-    if isinstance(node, ast.Assign):
-        written = any(_reads(one, name) for one in node.targets)
-        if _reads(node.value, name) or written:
-            return True
-        return False if any(_binds(one, name) for one in node.targets) else None
-    if _reads(node, name):
-        return True
-    if isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
-        return False
-    return False if _binds(node, name) else None
-
-
-def blocks_around(function: ast.AST, node: ast.stmt) -> Iterator[tuple[ast.AST, list[ast.stmt]]]:
-    """Yield the statements behind a statement, from the innermost block on, each with what the block is of."""
-    path = _path(function, node)
-    for owner, block, place in reversed(path):
-        yield owner, block[place + 1 :]
-
-
-def _path(owner: ast.AST, node: ast.stmt) -> list[tuple[ast.AST, list[ast.stmt], int]]:
-    for name in ("body", "orelse", "finalbody", "handlers"):
-        block = getattr(owner, name, [])
-        for place, one in enumerate(block if isinstance(block, list) else []):
-            if one is node:
-                return [(owner, block, place)]
-            if isinstance(one, ast.stmt | ast.ExceptHandler) and not isinstance(one, ast.FunctionDef | ast.ClassDef):
-                inner = _path(one, node)
-                if inner:
-                    return [(owner, block, place), *inner]
-    return []
-
-
-def is_live_behind(function: ast.AST, node: ast.stmt, name: str) -> bool:
-    """May a name be read behind a statement before it is bound again?"""
-    for owner, rest in blocks_around(function, node):
-        found = is_read_first(rest, name)
-        if found is not None:
-            return found
-        if isinstance(owner, ast.While) and _reads(owner.test, name):
-            return True
-        is_bound = isinstance(owner, ast.For) and _binds(owner.target, name)
-        if isinstance(owner, ast.For | ast.While) and not is_bound and is_read_first(owner.body, name):
-            return True
-    return False
+        return _names(node.test) | _live(node.body, live, behind) | _live(node.orelse, live, behind)
+    if isinstance(node, ast.For | ast.While):
+        first, target = (node.iter, node.target) if isinstance(node, ast.For) else (node.test, None)
+        again = _live(node.orelse, live, behind) | (_names(first) if target is None else set())
+        for _ in range(2):  # the second time with what the next round reads
+            again = again | (_live(node.body, again, behind) - _names(target, bound=True))
+        return _names(first) | again
+    if isinstance(node, ast.With | ast.Try):
+        handlers = [_live(one.body, live, behind) for one in getattr(node, "handlers", ())]
+        inside = [*node.body, *getattr(node, "orelse", ()), *getattr(node, "finalbody", ())]
+        items = [_names(one) for one in getattr(node, "items", ())]
+        return _live(inside, live, behind).union(*handlers, *items)
+    if isinstance(node, ast.Return | ast.Raise):
+        return _names(node)
+    changed = _names(node.target, bound=True) if isinstance(node, ast.AugAssign) else set()
+    return (live - _names(node, bound=True)) | _names(node) | changed
 
 
 def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
     """Does a line above bind a name, or is it an argument?"""
     place = (node.lineno, node.col_offset)
-    for one in ast.walk(function):
-        if isinstance(one, ast.arg) and one.arg == name:
-            return True
-        is_store = isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
-        if is_store and (one.lineno, one.col_offset) < place:  # type: ignore[attr-defined]
-            return True
-    return False
+    nodes = list(ast.walk(function))
+    names = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)]
+    return any((one.lineno, one.col_offset) < place for one in names) or any(
+        isinstance(one, ast.arg) and one.arg == name for one in nodes
+    )
 
 
 def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
@@ -147,7 +97,7 @@ def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
             seen = [one for one in code.observed.leaves(code.source, node).get(name, ()) if one.kind == SEQUENCE]
-            if any(one.holds_tensors for one in seen) or (seen and is_live_behind(code.unit.node, node, name)):
+            if any(one.holds_tensors for one in seen) or (seen and name in live_behind(code.unit.node, node)):
                 return True
     return False
 
@@ -166,57 +116,31 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
         is_on_all: do all ways bind it?
     """
     assert code.unit is not None
-    function = code.unit.node
-    _refuse_none(code, node, name, seen)
+    function, dtype = code.unit.node, dtype_of_name(code, name)
+    kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
+    is_of_two_types = (
+        isinstance(node, ast.If) and {int, float} <= weak and all(one.kind != TENSOR or one.weak for one in seen)
+    )
+    if is_of_two_types or (OTHER in kinds and kinds & {TENSOR, ARRAY, NUMBER_KIND}):
+        raise _of_two_types(code, node, name)
     if is_bound_before(function, node, name):
-        is_number = _is_number_of_argument(code, name)
-        return [f"{name} = tf.cast({name}, tf.{dtype_of_name(code, name)})"] if is_number else []
-    if is_on_all or not is_live_behind(function, node, name):
+        is_number = name in parameters_of(function) and any(one.kind == NUMBER_KIND for one in carried(code, name))
+        return [f"{name} = tf.cast({name}, tf.{dtype})"] if is_number and dtype else []
+    if is_on_all or name not in live_behind(function, node):
         return []
-    return [f"{name} = {start_of(code, node, name, seen)}"]
-
-
-def start_of(code: TypedCode, node: ast.AST, name: str, seen: set[Seen]) -> str:
-    """Return what stands for a value that is not there yet, of the right dtype and number of axes."""
-    dtype = dtype_of(seen) or dtype_of_name(code, name)
+    dtype = dtype_of(seen) or dtype
     ranks = {one.rank for one in seen if one.kind in (TENSOR, ARRAY, NUMBER_KIND)}
-    if not dtype or len(ranks) != 1 or any(one.kind in (OTHER, SEQUENCE) for one in seen):
-        raise code.refusal(
-            node,
-            f"`{name}` is assigned in one branch only, or its dtype or number of axes differs between branches",
-            "assign an array to it before",
-        )
+    if not dtype or len(ranks) != 1 or kinds & {OTHER, SEQUENCE}:
+        raise _of_two_types(code, node, name)
     rank = ranks.pop()
     if rank:
-        return f"tf.zeros({[0] * rank}, tf.{dtype})"
-    return f"tf.constant({'False' if dtype == 'bool' else '0'}, tf.{dtype})"
+        return [f"{name} = tf.zeros({[0] * rank}, tf.{dtype})"]
+    return [f"{name} = tf.constant({'False' if dtype == 'bool' else '0'}, tf.{dtype})"]
 
 
-def _refuse_none(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen]) -> None:
-    kinds = {one.kind for one in seen}
-    if OTHER in kinds and kinds & {TENSOR, ARRAY, NUMBER_KIND}:
-        raise code.refusal(
-            node,
-            f"`{name}` is None or similar in one branch, and a number or an array in another",
-            "start with a number",
-        )
-    weak = {one.weak for one in seen}
-    if (
-        isinstance(node, ast.If)
-        and {int, float} <= weak
-        and not any(one.kind == TENSOR and not one.weak for one in seen)
-    ):
-        raise code.refusal(
-            node, f"`{name}` is an integer in one branch and a float in another", "write 2.0 in place of 2"
-        )
-
-
-def _is_number_of_argument(code: TypedCode, name: str) -> bool:
-    """Is it an argument that is one of Python's numbers, and is bound to a tensor later?"""
-    assert code.unit is not None
-    is_argument = name in parameters_of(code.unit.node)
-    is_number = any(one.kind == NUMBER_KIND for one in carried(code, name))
-    return is_argument and is_number and bool(dtype_of_name(code, name))
+def _of_two_types(code: TypedCode, node: ast.AST, name: str) -> Exception:
+    why = f"`{name}` has no single dtype and number of axes where values decide about it"
+    return code.refusal(node, why, "assign a number or an array of one dtype to it before, and in all branches")
 
 
 def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
@@ -227,12 +151,12 @@ def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: S
         is_started = any(one.startswith(f"{name} = ") for one in started)
         if not is_started and not is_bound_before(code.unit.node, node, name):
             continue
-        seen = [one for one in code.observed.leaves(code.source, node).get(name, set()) if one.kind in (TENSOR, ARRAY)]
-        axes = code.observed.grows(code.source, node, name)
-        ranks = {one.rank for one in seen}
+        left = code.observed.leaves(code.source, node).get(name, set())
+        ranks = {one.rank for one in left if one.kind in (TENSOR, ARRAY)}
         if len(ranks) != 1:
             continue
         (rank,) = ranks
+        axes = code.observed.grows(code.source, node, name)
         if any(one.startswith(f"{name} = tf.zeros") for one in started):
             axes = frozenset(range(rank))
         if axes and rank:
@@ -248,11 +172,11 @@ def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: S
 
 def write_if(code: Any, node: ast.If) -> str | None:
     """Return an `if` on values; None for one that Python decides while the graph is built."""
-    if is_elif(code, node):
+    if _is_elif(code, node):
         return None  # what has to be before it is before the first
     chain: list[ast.If] = [node]
-    while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If) and is_elif(code, chain[-1].orelse[0]):
-        chain.append(chain[-1].orelse[0])
+    while len(chain[-1].orelse) == 1 and _is_elif(code, chain[-1].orelse[0]):
+        chain.append(chain[-1].orelse[0])  # type: ignore[arg-type]
     decided = [one for one in chain if code.observed.decides(code.source, one)]
     if not decided:
         return None
@@ -260,12 +184,11 @@ def write_if(code: Any, node: ast.If) -> str | None:
     before = []
     for name in sorted(set().union(*ways)):
         seen = set().union(*(code.observed.leaves(code.source, one).get(name, set()) for one in decided))
-        is_on_all = all(name in way for way in ways)
-        before += starts(code, node, name, seen, is_on_all=is_on_all)
-    return with_lines(node, before, code.as_it_stands(node))
+        before += starts(code, node, name, seen, is_on_all=all(name in way for way in ways))
+    return in_lines(node, [*before, code.as_it_stands(node)])
 
 
-def is_elif(code: TypedCode, node: ast.AST) -> bool:
+def _is_elif(code: TypedCode, node: ast.AST) -> bool:
     """Is it the `elif` of another `if`?"""
     if not isinstance(node, ast.If):
         return False
@@ -273,139 +196,71 @@ def is_elif(code: TypedCode, node: ast.AST) -> bool:
     return code.source.text(begin, begin + 4) == "elif"
 
 
+def in_lines(node: ast.stmt, several: Sequence[str]) -> str:
+    """Return statements that stand in the place of one."""
+    return ("\n" + " " * node.col_offset).join(several)
+
+
 def write_while(code: Any, node: ast.While) -> str | None:
     """Return a `while` whose rounds values decide."""
     if not code.observed.decides(code.source, node):
         return None
-    _refuse_leaving(code, node)
-    before, first = _loop_lines(code, node, [])
-    if not code.holds_tensors(node.test):
-        code.replacing[node.test] = f"tf.constant({code.write(node.test)})"
-    return _loop_text(code, node, before, first)
-
-
-def _loop_text(code: Any, node: ast.For | ast.While, before: Sequence[str], first: Sequence[str]) -> str:
-    code.ahead[id(node.body[0])] = list(first)
-    return with_lines(node, before, code.as_it_stands(node))
-
-
-def _refuse_leaving(code: Any, node: ast.For | ast.While) -> None:
-    """Refuse what leaves a loop of the graph, or a round of it, before its end."""
-    ends = [one for one in of_loop(node.body) if isinstance(one, ast.Break | ast.Continue)]
-    returns = [one for one in of_function(node.body) if isinstance(one, ast.Return)]
-    for one in (*ends, *returns):
-        raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop that values decide")
-    if node.orelse:
-        raise code.left_to_numba(node, "`else` of a loop that values decide")
-
-
-def _loop_lines(code: Any, node: ast.For | ast.While, first: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the statements before a loop, and those at the begin of its rounds."""
-    bound = names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body)
-    names = sorted(bound)
-    left = code.observed.leaves(code.source, node)
-    before = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
-    return before, [*invariants(code, node, names, before), *first]
-
-
-def write_return(code: Any, node: ast.Return) -> str | None:
-    """Return a `return`, of the dtype that all of them have, or what stands for it in a loop of the graph."""
-    function = code.unit.node
-    if node.value is None or not isinstance(function, ast.FunctionDef):
-        return None
-    left = code.observed.leaves(code.source, function)
-    if not code.observed.decides(code.source, function):
-        is_own = node in of_function(function.body)
-        return _with_numbers(code, node) if is_own and code.units.is_entry(code.unit) else None
-    values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
-    names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
-    if set(names) != set(left):
-        raise code.refusal(node, "the number of results depends on values", "always return the same number of results")
-    texts = []
-    for value, name in zip(values, names, strict=True):
-        dtype = dtype_of(left[name])
-        if not dtype:
-            raise code.refusal(
-                node, f"`{ast.unparse(value)}` has different dtypes in different branches", "convert it first"
-            )
-        texts.append(code.tensor(value, dtype))
-    return f"return {', '.join(texts)}"
-
-
-def _with_numbers(code: Any, node: ast.Return) -> str | None:
-    """Return a `return` with numbers of Python's in NumPy's dtype of them, as TensorFlow gives them 32 bits."""
-    assert node.value is not None
-    is_display = isinstance(node.value, ast.Tuple | ast.List)
-    values = node.value.elts if is_display else [node.value]  # type: ignore[attr-defined]
-    texts = {value: _number(code, value, is_output=is_display) for value in values}
-    parts = [(*code.source.span(value), text) for value, text in texts.items() if text]
-    if not parts:
-        return None
-    parts += [(*code.source.span(value), code.write(value)) for value, text in texts.items() if not text]
-    return str(code.source.replaced(*code.source.span(node), parts))
-
-
-def _number(code: Any, node: ast.expr, *, is_output: bool) -> str:
-    """Return the text of a number of Python's, or of a list of such, as tensors; nothing for all else.
-
-    A list is one output, or each of its items is one.
-    """
-    seen = code.seen(node)
-    kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
-    if len(kinds) != 1 or len(weak) != 1 or not weak <= {int, float, complex} or code.holds_tensors(node):
-        return ""
-    dtype = f"tf.{np.dtype(next(iter(weak))).name}"
-    if kinds == {NUMBER_KIND} or (kinds == {SEQUENCE} and is_output):
-        return f"tf.constant({code.write(node)}, {dtype})"
-    if kinds == {SEQUENCE} and all(one.rank == 1 for one in seen):
-        return f"[tf.constant(item, {dtype}) for item in {code.write(node)}]"
-    return ""
+    test = write_truth(code, node.test)
+    return _write_loop(code, node, f"while {test if code.holds_tensors(node.test) else f'tf.constant({test})'}")
 
 
 def write_for(code: Any, node: ast.For) -> str | None:
     """Return a `for` that is a loop of the graph; None for one that is unrolled."""
     if not code.observed.decides(code.source, node):
         return None
-    _refuse_leaving(code, node)
-    if code.is_compiled and _is_range_of_tensors(code, node):
-        return _as_while(code, node)
+    call, name = node.iter, ""
     if not isinstance(node.target, ast.Name):
         raise code.left_to_numba(node, "the loop has several targets, and values decide its rounds")
-    name = name_of(code.value_of(node.iter.func)) if isinstance(node.iter, ast.Call) else ""
-    code.replacing[node.iter] = _range(code, node.iter) if name == "range" else _elements(code, node.iter)
-    before, first = _loop_lines(code, node, [])
-    return _loop_text(code, node, before, first)
-
-
-def _range(code: Any, call: ast.expr) -> str:
+    if isinstance(call, ast.Call):
+        name = name_of(code.value_of(call.func))
+    if name != "range":
+        return _write_loop(code, node, f"for {node.target.id} in {_elements(code, call)}")
     assert isinstance(call, ast.Call)
-    return f"tf.range({', '.join(code.operand(one, 'int64') for one in call.args)}, dtype=tf.int64)"
+    has_step = len(call.args) > 2
+    if code.is_compiled and any(map(code.holds_tensors, call.args)) and (not has_step or is_number(call.args[2])):
+        return _as_while(code, node, call.args)
+    bounds = ", ".join(code.operand(one, "int64") for one in call.args)
+    return _write_loop(code, node, f"for {node.target.id} in tf.range({bounds}, dtype=tf.int64)")
 
 
-def _is_range_of_tensors(code: Any, node: ast.For) -> bool:
-    """Does a loop iterate over a `range` with a tensor as a bound, and with a constant step?"""
-    call = node.iter
-    if not isinstance(call, ast.Call) or name_of(code.value_of(call.func)) != "range":
-        return False
-    return any(map(code.holds_tensors, call.args)) and (len(call.args) < 3 or is_number(call.args[2]))
-
-
-def _as_while(code: Any, node: ast.For) -> str:
+def _as_while(code: Any, node: ast.For, given: Sequence[ast.expr]) -> str:
     """Return a loop over a `range` as a `while` with a counter: XLA compiles only a `tf.range` of constants."""
-    assert isinstance(node.iter, ast.Call)
     assert isinstance(node.target, ast.Name)
-    given = node.iter.args
-    first_node, last_node = (None, given[0]) if len(given) == 1 else given[:2]
+    first, last = (None, given[0]) if len(given) == 1 else given[:2]
     step = ast.literal_eval(given[2]) if len(given) > 2 else 1
     place, end = code.fresh("place"), code.fresh("end")
-    before, first = _loop_lines(code, node, [f"{node.target.id} = {place}", f"{place} += {step}"])
-    before += [
-        f"{place} = {'tf.constant(0, tf.int64)' if first_node is None else code.tensor(first_node, 'int64')}",
-        f"{end} = {code.tensor(last_node, 'int64')}",
+    before = [
+        f"{place} = {'tf.constant(0, tf.int64)' if first is None else code.tensor(first, 'int64')}",
+        f"{end} = {code.tensor(last, 'int64')}",
     ]
-    code.replacing[node.iter] = ""
-    code.headers[node] = f"while {place} {'<' if step > 0 else '>'} {end}"
-    return _loop_text(code, node, before, first)
+    rounds = [f"{node.target.id} = {place}", f"{place} += {step}"]
+    return _write_loop(code, node, f"while {place} {'<' if step > 0 else '>'} {end}", before, rounds)
+
+
+def _write_loop(
+    code: Any, node: ast.For | ast.While, head: str, before: Sequence[str] = (), first: Sequence[str] = ()
+) -> str:
+    """Return a loop of the graph with another head, and with statements before it and at the begin of its rounds."""
+    ends = [one for one in of_loop(node.body) if isinstance(one, ast.Break | ast.Continue)]
+    for one in (*ends, *(one for one in of_function(node.body) if isinstance(one, ast.Return))):
+        raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop that values decide")
+    if node.orelse:
+        raise code.left_to_numba(node, "`else` of a loop that values decide")
+    names = sorted(names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body))
+    left, source = code.observed.leaves(code.source, node), code.source
+    started = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
+    first = [*invariants(code, node, names, started), *first]
+    (begin, _), (inside, _) = source.span(node), source.span(node.body[0])
+    _, end = source.span(node.iter if isinstance(node, ast.For) else node.test)
+    end = inside - len(source.text(end, inside).lstrip(" )").encode())
+    added = (inside, inside, in_lines(node.body[0], [*first, ""]))
+    body = [(*source.span(one), code.write(one)) for one in node.body]
+    return in_lines(node, [*started, *before, source.replaced(*source.span(node), [(begin, end, head), added, *body])])
 
 
 def _elements(code: Any, node: ast.expr) -> str:
@@ -417,13 +272,50 @@ def _elements(code: Any, node: ast.expr) -> str:
     return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
 
 
-def with_lines(node: ast.stmt, before: Sequence[str], text: str) -> str:
-    """Return a statement with others before it."""
-    return ("\n" + " " * node.col_offset).join([*before, text])
+def write_return(code: Any, node: ast.Return) -> str | None:
+    """Return a `return`, of the dtype that all of them have; in the entry, with 64 bits for numbers of Python's."""
+    function = code.unit.node
+    if node.value is None or not isinstance(function, ast.FunctionDef):
+        return None
+    left = code.observed.leaves(code.source, function)
+    if not code.observed.decides(code.source, function):
+        is_own = node in of_function(function.body)
+        return _with_numbers(code, node.value) if is_own and code.units.is_entry(code.unit) else None
+    values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
+    names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
+    dtypes = [dtype_of(left.get(name, set())) for name in names]
+    if set(names) != set(left) or not all(dtypes):
+        why = "values decide about the number of results, or about their dtypes"
+        raise code.refusal(node, why, "return the same number of results in all branches, each of one dtype")
+    return f"return {', '.join(map(code.tensor, values, dtypes))}"
+
+
+def _with_numbers(code: Any, value: ast.expr) -> str | None:
+    """Return a `return` with numbers of Python's in NumPy's dtype of them, as TensorFlow gives them 32 bits."""
+    is_display = isinstance(value, ast.Tuple | ast.List)
+    texts = {}
+    for one in value.elts if is_display else [value]:  # type: ignore[attr-defined]
+        seen = code.seen(one)
+        kinds, weak = {each.kind for each in seen}, {each.weak for each in seen}
+        if len(kinds) != 1 or len(weak) != 1 or not weak <= {int, float, complex} or code.holds_tensors(one):
+            continue
+        dtype = f"tf.{np.dtype(next(iter(weak))).name}"
+        if kinds == {NUMBER_KIND} or (kinds == {SEQUENCE} and is_display):
+            texts[one] = f"tf.constant({code.write(one)}, {dtype})"
+        elif kinds == {SEQUENCE} and all(each.rank == 1 for each in seen):  # each item is an output
+            texts[one] = f"[tf.constant(item, {dtype}) for item in {code.write(one)}]"
+    if not texts:
+        return None
+    if not is_display:
+        return f"return {texts[value]}"
+    items = [texts.get(one) or code.write(one) for one in value.elts]  # type: ignore[attr-defined]
+    if isinstance(value, ast.List):
+        return f"return [{', '.join(items)}]"
+    return f"return {', '.join(items)}{',' if len(items) == 1 else ''}"
 
 
 def write_rare(code: Any, node: ast.stmt) -> str | None:
-    """Return `raise` as its equivalent in a graph, or refuse it if there is none."""
+    """Return `raise` or `assert` as its equivalent in a graph, or refuse what has none."""
     if isinstance(node, ast.Global | ast.Nonlocal):
         names = ", ".join(node.names)
         raise code.refusal(node, f"assigns to {names} outside the function", "return what the next call needs")
@@ -438,14 +330,8 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
         said = repr(ast.unparse(node)) if node.msg is None else code.write(node.msg)
         return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said}])"
     assert isinstance(node, ast.Raise)
-    around = [owner for owner, _ in blocks_around(code.unit.node, node)]
-    if not any(isinstance(one, ast.stmt) and code.observed.decides(code.source, one) for one in around):
+    around = [one for one in ast.walk(code.unit.node) if isinstance(one, DECIDING) and node in ast.walk(one)]
+    if not any(code.observed.decides(code.source, one) for one in around):
         return None
     said = ast.unparse(node.exc) if node.exc is not None else "raise"
-    lines = [f"tf.debugging.Assert(False, [{said!r}])"]
-    left = code.observed.leaves(code.source, code.unit.node)
-    returned = sorted(one for one in left if one.startswith("return"))
-    rest = [one for _, several in blocks_around(code.unit.node, node) for one in several]
-    if returned and not rest:
-        lines.append(f"return {', '.join(start_of(code, node, one, left[one]) for one in returned)}")
-    return ("\n" + " " * node.col_offset).join(lines)
+    return f"tf.debugging.Assert(False, [{said!r}])"

@@ -162,28 +162,14 @@ def is_order_of_floats(code: TypedCode, node: ast.expr, asked: frozenset[str] = 
 
 
 def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
-    """Return `a and b` on tensors, each side as the truth that Python asks for."""
+    """Return `a and b` on tensors, which is a truth value in a graph."""
     if not any(map(code.is_tensor, node.values)):
         return None
     for one in node.values[:-1]:
-        if _is_returned(code, node) and code.is_tensor(one) and code.dtype(one) != "bool":
-            raise code.refusal(
-                one,
-                f"`{ast.unparse(node)}` is one of its operands, depending on values",
-                "write an `if`, or compare with 0",
-            )
-    parts = [(*code.source.span(one), write_truth(code, one)) for one in node.values]
-    return code.source.replaced(*code.source.span(node), parts)
-
-
-def _is_returned(code: TypedCode, node: ast.BoolOp) -> bool:
-    """Is the operand that `a and b` returns used, and not only its truth?"""
-    assert code.unit is not None
-    for one in ast.walk(code.unit.node):
-        tests = [getattr(one, "test", None), *getattr(one, "ifs", [])]
-        if any(test is not None and any(part is node for part in ast.walk(test)) for test in tests):
-            return False
-    return code.is_tensor(node)
+        if code.is_tensor(node) and code.is_tensor(one) and code.dtype(one) != "bool":
+            why = f"`{ast.unparse(node)}` is one of its operands, depending on values"
+            raise code.refusal(one, why, "write an `if`, or compare with 0")
+    return write_truth(code, node)
 
 
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
@@ -219,7 +205,10 @@ def write_items(code: TypedCode, node: ast.Tuple | ast.List) -> str:
 
 def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
-    if isinstance(node, ast.BoolOp | ast.Compare) or not code.is_tensor(node):
+    if isinstance(node, ast.BoolOp):
+        parts = [(*code.source.span(one), write_truth(code, one)) for one in node.values]
+        return code.source.replaced(*code.source.span(node), parts)
+    if isinstance(node, ast.Compare) or not code.is_tensor(node):
         return code.write(node)
     text = code.tensor(node, "bool")
     return f"tf.squeeze({text})" if code.rank(node) else text

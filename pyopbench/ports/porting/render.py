@@ -77,8 +77,12 @@ class Code:
         """Return the text of a node of which parts may be written otherwise."""
         if not hasattr(node, "lineno"):  # a number that a rule has put in
             return ast.unparse(node)
-        parts = [(*self.source.span(part), self.write(part)) for part in parts_of(node)]
+        parts = [(*self.source.span(part), self.write_part(node, part)) for part in parts_of(node)]
         return self.source.replaced(*self.source.span(node), parts)
+
+    def write_part(self, node: ast.AST, part: ast.AST) -> str:
+        """Return the text of a part of a node that stays as it stands."""
+        return self.write(part)
 
     def filled(self, instead: Instead) -> str:
         """Return what stands for a node, its parts written, in parentheses where something else could bind them."""

@@ -6,16 +6,13 @@ import ast
 import sys
 from typing import Any
 
-import numpy as np
-
-from pyopbench.model.syntax import every_name, parts_of, root_of
+from pyopbench.model.syntax import every_name, unused_name
 from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
-from pyopbench.ports.functions.table import TABLE, UNARY
+from pyopbench.ports.functions.table import TABLE
 from pyopbench.ports.porting import expressions, grown_lists
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.calls import write_call
 from pyopbench.ports.porting.control_flow import (
-    is_elif,
     write_for,
     write_if,
     write_rare,
@@ -50,7 +47,8 @@ REDUCED = {"sum": "tf.reduce_sum", "any": "tf.reduce_any", "all": "tf.reduce_all
 TAKES_TENSORS = ("einops", "keras", "opt_einsum", "tensorflow", "tensorflow_probability", "tf_keras")
 """Packages whose functions take tensors."""
 
-PLAIN = ("isinstance", "print", "callable", "id", "type", "repr", "str", "range", "hasattr", "getattr")
+REFUSED = ("isinstance", "map", "type")
+"""Functions of Python that mean something else for a tensor."""
 
 
 class TensorCode(TypedCode):
@@ -65,25 +63,7 @@ class TensorCode(TypedCode):
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
         self.tables: dict[str, str] = {}
-        self.replacing: dict[ast.AST, str] = {}
-        self.headers: dict[ast.AST, str] = {}
-        self.ahead: dict[int, list[str]] = {}
         self.made: set[str] = set()
-
-    def write(self, node: ast.AST) -> str:
-        """Return the text of a node; of a statement with those that have to be before it."""
-        return self.replacing[node] if node in self.replacing else super().write(node)
-
-    def _written(self, node: ast.AST) -> str:
-        if not isinstance(node, ast.stmt):
-            return super()._written(node)
-        ahead = self.ahead.pop(id(node), [])
-        text = super()._written(node)
-        if ahead and is_elif(self, node):
-            raise self.refusal(
-                node, "needs a statement before it, and there is no line for it", "write `else:` and `if`"
-            )
-        return ("\n" + " " * node.col_offset).join([*ahead, text]) if ahead else text
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
         """Return the error about what only a compiled body can do as Python does it."""
@@ -92,12 +72,7 @@ class TensorCode(TypedCode):
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
         assert self.unit is not None
-        taken = every_name(self.unit.node) | self.made
-        found = name
-        number = 1
-        while found in taken:
-            number += 1
-            found = f"{name}_{number}"
+        found = unused_name(name, every_name(self.unit.node) | self.made)
         self.made.add(found)
         return found
 
@@ -135,25 +110,14 @@ class TensorCode(TypedCode):
             return write_attribute(self, node)
         return None
 
-    def as_it_stands(self, node: ast.AST) -> str:
-        """Return the source of a node with its parts as written for the port, and with its new header if it has one."""
-        parts = [(*self.source.span(part), self._part(node, part)) for part in parts_of(node)]
-        if node in self.headers and isinstance(node, ast.For):
-            begin, end = self.source.span(node)[0], self.source.span(node.iter)[1]
-            parts = [(begin, end, self.headers[node]), *(one for one in parts if one[0] >= end)]
-        return self.source.replaced(*self.source.span(node), parts)
-
-    def _part(self, node: ast.AST, part: ast.AST) -> str:
-        if part in self.replacing:
-            return self.replacing[part]
+    def write_part(self, node: ast.AST, part: ast.AST) -> str:
+        """Return the text of a part of a node that stays as it stands."""
         if part is getattr(node, "test", None) and isinstance(part, ast.expr):
             return write_truth(self, part)
         loops = getattr(node, "generators", ())
         is_iterated = part is getattr(node, "iter", None) or any(part is one.iter for one in loops)
         if (is_iterated or isinstance(node, ast.Starred)) and isinstance(part, ast.expr) and self.is_tensor(part):
             return self._taken_apart(node, part)
-        if isinstance(node, ast.AnnAssign) and part is node.annotation:
-            return "tf.Tensor" if self._names_numpy(node.annotation) else self.source.text(*self.source.span(part))
         return self.write(part)
 
     def _taken_apart(self, node: ast.AST, part: ast.expr) -> str:
@@ -165,9 +129,6 @@ class TensorCode(TypedCode):
             return self.write(part)  # which AutoGraph makes a loop of the graph
         rows = f"tf.unstack({self.write(part)})"
         return f"map(tf.unstack, {rows})" if is_unpacked else rows
-
-    def _names_numpy(self, node: ast.expr) -> bool:
-        return any(isinstance(one, ast.Name) and self.value_of(one) is np for one in ast.walk(node))
 
     # Statements.
 
@@ -232,14 +193,9 @@ class TensorCode(TypedCode):
             return write_call(self, name, node, None)
         if name in UNPACKING:
             return self._unpacking(node, name)
-        if name == "map":
-            return self._mapped(node)
-        if name in PLAIN or isinstance(self._resolved(function), Unit) or value is None:
-            return self._plain(node, name)
-        if name.startswith(("np.", "scipy.")) or str(getattr(value, "__module__", "")).startswith(("numpy", "scipy")):
-            raise self.refusal(node, f"`{name or ast.unparse(function)}` has no counterpart in TensorFlow")
-        if _is_of_library(value):
-            raise self.refusal(node, f"`{ast.unparse(function)}` is a library's function, which takes no tensors")
+        is_own = isinstance(function, ast.Name) and isinstance(self.units.resolve(self.source, function.id), Unit)
+        if name in REFUSED or (_is_of_library(value) and not is_own):
+            raise self.refusal(node, f"`{ast.unparse(function)}` has no counterpart in TensorFlow")
         return None
 
     def _printed(self, node: ast.Call) -> str | None:
@@ -256,17 +212,6 @@ class TensorCode(TypedCode):
         options |= {"output_stream": "sys.stdout", "summarize": "-1"}
         return f"tf.print({joined([*texts, *(f'{key}={value}' for key, value in options.items())])})"
 
-    def _plain(self, node: ast.Call, name: str) -> str | None:
-        root = root_of(node.func)
-        if name in ("isinstance", "type") or (root is not node.func and self.value_of(root) is np):
-            raise self.refusal(node, f"`{ast.unparse(node.func)}(...)` has no counterpart in TensorFlow")
-        return None
-
-    def _resolved(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Name) and self.is_global(node):
-            return self.units.resolve(self.source, node.id)
-        return None
-
     def _unpacking(self, node: ast.Call, name: str) -> str | None:
         if not any(map(self.is_tensor, node.args)):
             return None
@@ -282,23 +227,6 @@ class TensorCode(TypedCode):
         text = f"{REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
         start = [*node.args[1:], *(one.value for one in node.keywords)]
         return f"({text} + {bracketed(self.operand(start[0], dtype))})" if start else text
-
-    def _mapped(self, node: ast.Call) -> str | None:
-        """Return `map(function, items)` of a function of NumPy's as a generator expression."""
-        name = name_of(self.value_of(node.args[0]))
-        if not name.startswith("np."):
-            return None
-        known = UNARY.get(name.removeprefix("np."), "")
-        text = f"{known}(item)" if known.startswith("tf.") and name != "np.logical_not" else ""
-        if name in TABLE and TABLE[name].parameters == ("x",) and isinstance(TABLE[name].expression, str):
-            text = str(TABLE[name].expression).replace("{x:loop}", "item")
-        if not text or len(node.args) != 2:
-            raise self.refusal(node, f"`map({ast.unparse(node.args[0])}, ...)` has no counterpart in TensorFlow")
-        if self.one(node.args[1]).dtype not in ("float32", "float64"):
-            raise self.refusal(
-                node, "`map` over arrays that are not all of one floating dtype", "write a comprehension"
-            )
-        return f"({text} for item in {self.write(node.args[1])})"
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         name = f"np.{function.attr}"
@@ -323,10 +251,10 @@ class TensorCode(TypedCode):
 
 def _is_of_library(function: Any) -> bool:
     """Is it a library's function that takes arrays, not one of Python, of TensorFlow or of the user?"""
-    home = str(getattr(function, "__module__", "") or getattr(type(function), "__module__", "")).split(".")[0]
-    if not callable(function) or not home or home in (*TAKES_TENSORS, "builtins", "math", "cmath"):
+    home = str(getattr(function, "__module__", "") or getattr(type(function), "__module__", ""))
+    if not callable(function) or home.partition(".")[0] in (*TAKES_TENSORS, "builtins", "math", "cmath"):
         return False
-    body, module = getattr(function, "__code__", None), sys.modules.get(str(function.__module__))
+    body, module = getattr(function, "__code__", None), sys.modules.get(home)
     if body is not None:
         return not is_file_of_user(body.co_filename)
     return module is None or not is_module_of_user(module)
