@@ -1,32 +1,26 @@
 """The common parts of functions on tensors: axes, sizes, and tests for NaN; and the step that stays in NumPy."""
 
-from __future__ import annotations
-
 import functools
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 
-def np_axes(axis: Any, rank: int) -> Any:
+def np_axes(axis, rank):
     """Return axes as a list, counted from the front; None is all of them."""
     if axis is None:
         return list(range(rank))
-    several = list(axis) if isinstance(axis, (list, tuple)) else [axis]
-    for one in several:
-        if not -rank <= one < rank:
-            raise np.exceptions.AxisError(one, rank)
-    return [int(one) % rank for one in several]
+    axes = axis if isinstance(axis, (list, tuple)) else [axis]
+    return [int(one) % rank for one in axes]
 
 
-def np_sizes(tensor: Any) -> Any:
+def np_sizes(tensor):
     """Return the sizes of the axes: numbers where they are known, else tensors."""
     known, shape = tensor.shape.as_list(), tf.shape(tensor)
     return [shape[axis] if size is None else size for axis, size in enumerate(known)]
 
 
-def np_known_sizes(tensor: Any, axes: Any = slice(None)) -> Any:
+def np_known_sizes(tensor, axes=slice(None)):
     """Return the sizes of the axes, or of a slice of them, as numbers."""
     known = tensor.shape.as_list()[axes]
     if None in known:  # in Python, None is a missing bound of a slice, and false
@@ -34,54 +28,49 @@ def np_known_sizes(tensor: Any, axes: Any = slice(None)) -> Any:
     return known
 
 
-def np_known_size(tensor: Any, axis: Any) -> Any:
+def np_known_size(tensor, axis):
     """Return the size of an axis as a number."""
     (size,) = np_known_sizes(tensor, slice(axis, axis + 1 or None))
     return size
 
 
-def np_count(tensor: Any, axes: Any) -> Any:
+def np_count(tensor, axes):
     """Return the number of elements along axes, int64."""
     return tf.reduce_prod(tf.gather(tf.shape(tensor, tf.int64), tf.constant(axes, tf.int64)))
 
 
-def np_is_nan(tensor: Any) -> Any:
+def np_is_nan(tensor):
     """Return which elements are NaN; integers never are."""
     if tensor.dtype.is_complex:
         return tf.math.is_nan(tf.math.real(tensor)) | tf.math.is_nan(tf.math.imag(tensor))
     return tf.math.is_nan(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
 
 
-def np_is_inf(tensor: Any) -> Any:
+def np_is_inf(tensor):
     """Return which elements are infinite; integers never are."""
     if tensor.dtype.is_complex:
         return tf.math.is_inf(tf.math.real(tensor)) | tf.math.is_inf(tf.math.imag(tensor))
     return tf.math.is_inf(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
 
 
-def np_is_finite(tensor: Any) -> Any:
-    """Return which elements are neither NaN nor infinite."""
-    return ~(np_is_nan(tensor) | np_is_inf(tensor))
-
-
-def np_not(truth: Any) -> Any:
+def np_not(truth):
     """Return what is false. Of `not x >= 0`, TensorFlow's optimizer of graphs makes `x < 0`, which NaN is not."""
     return tf.where(truth, False, True)
 
 
-def np_chain(first: Any, *rest: Any) -> Any:
+def np_chain(first, *rest):
     """Return `first < second < third`; `rest` is a comparison and the next value, in turn."""
     values = [first, *rest[1::2]]
     found = [rest[2 * place](values[place], values[place + 1]) for place in range(len(values) - 1)]
     return functools.reduce(tf.logical_and, found)
 
 
-def np_divide_where(x: Any, y: Any, out: Any, where: Any) -> Any:
+def np_divide_where(x, y, out, where):
     """Return `x / y` where a mask is true, and `out` elsewhere, where no gradient flows back to `x` and `y`."""
     return tf.where(where, tf.cast(x / tf.where(where, y, tf.ones_like(y)), out.dtype), out)
 
 
-def np_moved(tensor: Any, source: Any, destination: Any) -> Any:
+def np_moved(tensor, source, destination):
     """Return a tensor with an axis, or several, at other places."""
     rank = tensor.shape.rank
     sources, places = np_axes(source, rank), np_axes(destination, rank)
@@ -91,7 +80,7 @@ def np_moved(tensor: Any, source: Any, destination: Any) -> Any:
     return tensor if order == list(range(rank)) else tf.transpose(tensor, order)
 
 
-def np_gathered(tensor: Any, axis: Any) -> Any:
+def np_gathered(tensor, axis):
     """Return a tensor with the elements of some axes along a new last one, and these axes."""
     axes = np_axes(axis, tensor.shape.rank)
     if axes == [tensor.shape.rank - 1]:
@@ -103,7 +92,7 @@ def np_gathered(tensor: Any, axis: Any) -> Any:
     return tf.reshape(moved, [*(sizes[place] for place in rest), last]), axes
 
 
-def np_with_axes(tensor: Any, axes: Any, keepdims: Any) -> Any:
+def np_with_axes(tensor, axes, keepdims):
     """Return what was reduced along axes with these axes, if they are to be kept."""
     if keepdims:
         for axis in sorted(axes):
@@ -111,26 +100,26 @@ def np_with_axes(tensor: Any, axes: Any, keepdims: Any) -> Any:
     return tensor
 
 
-def np_along(axis: int, begin: Any, end: Any) -> Any:
+def np_along(axis, begin, end):
     """Return the index of a part of an axis."""
     return (slice(None),) * axis + (slice(begin, end),)
 
 
-def np_number(value: Any, dtype: Any) -> Any:
+def np_number(value, dtype):
     """Return a number, or a tensor, as a tensor of a dtype; `tf.cast` would round a number to float32 first."""
     if tf.is_tensor(value):
         return tf.cast(value, dtype)
     return tf.constant(np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype))
 
 
-def np_checked(tensor: Any, holds: Any, message: str) -> Any:
+def np_checked(tensor, holds, message):
     """Return a tensor; where something does not hold, this is an error, and no other numbers than NumPy's."""
     refusal = tf.debugging.Assert(holds, [message])
     with tf.control_dependencies([] if refusal is None else [refusal]):
         return tf.identity(tensor)
 
 
-def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
+def np_replaced(tensor, places, values):
     """Return a tensor with other values at some of the positions that `np_element_places` numbers."""
     tensor = tf.convert_to_tensor(tensor)
     values = tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places))
@@ -138,7 +127,7 @@ def np_replaced(tensor: Any, places: Any, values: Any) -> Any:
     return tf.ensure_shape(tf.reshape(flat, tf.shape(tensor)), tensor.shape)
 
 
-def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
+def np_last_replaced(tensor, places, values):
     """Return the result of `np_replaced`, except that of several values for one position the last one stays."""
     tensor = tf.convert_to_tensor(tensor)
     values = tf.reshape(tf.broadcast_to(tf.cast(values, tensor.dtype), tf.shape(places)), [-1])
@@ -148,7 +137,7 @@ def np_last_replaced(tensor: Any, places: Any, values: Any) -> Any:
     return tf.where(last < 0, tensor, tf.gather(padded, tf.maximum(last + 1, 0)))
 
 
-def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
+def np_once_replaced(tensor, places, values):
     """Return the result of `np_replaced`; equal positions are an error, as NumPy's order depends on memory layout."""
     flat = tf.reshape(places, [-1])
     counts = tf.math.unsorted_segment_sum(tf.ones_like(flat), flat, tf.size(tensor))
@@ -157,7 +146,7 @@ def np_once_replaced(tensor: Any, places: Any, values: Any) -> Any:
         return np_last_replaced(tensor, tf.identity(places), values)
 
 
-def np_key_of_axes(tensor: Any, key: Any) -> Any:
+def np_key_of_axes(tensor, key):
     """Return a key of numbers, slices and `...` as a list with a number or a slice for each axis."""
     entries = list(key) if isinstance(key, tuple) else [key]
     place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
@@ -165,7 +154,7 @@ def np_key_of_axes(tensor: Any, key: Any) -> Any:
     return entries
 
 
-def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
+def np_part_replaced(tensor, key, values):
     """Return a tensor with other values at `tensor[key]`, for a key of numbers, slices and `...`."""
     tensor = tf.convert_to_tensor(tensor)
     part = tensor[key]
@@ -198,7 +187,7 @@ def np_part_replaced(tensor: Any, key: Any, values: Any) -> Any:
     )
 
 
-def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
+def np_part_replaced_for_xla(tensor, key, values):
     """Return the result of `np_part_replaced`, with ops that XLA compiles even if the key contains tensors."""
     tensor = tf.convert_to_tensor(tensor)
     entries = np_key_of_axes(tensor, key)
@@ -245,7 +234,7 @@ def np_part_replaced_for_xla(tensor: Any, key: Any, values: Any) -> Any:
     return tf.tensor_scatter_nd_update(tensor, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), values)
 
 
-def np_compiled(function: Any) -> Any:
+def np_compiled(function):
     """Return a function compiled by XLA, with a gradient that XLA compiles too, and that runs the function again.
 
     Otherwise TensorFlow cannot compute the gradient of a loop or a condition in it: values that it needs stay inside
@@ -254,10 +243,10 @@ def np_compiled(function: Any) -> Any:
     """
     compiled = tf.function(function, jit_compile=True)
 
-    def differentiable(values: Any) -> Any:
+    def differentiable(values):
         return [one for one in values if tf.is_tensor(one) and (one.dtype.is_floating or one.dtype.is_complex)]
 
-    def gradient_of(inputs: Any, named: Any, upstream: Any) -> Any:
+    def gradient_of(inputs, named, upstream):
         watched = differentiable(tf.nest.flatten((inputs, named)))
         with tf.GradientTape() as tape:
             tape.watch(watched)
@@ -268,17 +257,17 @@ def np_compiled(function: Any) -> Any:
 
     gradient = functools.cache(lambda: np_compiled(gradient_of))
 
-    def call(*inputs: Any, **named: Any) -> Any:
+    def call(*inputs, **named):
         given = tf.nest.flatten((inputs, named))
         given = [tf.convert_to_tensor(one) if isinstance(one, np.ndarray | tf.Variable) else one for one in given]
         watched = differentiable(given)
 
-        def arguments(tensors: Any) -> Any:
+        def arguments(tensors):
             rest = iter(tensors)
             every = [next(rest) if differentiable([one]) else one for one in given]
             return tf.nest.pack_sequence_as((inputs, named), every)
 
-        def with_gradient(*tensors: Any) -> Any:
+        def with_gradient(*tensors):
             # A tape must record only `with_gradient`, not the ops in it.
             stopped, stopped_named = arguments([tf.stop_gradient(one) for one in tensors])
             outputs = compiled(*stopped, **stopped_named)
@@ -293,12 +282,12 @@ def np_compiled(function: Any) -> Any:
     return functools.wraps(function)(tf.autograph.experimental.do_not_convert(call))
 
 
-def np_element_places(tensor: Any) -> Any:
+def np_element_places(tensor):
     """Return the number of each element of a tensor, in its shape."""
     return tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor))
 
 
-def np_looked_up(table: Any, key: Any, dtype: Any, default: Any = None) -> Any:
+def np_looked_up(table, key, dtype, default=None):
     """Return the value in a dictionary of numbers for a key; a missing key is an error if there is no default."""
     values = list(table.values())
     if len({type(one) for one in values}) > 1 or any(tf.is_tensor(one) for one in values):
@@ -311,50 +300,50 @@ def np_looked_up(table: Any, key: Any, dtype: Any, default: Any = None) -> Any:
         return tf.identity(found)
 
 
-def np_from_front(places: Any, size: Any) -> Any:
+def np_from_front(places, size):
     """Return indices counted from the front; negative ones count from the end."""
     return tf.where(places < 0, places + tf.cast(size, places.dtype), places)
 
 
-def python_max(x: Any, y: Any) -> Any:
+def python_max(x, y):
     """Return the result of Python's `max`: the first number unless the second is larger, whichever of them is NaN."""
     return tf.where(y > x, y, x)
 
 
-def python_min(x: Any, y: Any) -> Any:
+def python_min(x, y):
     """Return the result of Python's `min`: the first number unless the second is smaller, whichever of them is NaN."""
     return tf.where(y < x, y, x)
 
 
-def python_max_of(items: Any) -> Any:
+def python_max_of(items):
     """Return the result of Python's `max` of a vector: NaN if that is the first element, else the largest number."""
     found = tf.reduce_max(tf.where(tf.math.is_nan(items), tf.constant(-np.inf, items.dtype), items))
     return tf.where(tf.math.is_nan(items[0]), items[0], found)
 
 
-def python_min_of(items: Any) -> Any:
+def python_min_of(items):
     """Return the result of Python's `min` of a vector: NaN if that is the first element, else the smallest number."""
     found = tf.reduce_min(tf.where(tf.math.is_nan(items), tf.constant(np.inf, items.dtype), items))
     return tf.where(tf.math.is_nan(items[0]), items[0], found)
 
 
-def np_at_points(tensor: Any, places: Any) -> Any:
+def np_at_points(tensor, places):
     """Return the elements at a tuple of indices, one for each of the first axes."""
     return tf.gather_nd(tensor, np_points_in(tensor, places))
 
 
-def np_points_in(tensor: Any, places: Any) -> Any:
+def np_points_in(tensor, places):
     """Return a tuple of indices as the points that `tf.gather_nd` takes, counted from the front."""
     sizes = tf.shape(tensor, tf.int64)
     return np_points(*[np_from_front(tf.cast(one, tf.int64), sizes[axis]) for axis, one in enumerate(places)])
 
 
-def np_of_items(items: Any, dtype: Any) -> Any:
+def np_of_items(items, dtype):
     """Return a list as an array, which has one axis and this dtype if the list is empty."""
     return tf.stack(items) if len(items) else tf.zeros([0], dtype)
 
 
-def np_points(*places: Any) -> Any:
+def np_points(*places):
     """Return indices along each axis, broadcast against each other, as the points that `tf.gather_nd` takes."""
     shape = tf.shape(places[0])
     for other in places[1:]:

@@ -1,9 +1,5 @@
 """Sorted orders by NumPy's rules, by which ties keep their order and NaN comes last, and what is made of them."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import tensorflow as tf
 
@@ -18,7 +14,7 @@ from pyopbench.ports.functions.basics import (
 from pyopbench.ports.functions.table import helper
 
 
-def np_keys(tensor: Any) -> Any:
+def np_keys(tensor):
     """Return integers that are in order where NumPy takes the elements to be: NaN the largest, -0.0 equal to 0.0."""
     if tensor.dtype.is_complex or tensor.dtype == tf.uint64:
         raise NotImplementedError(f"is not supported for {tensor.dtype.name}")
@@ -35,7 +31,7 @@ def np_keys(tensor: Any) -> Any:
 
 
 @helper("np.argsort", a="own")
-def np_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def np_argsort(a, axis=-1, kind=None, order=None, *, stable=None):
     """Return the places of the elements in ascending order, int64; ties keep their order."""
     if axis is None or a.shape.rank == 0:
         a, axis = tf.reshape(a, [-1]), 0
@@ -43,7 +39,7 @@ def np_argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, s
 
 
 @helper("np.sort", a="own")
-def np_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def np_sort(a, axis=-1, kind=None, order=None, *, stable=None):
     """Return the elements in ascending order."""
     if axis is None or a.shape.rank == 0:
         a, axis = tf.reshape(a, [-1]), 0
@@ -54,19 +50,19 @@ def np_sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
 
 
 @helper("np.partition", a="own")
-def np_partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+def np_partition(a, kth, axis=-1, kind="introselect"):
     """Return the elements in an order in which the kth ones are where they would be if all were sorted."""
     return np_sort(a, axis)
 
 
 @helper("np.argpartition", a="own")
-def np_argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+def np_argpartition(a, kth, axis=-1, kind="introselect"):
     """Return places of elements in an order in which the kth ones are where they would be if all were sorted."""
     return np_argsort(a, axis)
 
 
 @helper("np.searchsorted", a="common", v="common", sorter="int64")
-def np_searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def np_searchsorted(a, v, side="left", sorter=None):
     """Return where values would have to be put into a sorted array, int64."""
     if sorter is not None:
         a = tf.gather(a, sorter)
@@ -75,10 +71,8 @@ def np_searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> A
 
 
 @helper("np.digitize", x="common", bins="common")
-def np_digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def np_digitize(x, bins, right=False):
     """Return the number of the bin of each element; bins ascend or descend."""
-    if bins.shape.rank != 1:
-        raise ValueError("object of too small depth for desired array")
     side = "left" if right else "right"
     # As NumPy decides it, of NaN too: by the first edge that is another one than the first.
     differs = tf.not_equal(bins[1:], bins[:1])
@@ -92,7 +86,7 @@ def np_digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return tf.where(ascends, upwards, downwards)
 
 
-def np_groups(tensor: Any) -> Any:
+def np_groups(tensor):
     """Return the order of elements or rows, and where in it the next larger one begins; a row with NaN equals none."""
     keys = np_keys(tensor)
     if keys.shape.rank == 1:
@@ -110,14 +104,11 @@ def np_groups(tensor: Any) -> Any:
 
 
 @helper("np.unique", ar="own")
-def np_unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True,
-) -> Any:  # fmt: skip
+def np_unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """Return each element once, ascending; if asked for, where each is first, which each is, and how many there are."""
     of_rows = axis is not None and ar.shape.rank > 1
-    if not equal_nan or (of_rows and (ar.shape.rank != 2 or axis not in (0, 1, -1, -2))):
-        raise NotImplementedError("is supported only for equal_nan=True, and for the rows or columns of a matrix")
+    if of_rows and ar.shape.rank != 2:
+        raise NotImplementedError("is supported only for the rows or columns of a matrix")
     flat = np_moved(ar, axis, 0) if of_rows else tf.reshape(ar, [-1])
     if of_rows and not flat.shape[1]:
         raise NotImplementedError("needs a shape that is known before the graph runs")
@@ -138,41 +129,19 @@ def np_unique(
 
 
 @helper("np.isin", element="common", test_elements="common")
-def np_isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
-) -> Any:
+def np_isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Return whether each element is among others."""
     found = tf.reduce_any(tf.equal(element[..., None], tf.reshape(test_elements, [-1])), -1)
     return ~found if invert else found
 
 
-@helper("np.intersect1d", ar1="common", ar2="common")
-def np_intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """Return what is in both arrays, ascending."""
-    one = np_unique(ar1)
-    return tf.boolean_mask(one, np_isin(one, ar2))
-
-
-@helper("np.setdiff1d", ar1="common", ar2="common")
-def np_setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """Return what is in the first array alone: ascending and once each, or as it stands if that is assumed."""
-    one = tf.reshape(ar1, [-1]) if assume_unique else np_unique(ar1)
-    return tf.boolean_mask(one, np_isin(one, ar2, invert=True))
-
-
-@helper("np.union1d", ar1="common", ar2="common")
-def np_union1d(ar1: Any, ar2: Any) -> Any:
-    """Return what is in either array, ascending."""
-    return np_unique(tf.concat([tf.reshape(ar1, [-1]), tf.reshape(ar2, [-1])], 0))
-
-
-def np_nan_where(has_nan: Any, found: Any) -> Any:
+def np_nan_where(has_nan, found):
     """Return floats with NaN at some places."""
     return tf.where(has_nan, tf.constant(np.nan, found.dtype), found) if found.dtype.is_floating else found
 
 
 @helper("np.median", a="float")
-def np_median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_median(a, axis=None, *, keepdims=False):
     """Return the middle elements, of an even number the mean of both; NaN where there is any."""
     flat, axes = np_gathered(a, axis)
     ordered = np_sort(flat)
@@ -182,7 +151,7 @@ def np_median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np_with_axes(found, axes, keepdims)
 
 
-def np_quantiles(ordered: Any, count: Any, shares: Any) -> Any:
+def np_quantiles(ordered, count, shares):
     """Return what is at shares of the way along the last axis of sorted arrays; shares become the first axes.
 
     `count` is how many elements count, of each array or of all.
@@ -205,7 +174,7 @@ def np_quantiles(ordered: Any, count: Any, shares: Any) -> Any:
     return tf.where(way >= 0.5, high - apart * (1 - way), low + apart * way)
 
 
-def np_at(ordered: Any, places: Any) -> Any:
+def np_at(ordered, places):
     """Return elements along the last axis; places are broadcast against the other axes, and kept inside."""
     size = tf.shape(ordered, tf.int64)[-1]
     places = tf.clip_by_value(places, tf.constant(0, tf.int64), tf.maximum(size - 1, 0))
@@ -215,13 +184,13 @@ def np_at(ordered: Any, places: Any) -> Any:
     leading = places.shape.rank - rank
     shape = tf.concat([tf.shape(places)[:leading], tf.shape(ordered)[:-1]], 0)
     places = tf.broadcast_to(places, shape)
-    rows = tf.reshape(np_moved(tf.reshape(places, tf.concat([[-1], shape[leading:]], 0)), 0, -1),
-                      tf.concat([tf.shape(ordered)[:-1], [-1]], 0))  # fmt: skip
+    places = np_moved(tf.reshape(places, tf.concat([[-1], shape[leading:]], 0)), 0, -1)
+    rows = tf.reshape(places, tf.concat([tf.shape(ordered)[:-1], [-1]], 0))
     found = tf.gather(ordered, rows, axis=rank, batch_dims=rank)
     return tf.reshape(np_moved(found, -1, 0), shape)
 
 
-def np_not_empty(ordered: Any) -> Any:
+def np_not_empty(ordered):
     """Return arrays with one element along the last axis if there is none, so that it can be looked up."""
     if ordered.shape[-1]:
         return ordered
@@ -230,7 +199,7 @@ def np_not_empty(ordered: Any) -> Any:
 
 
 @helper("np.quantile", a="own", q="whole or like a")
-def np_quantile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_quantile(a, q, axis=None, *, keepdims=False):
     """Return quantiles; NaN where there is any."""
     if a.dtype == tf.bool:
         raise NotImplementedError("is not supported for truth values")
@@ -242,13 +211,13 @@ def np_quantile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> 
 
 
 @helper("np.percentile", a="own", q="like a")
-def np_percentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_percentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles; NaN where there is any."""
     return np_quantile(a, (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100, axis, keepdims=keepdims)
 
 
 @helper("np.nanmedian", a="float")
-def np_nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_nanmedian(a, axis=None, *, keepdims=False):
     """Return the middle of the elements that are not NaN; NaN where there are none."""
     flat, axes = np_gathered(a, axis)
     ordered = np_not_empty(np_sort(flat))
@@ -259,7 +228,7 @@ def np_nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @helper("np.nanpercentile", a="own", q="like a")
-def np_nanpercentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_nanpercentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles of the elements that are not NaN; NaN where there are none."""
     if not a.dtype.is_floating:
         return np_percentile(a, q, axis, keepdims=keepdims)
@@ -274,18 +243,18 @@ def np_nanpercentile(a: Any, q: Any, axis: Any = None, *, keepdims: bool = False
 
 
 @helper("np.max np.amax", a="own")
-def np_max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
+def np_max(a, axis=None, *, keepdims=False, initial=None):
     """Return the largest elements; NaN where there is any."""
     return np_extreme(a, axis, keepdims, initial, largest=True)
 
 
 @helper("np.min np.amin", a="own")
-def np_min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
+def np_min(a, axis=None, *, keepdims=False, initial=None):
     """Return the smallest elements; NaN where there is any."""
     return np_extreme(a, axis, keepdims, initial, largest=False)
 
 
-def np_extreme(a: Any, axis: Any, keepdims: bool, initial: Any, largest: bool) -> Any:
+def np_extreme(a, axis, keepdims, initial, largest):
     """Return the largest or smallest elements; NaN where there is any."""
     axes = np_axes(axis, a.shape.rank)
     np_refuse_empty(a, axes, initial)
@@ -298,7 +267,7 @@ def np_extreme(a: Any, axis: Any, keepdims: bool, initial: Any, largest: bool) -
     return tf.where(np_is_nan(found), found, (tf.maximum if largest else tf.minimum)(found, initial))
 
 
-def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:
+def np_refuse_empty(tensor, axes, initial):
     """Raise what NumPy does of the extreme of no elements, of which TensorFlow makes an infinity."""
     if tensor.dtype.is_complex:
         raise NotImplementedError("is not supported for complex numbers")
@@ -307,18 +276,18 @@ def np_refuse_empty(tensor: Any, axes: Any, initial: Any) -> None:
 
 
 @helper("np.argmax", a="own")
-def np_argmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_argmax(a, axis=None, *, keepdims=False):
     """Return where the largest element is, the first of equal ones; of NaN if there is any."""
     return np_place(a, axis, keepdims, largest=True)
 
 
 @helper("np.argmin", a="own")
-def np_argmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_argmin(a, axis=None, *, keepdims=False):
     """Return where the smallest element is, the first of equal ones; of NaN if there is any."""
     return np_place(a, axis, keepdims, largest=False)
 
 
-def np_place(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
+def np_place(a, axis, keepdims, largest):
     """Return where the largest or smallest element is, int64."""
     tensor = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, tensor.shape.rank)
@@ -336,7 +305,7 @@ def np_place(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
 
 
 @helper("np.ix_", args="own")
-def np_ix(*args: Any) -> Any:
+def np_ix(*args):
     """Return vectors as indices of all their combinations; for booleans, the indices at which they are true."""
     count = len(args)
     flat = [tf.where(one)[:, 0] if one.dtype == tf.bool else one for one in args]
@@ -344,7 +313,7 @@ def np_ix(*args: Any) -> Any:
 
 
 @helper("np.take", a="own", indices="number")
-def np_take(a: Any, indices: Any, axis: Any = None) -> Any:
+def np_take(a, indices, axis=None):
     """Return the elements at positions along an axis, or among all elements."""
     a = tf.reshape(a, [-1]) if axis is None else a
     (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
@@ -353,12 +322,10 @@ def np_take(a: Any, indices: Any, axis: Any = None) -> Any:
 
 
 @helper("np.take_along_axis", arr="own", indices="int64")
-def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def np_take_along_axis(arr, indices, axis=-1):
     """Return the elements at positions along an axis, which may differ from row to row."""
     if axis is None:
         return np_take(arr, indices)
-    if indices.shape.rank != arr.shape.rank:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     moved, wanted = np_moved(arr, axis, -1), np_moved(indices, axis, -1)
     rows = tf.broadcast_dynamic_shape(tf.shape(moved)[:-1], tf.shape(wanted)[:-1])
     moved = tf.broadcast_to(moved, tf.concat([rows, tf.shape(moved)[-1:]], 0))
@@ -369,10 +336,8 @@ def np_take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 @helper("np.unravel_index", indices="int64")
-def np_unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+def np_unravel_index(indices, shape):
     """Return positions among all elements as indices into an array, one for each axis."""
-    if order != "C":
-        raise NotImplementedError("is supported only for order='C'")
     left, found = indices, []
     for size in reversed(shape if isinstance(shape, (list, tuple)) else (shape,)):
         found.append(left % size)

@@ -1,9 +1,6 @@
 """Elements moved, repeated, joined and cut apart."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -21,7 +18,7 @@ from pyopbench.ports.functions.table import helper
 
 
 @helper("np.swapaxes", a="own")
-def np_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def np_swapaxes(a, axis1, axis2):
     """Return an array with two axes exchanged."""
     first, second = np_axes([axis1, axis2], a.shape.rank)
     order = list(range(a.shape.rank))
@@ -30,19 +27,19 @@ def np_swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @helper("np.moveaxis", a="own")
-def np_moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def np_moveaxis(a, source, destination):
     """Return an array with axes at other places."""
     return np_moved(a, source, destination)
 
 
 @helper("np.flip", m="own")
-def np_flip(m: Any, axis: Any = None) -> Any:
+def np_flip(m, axis=None):
     """Return an array with the elements along axes in reverse."""
     return tf.reverse(m, np_axes(axis, m.shape.rank))
 
 
-@helper("np.rot90", m="own", k="number")
-def np_rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+@helper("np.rot90", m="own")
+def np_rot90(m, k=1, axes=(0, 1)):
     """Return an array turned by right angles."""
     first, second = np_axes(list(axes), m.shape.rank)
     ways = [
@@ -51,28 +48,25 @@ def np_rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
         lambda: tf.reverse(m, [first, second]),
         lambda: tf.reverse(np_swapaxes(m, first, second), [second]),
     ]
-    turns = tf.get_static_value(k)
-    if turns is None:
-        return tf.switch_case(tf.cast(tf.math.floormod(k, 4), tf.int32), ways)
-    return ways[int(turns) % 4]()
+    return ways[k % 4]()
 
 
 @helper("np.atleast_1d", arys="own")
-def np_atleast_1d(*arys: Any) -> Any:
+def np_atleast_1d(*arys):
     """Return arrays with one axis at least."""
     found = [tf.reshape(one, [1]) if one.shape.rank == 0 else one for one in arys]
     return found[0] if len(found) == 1 else tuple(found)
 
 
 @helper("np.atleast_2d", arys="own")
-def np_atleast_2d(*arys: Any) -> Any:
+def np_atleast_2d(*arys):
     """Return arrays with two axes at least."""
     found = [tf.reshape(one, [1, -1]) if one.shape.rank < 2 else one for one in arys]
     return found[0] if len(found) == 1 else tuple(found)
 
 
 @helper("np.append", arr="common", values="common")
-def np_append(arr: Any, values: Any, axis: Any = None) -> Any:
+def np_append(arr, values, axis=None):
     """Return an array with values behind it."""
     if axis is None:
         return tf.concat([tf.reshape(arr, [-1]), tf.reshape(values, [-1])], 0)
@@ -80,7 +74,7 @@ def np_append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 @helper("np.insert", arr="own", values="own")
-def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def np_insert(arr, obj, values, axis=None):
     """Return an array with values before a place."""
     if not isinstance(obj, (int, np.integer)):
         raise NotImplementedError("is supported only for one place that is known before the graph runs")
@@ -95,22 +89,8 @@ def np_insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return tf.concat([before, tf.broadcast_to(values, sizes), after], place)
 
 
-@helper("np.delete", arr="own", obj="number")
-def np_delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    """Return an array without what is at some places."""
-    arr = tf.reshape(arr, [-1]) if axis is None else arr
-    (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
-    size = np_sizes(arr)[place]
-    places = np.arange(size)[obj] if isinstance(obj, slice) else obj
-    gone = tf.reshape(tf.convert_to_tensor(places), [-1])
-    if gone.dtype != tf.bool:
-        counted = tf.where(gone < 0, gone + tf.cast(size, gone.dtype), gone)
-        gone = tf.reduce_any(tf.equal(tf.range(size)[:, None], tf.cast(counted, tf.int32)), 1)
-    return tf.boolean_mask(arr, ~gone, axis=place)
-
-
 @helper("np.tile", A="own", reps="number")
-def np_tile(A: Any, reps: Any) -> Any:
+def np_tile(A, reps):
     """Return an array repeated as a whole."""
     if tf.is_tensor(reps):
         times = tf.reshape(reps, [-1])
@@ -126,7 +106,7 @@ def np_tile(A: Any, reps: Any) -> Any:
 
 
 @helper("np.roll", a="own", shift="number")
-def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def np_roll(a, shift, axis=None):
     """Return an array with elements moved around, along axes or among all."""
     if 0 in a.shape:
         return a
@@ -139,9 +119,7 @@ def np_roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 @helper("np.pad", array="own", pad_width="number", constant_values="number")
-def np_pad(
-    array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0, reflect_type: str = "even"
-) -> Any:
+def np_pad(array, pad_width, mode="constant", *, constant_values=0):
     """Return an array with a border."""
     rank = array.shape.rank
     if any(map(tf.is_tensor, tf.nest.flatten(pad_width))):
@@ -153,7 +131,7 @@ def np_pad(
         widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
     if mode == "constant":
         return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
-    if mode not in ("reflect", "symmetric", "edge", "wrap") or reflect_type != "even":
+    if mode not in ("reflect", "symmetric", "edge", "wrap"):
         raise NotImplementedError(f"is not supported for mode={mode!r}")
     for axis, (size, each) in enumerate(zip(np_sizes(array), widths, strict=True)):
         if any(map(tf.is_tensor, each)) or each != [0, 0]:
@@ -161,7 +139,7 @@ def np_pad(
     return array
 
 
-def np_padded_places(size: Any, widths: Any, mode: Any) -> Any:
+def np_padded_places(size, widths, mode):
     """Return the position along an axis of each element of the padded axis, int64."""
     if not any(map(tf.is_tensor, [size, *widths])):
         return np.pad(np.arange(size), widths, mode)
@@ -177,85 +155,33 @@ def np_padded_places(size: Any, widths: Any, mode: Any) -> Any:
 
 
 @helper("np.split", ary="own", indices_or_sections="number")
-def np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def np_split(ary, indices_or_sections, axis=0):
     """Return equal parts of an array along an axis, or parts between places."""
-    (place,) = np_axes(axis, ary.shape.rank)
-    if isinstance(indices_or_sections, (int, np.integer)):
-        size = ary.shape[place]
-        if size is not None and size % indices_or_sections:
-            raise ValueError("array split does not result in an equal division")
-        return tf.split(ary, indices_or_sections, place)
-    return np_array_split(ary, indices_or_sections, place)
-
-
-def np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Return parts of an array along an axis, of as equal a length as there are, or between places."""
-    (place,) = np_axes(axis, ary.shape.rank)
-    if isinstance(indices_or_sections, (int, np.integer)):
-        each, more = divmod(np_known_size(ary, place), indices_or_sections)
-        ends = np.cumsum([0] + [each + 1] * more + [each] * (indices_or_sections - more)).tolist()
-    else:
-        places = indices_or_sections
-        if tf.is_tensor(places):
-            places = tf.unstack(places, np_known_size(places, 0))
-        ends = [0, *places, None]
-    return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise(ends)]
-
-
-@helper("np.lib.stride_tricks.sliding_window_view", x="own")
-def np_sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, writeable: bool = False) -> Any:
-    """Return all windows of a shape, their axes behind those of the array."""
-    if writeable:
-        raise NotImplementedError("is supported only for windows that nothing is written to")
-    sizes = list(window_shape) if isinstance(window_shape, (list, tuple)) else [window_shape]
-    axes = np_axes(axis, x.shape.rank)
-    if len(axes) != len(sizes):
-        raise ValueError("Must provide a size of the window for each axis")
-    for size, place in zip(sizes, axes, strict=True):
-        known = x.shape[place]
-        if known is not None and known < size:
-            raise ValueError("window shape cannot be larger than input array shape")
-        count = np_sizes(x)[place] - size + 1
-        x = np_moved(tf.gather(x, tf.range(count)[:, None] + tf.range(size), axis=place), place + 1, -1)
-    return x
-
-
-def np_broadcast_arrays(*args: Any) -> Any:
-    """Return arrays repeated to one shape."""
-    shape = tf.shape(args[0])
-    for other in args[1:]:
-        shape = tf.broadcast_dynamic_shape(shape, tf.shape(other))
-    known = args[0].shape
-    for other in args[1:]:
-        known = tf.broadcast_static_shape(known, other.shape)
-    return tuple(tf.ensure_shape(tf.broadcast_to(one, shape), known) for one in args)
+    (place,), places = np_axes(axis, ary.shape.rank), indices_or_sections
+    if isinstance(places, (int, np.integer)):
+        return tf.split(ary, places, place)
+    if tf.is_tensor(places):
+        places = tf.unstack(places, np_known_size(places, 0))
+    return [ary[np_along(place, begin, end)] for begin, end in itertools.pairwise([0, *places, None])]
 
 
 @helper("np.meshgrid", xi="own")
-def np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+def np_meshgrid(*xi, indexing="xy"):
     """Return the coordinates of a grid, one array for each axis."""
-    count = len(xi)
-    found = [tf.reshape(one, [1] * place + [-1] + [1] * (count - 1 - place)) for place, one in enumerate(xi)]
-    if indexing == "xy" and count > 1:
-        found[0], found[1] = np_swapaxes(found[0], 0, 1), np_swapaxes(found[1], 0, 1)
-    return tuple(found) if sparse else np_broadcast_arrays(*found)
+    return tuple(tf.meshgrid(*xi, indexing=indexing))
 
 
 @helper("np.linspace", start="promoted float", stop="promoted float")
-def np_linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-    axis: int = 0,
-) -> Any:  # fmt: skip
+def np_linspace(start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
     """Return numbers in even steps between two, along a new axis."""
     parts = num - 1 if endpoint else num
     apart = stop - start
     places = tf.reshape(tf.cast(tf.range(num), start.dtype), [-1] + [1] * apart.shape.rank)
-    step = apart / tf.cast(parts, start.dtype) if parts > 0 else tf.constant(np.nan, tf.float64)
-    found = places * step + start if parts > 0 else places * apart + start
+    found = places * (apart / tf.cast(parts, start.dtype) if parts > 0 else apart) + start
     if endpoint and num > 1:
         found = tf.concat([found[:-1], (stop + tf.zeros_like(apart))[None]], 0)
     found = np_moved(found, 0, axis)
     if dtype is not None:
         wanted = tf.as_dtype(np.dtype(dtype))
         found = tf.cast(tf.floor(found) if wanted.is_integer else found, wanted)
-    return (found, step) if retstep else found
+    return found

@@ -1,9 +1,5 @@
 """Fourier transforms, convolutions, filters, differences and interpolation."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import tensorflow as tf
 
@@ -20,13 +16,13 @@ from pyopbench.ports.functions.order import np_searchsorted
 from pyopbench.ports.functions.table import helper
 
 
-def np_complex(a: Any) -> Any:
+def np_complex(a):
     """Return what a transform is computed of: from NumPy 2 on of the precision of its input, before always double."""
     is_small = a.dtype in (tf.float32, tf.complex64, tf.float16) and int(np.__version__.split(".")[0]) >= 2
     return tf.cast(a, tf.complex64 if is_small else tf.complex128)
 
 
-def np_sized(tensor: Any, n: Any) -> Any:
+def np_sized(tensor, n):
     """Return a tensor cut, or filled with zeros, to a length along its last axis."""
     if n is None or tensor.shape[-1] == n:
         return tensor
@@ -37,7 +33,7 @@ def np_sized(tensor: Any, n: Any) -> Any:
     return tf.pad(tensor, [[0, 0]] * (tensor.shape.rank - 1) + [[0, lacking]])
 
 
-def np_scaled(found: Any, count: Any, norm: Any, inverse: bool) -> Any:
+def np_scaled(found, count, norm, inverse):
     """Return a transform scaled as is asked for; TensorFlow divides the inverse by the length, NumPy's usual."""
     if norm in (None, "backward"):
         return found
@@ -48,28 +44,28 @@ def np_scaled(found: Any, count: Any, norm: Any, inverse: bool) -> Any:
 
 
 @helper("np.fft.fft", a="own")
-def np_fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def np_fft(a, n=None, axis=-1, norm=None):
     """Return the Fourier transform along an axis."""
     tensor = np_sized(np_moved(np_complex(a), axis, -1), n)
     return np_moved(np_scaled(tf.signal.fft(tensor), np_sizes(tensor)[-1], norm, inverse=False), -1, axis)
 
 
 @helper("np.fft.ifft", a="own")
-def np_ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def np_ifft(a, n=None, axis=-1, norm=None):
     """Return the inverse Fourier transform along an axis."""
     tensor = np_sized(np_moved(np_complex(a), axis, -1), n)
     return np_moved(np_scaled(tf.signal.ifft(tensor), np_sizes(tensor)[-1], norm, inverse=True), -1, axis)
 
 
 @helper("np.fft.rfft", a="own")
-def np_rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def np_rfft(a, n=None, axis=-1, norm=None):
     """Return the Fourier transform of real numbers along an axis."""
     tensor = np_sized(np_moved(tf.math.real(np_complex(a)), axis, -1), n)
     return np_moved(np_scaled(tf.signal.rfft(tensor), np_sizes(tensor)[-1], norm, inverse=False), -1, axis)
 
 
 @helper("np.fft.irfft", a="own")
-def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def np_irfft(a, n=None, axis=-1, norm=None):
     """Return the inverse of the Fourier transform of real numbers along an axis."""
     tensor = np_moved(np_complex(a), axis, -1)
     if n is None:
@@ -81,42 +77,37 @@ def np_irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
 
 
 @helper("np.fft.fft2", a="own")
-def np_fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def np_fft2(a, *, axes=(-2, -1), norm=None):
     """Return the Fourier transform along two axes."""
-    return np_transformed(np_fft, a, s, axes, norm)
+    for axis in axes:
+        a = np_fft(a, axis=axis, norm=norm)
+    return a
 
 
 @helper("np.fft.ifft2", a="own")
-def np_ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+def np_ifft2(a, *, axes=(-2, -1), norm=None):
     """Return the inverse Fourier transform along two axes."""
-    return np_transformed(np_ifft, a, s, axes, norm)
-
-
-def np_transformed(transform: Any, a: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """Return what a transform makes of an array along each of several axes."""
-    if s is not None:
-        raise NotImplementedError("is not supported with s=")
     for axis in axes:
-        a = transform(a, axis=axis, norm=norm)
+        a = np_ifft(a, axis=axis, norm=norm)
     return a
 
 
 @helper("np.fft.fftshift", x="own")
-def np_fftshift(x: Any, axes: Any = None) -> Any:
+def np_fftshift(x, axes=None):
     """Return elements moved around by half the length of axes."""
     places, sizes = np_axes(axes, x.shape.rank), np_sizes(x)
     return tf.roll(x, [sizes[place] // 2 for place in places], places)
 
 
 @helper("np.fft.ifftshift", x="own")
-def np_ifftshift(x: Any, axes: Any = None) -> Any:
+def np_ifftshift(x, axes=None):
     """Return elements moved back by half the length of axes."""
     places, sizes = np_axes(axes, x.shape.rank), np_sizes(x)
     return tf.roll(x, [-(sizes[place] // 2) for place in places], places)
 
 
 @helper("np.convolve", a="common", v="common")
-def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
+def np_convolve(a, v, mode="full"):
     """Return the convolution of two vectors."""
     if 0 in (*a.shape.as_list(), *v.shape.as_list()):
         raise ValueError("a cannot be empty")
@@ -125,13 +116,13 @@ def np_convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 @helper("np.correlate", a="common", v="common")
-def np_correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+def np_correlate(a, v, mode="valid"):
     """Return the cross-correlation of two vectors."""
     v = tf.math.conj(v) if v.dtype.is_complex else v
     return np_correlated(a, v, mode)
 
 
-def np_correlated(x: Any, y: Any, mode: str) -> Any:
+def np_correlated(x, y, mode):
     """Return the sums of products of one vector with each part of the other."""
     swapped = np_known_size(y, 0) > np_known_size(x, 0)
     long, short = (y, x) if swapped else (x, y)
@@ -156,7 +147,7 @@ def np_correlated(x: Any, y: Any, mode: str) -> Any:
 
 
 @helper("np.diff", a="common", prepend="common", append="common")
-def np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def np_diff(a, n=1, axis=-1, prepend=None, append=None):
     """Return the differences of neighbours along an axis."""
     (place,) = np_axes(axis, a.shape.rank)
     sizes = np_sizes(a)
@@ -172,7 +163,7 @@ def np_diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
 
 
 @helper("np.interp", x="float64", xp="float64", fp="float64", left="float64", right="float64")
-def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def np_interp(x, xp, fp, left=None, right=None):
     """Return values between points by straight lines, float64; outside of them that of the nearest."""
     last = tf.size(xp, tf.int64) - 1
     inner = tf.clip_by_value(np_searchsorted(xp, x, "right") - 1, tf.constant(0, tf.int64), tf.maximum(last - 1, 0))
@@ -188,19 +179,17 @@ def np_interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> 
 
 
 @helper("np.gradient", f="float", varargs="number")
-def np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def np_gradient(f, *varargs, axis=None, edge_order=1):
     """Return differences over neighbours along axes, one-sided at the edges."""
     if edge_order != 1:
         raise NotImplementedError("is supported only for edge_order=1")
     axes = np_axes(axis, f.shape.rank)
     steps = [1.0] * len(axes) if not varargs else list(varargs) * (len(axes) if len(varargs) == 1 else 1)
-    if len(steps) != len(axes):
-        raise TypeError("invalid number of arguments")
     found = [np_gradient_along(f, step, place) for step, place in zip(steps, axes, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def np_gradient_along(f: Any, step: Any, axis: int) -> Any:
+def np_gradient_along(f, step, axis):
     """Return differences over neighbours along an axis."""
     if f.shape[axis] is not None and f.shape[axis] < 2:
         raise ValueError("Shape of array too small to calculate a numerical gradient")
@@ -212,16 +201,3 @@ def np_gradient_along(f: Any, step: Any, axis: int) -> Any:
     first = (later[np_along(axis, 0, 1)] - earlier[np_along(axis, 0, 1)]) / step
     last = (later[np_along(axis, -1, None)] - earlier[np_along(axis, -1, None)]) / step
     return tf.concat([first, middle, last], axis)
-
-
-def np_scanned(tensor: Any, combine: Any, axis: int = 0) -> Any:
-    """Return a running extreme along an axis, NaN from the first one on, in log2(length) passes."""
-    moved = np_moved(tensor, axis, 0)
-    size = np_known_size(moved, 0)
-    step = 1
-    while step < size:
-        later, earlier = moved[step:], moved[:-step]
-        found = combine(later, earlier)
-        found = tf.where(np_is_nan(later), later, tf.where(np_is_nan(earlier), earlier, found))
-        moved, step = tf.concat([moved[:step], found], 0), 2 * step
-    return np_moved(moved, 0, axis)

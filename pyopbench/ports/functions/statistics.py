@@ -1,9 +1,5 @@
 """Sums, means and spreads, with NaN or without, correlations and histograms."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import tensorflow as tf
 
@@ -18,27 +14,25 @@ from pyopbench.ports.functions.table import helper
 
 
 @helper("np.ptp", a="own")
-def np_ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_ptp(a, axis=None, *, keepdims=False):
     """Return the largest element less the smallest."""
     return np_max(a, axis, keepdims=keepdims) - np_min(a, axis, keepdims=keepdims)
 
 
 @helper("np.average", a="common float", weights="common float")
-def np_average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+def np_average(a, axis=None, weights=None, *, keepdims=False):
     """Return weighted means."""
     axes = np_axes(axis, a.shape.rank)
     if weights is None:
         return tf.reduce_mean(a, axes, keepdims)
     if weights.shape.rank != a.shape.rank:
-        if axis is None or weights.shape.rank != 1 or len(axes) != 1:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
         weights = tf.reshape(weights, [-1 if at == axes[0] else 1 for at in range(a.shape.rank)])
     total = tf.reduce_sum(tf.broadcast_to(weights, tf.shape(a)), axes, keepdims)
     return tf.reduce_sum(a * weights, axes, keepdims) / total
 
 
 @helper("np.var", a="float")
-def np_var(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False) -> Any:
+def np_var(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
     """Return variances, from the differences to the mean."""
     if dtype is not None and np.dtype(dtype).kind == "c" and not a.dtype.is_complex:
         raise NotImplementedError("of real numbers is supported only with a real dtype=")
@@ -52,13 +46,13 @@ def np_var(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdi
 
 
 @helper("np.std", a="float")
-def np_std(a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False) -> Any:
+def np_std(a, axis=None, dtype=None, *, ddof=0, keepdims=False):
     """Return standard deviations, from the differences to the mean."""
     return tf.sqrt(np_var(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 @helper("np.cov", m="common float", y="common float")
-def np_cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+def np_cov(m, y=None, rowvar=True, bias=False, ddof=None):
     """Return the covariances of variables, which are rows."""
     # NumPy computes in float64 at least.
     rows = np_variables(m, not rowvar)
@@ -72,7 +66,7 @@ def np_cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof:
     return tf.squeeze(found, gone) if gone else found
 
 
-def np_variables(x: Any, turned: bool) -> Any:
+def np_variables(x, turned):
     """Return observations of variables as rows, float64 or complex128, from rows or from columns."""
     x = tf.cast(x, tf.complex128 if x.dtype.is_complex else tf.float64)
     if x.shape.rank < 2:
@@ -80,13 +74,13 @@ def np_variables(x: Any, turned: bool) -> Any:
     return tf.transpose(x) if turned else x
 
 
-def np_without_nan(a: Any, value: float) -> Any:
+def np_without_nan(a, value):
     """Return an array with a value in place of NaN."""
     return a if a.dtype.is_integer or a.dtype.is_bool else tf.where(np_is_nan(a), tf.constant(value, a.dtype), a)
 
 
 @helper("np.nansum", a="own")
-def np_nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def np_nansum(a, axis=None, dtype=None, *, keepdims=False):
     """Return sums of what is not NaN; integers of few bits are summed in 64."""
     if dtype is None and not a.dtype.is_floating and not a.dtype.is_complex:
         dtype = np.uint64 if a.dtype.is_unsigned else np.int64
@@ -95,21 +89,21 @@ def np_nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = F
 
 
 @helper("np.nanmax", a="own")
-def np_nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_nanmax(a, axis=None, *, keepdims=False):
     """Return the largest elements that are not NaN; NaN where there is nothing else."""
     found = np_max(np_without_nan(a, -np.inf), axis, keepdims=keepdims)
     return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
 
 
 @helper("np.nanmin", a="own")
-def np_nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def np_nanmin(a, axis=None, *, keepdims=False):
     """Return the smallest elements that are not NaN; NaN where there is nothing else."""
     found = np_min(np_without_nan(a, np.inf), axis, keepdims=keepdims)
     return np_nan_where(tf.reduce_all(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims), found)
 
 
 @helper("np.nanmean", a="float")
-def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def np_nanmean(a, axis=None, dtype=None, *, keepdims=False):
     """Return means of what is not NaN."""
     axes = np_axes(axis, a.shape.rank)
     a = a if dtype is None else tf.cast(a, np.dtype(dtype))
@@ -118,7 +112,7 @@ def np_nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = 
 
 
 @helper("np.bincount", x="int64", weights="float64", minlength="int64")
-def np_bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+def np_bincount(x, weights=None, minlength=0):
     """Return how often each whole number from 0 on is there, or the sums of weights."""
     highest = tf.reduce_max(tf.concat([x, tf.constant([-1], tf.int64)], 0))
     count = tf.maximum(highest + 1, tf.cast(minlength, tf.int64))
@@ -127,7 +121,7 @@ def np_bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
         return tf.math.unsorted_segment_sum(amounts, x, count)
 
 
-def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
+def np_bin_edges(x, bins, limits):
     """Return the edges of bins of one width over a range, by default that of the elements."""
     kind = x.dtype if x.dtype.is_floating else tf.float64
     if limits is None:
@@ -147,7 +141,7 @@ def np_bin_edges(x: Any, bins: Any, limits: Any) -> Any:
     return tf.cast(tf.concat([edges[:-1], [wide_high]], 0), kind)
 
 
-def np_bins_of(x: Any, edges: Any) -> Any:
+def np_bins_of(x, edges):
     """Return the number of each element's bin, and which elements are in one; the last bin has both its edges."""
     common = tf.float32 if x.dtype == tf.float32 and edges.dtype == tf.float32 else tf.float64
     x, edges = tf.cast(x, common), tf.cast(edges, common)
@@ -159,7 +153,7 @@ def np_bins_of(x: Any, edges: Any) -> Any:
 
 
 @helper("np.histogram", a="own", bins="number", weights="own")
-def np_histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def np_histogram(a, bins=10, range=None, density=None, weights=None):
     """Return how many elements are in each bin, and the edges of the bins."""
     x = tf.reshape(tf.cast(a, tf.uint8) if a.dtype == tf.bool else a, [-1])
     edges = np_edges_of(x, bins, range)
@@ -176,7 +170,7 @@ def np_histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
     return counts, edges
 
 
-def np_edges_of(x: Any, bins: Any, limits: Any) -> Any:
+def np_edges_of(x, bins, limits):
     """Return the edges of bins: themselves, or those of a number of bins of one width."""
     if isinstance(bins, str):
         raise NotImplementedError(f"is not supported for bins={bins!r}")
@@ -188,14 +182,14 @@ def np_edges_of(x: Any, bins: Any, limits: Any) -> Any:
 
 
 @helper("scipy.special.softmax", x="float")
-def scipy_softmax(x: Any, axis: Any = None) -> Any:
+def scipy_softmax(x, axis=None):
     """Return exponentials as shares of their sum."""
     power = tf.exp(x - np_max(x, axis, keepdims=True))
     return power / tf.reduce_sum(power, np_axes(axis, x.shape.rank), keepdims=True)
 
 
 @helper("scipy.special.log_softmax", x="float")
-def scipy_log_softmax(x: Any, axis: Any = None) -> Any:
+def scipy_log_softmax(x, axis=None):
     """Return the logarithm of exponentials as shares of their sum."""
     high = np_max(x, axis, keepdims=True)
     away = x - tf.where(tf.math.is_finite(high), high, tf.zeros((), x.dtype))

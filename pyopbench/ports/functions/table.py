@@ -156,8 +156,6 @@ row("np.maximum.reduce", "a axis | keepdims", "np_max({a:helper}, {axis=0}, {kee
 row("np.minimum.reduce", "a axis | keepdims", "np_min({a:helper}, {axis=0}, {keepdims=})")
 row("np.logical_and.reduce", "a axis | keepdims", "tf.reduce_all({a:bool}, {axis=0}, {keepdims=})")
 row("np.logical_or.reduce", "a axis | keepdims", "tf.reduce_any({a:bool}, {axis=0}, {keepdims=})")
-row("np.maximum.accumulate", "a axis", "np_scanned({a:helper}, tf.maximum, {axis=})")
-row("np.minimum.accumulate", "a axis", "np_scanned({a:helper}, tf.minimum, {axis=})")
 row("np.all", "a axis | keepdims", "tf.reduce_all({a:bool}, {axis=}, {keepdims=})")
 row("np.any", "a axis | keepdims", "tf.reduce_any({a:bool}, {axis=}, {keepdims=})")
 row("np.count_nonzero", "a axis | keepdims", "tf.math.count_nonzero({a}, {axis=}, {keepdims=})")

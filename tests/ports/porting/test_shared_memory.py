@@ -149,7 +149,6 @@ SHARED = {
     "a grid without copies": "y, z = np.meshgrid(x, x, copy=False)\n    x[x < 0] = 0\n    return y + z",
     "a diagonal": "y = np.diag(x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
     "axes in another order": "y = np.einsum('ij->ji', x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
-    "windows": "y = np.lib.stride_tricks.sliding_window_view(x, 3)\n    x[x < 0] = 0\n    return y.sum(1)",
     "real numbers, conjugated": "y = x.conj()\n    y[y < 0] = 0\n    return x",
     "two arguments of a helper": "y = x[:2]\n    return shift(x, y)",
     "one array in two arguments": "return shift(x, x.reshape(-1))",
