@@ -31,13 +31,6 @@ def print_scan_json(found: Scan) -> None:
     out.print_json(json.dumps(document))
 
 
-def print_new_callbacks(places: Sequence[str]) -> None:
-    """Print the callbacks that are not in a baseline."""
-    err.print(f"{formatting.count(len(places), 'callback')} not in the baseline", soft_wrap=True)
-    for place in places:
-        err.print(f"  {escape(place)}", soft_wrap=True)
-
-
 def print_scan(found: Scan) -> None:
     """Print callbacks by file, with their risks."""
     for file, sites in groupby(found.sites, key=lambda site: site.file):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import choice_option, duration_option, out_option, path_option
+from pyopbench.cli.options import duration_option, out_option, path_option
 from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
 
@@ -29,22 +29,8 @@ def scan(
         Path | None,
         path_option("--sarif", "FILE", "Also write the callbacks as SARIF 2.1.0, for code scanning."),
     ] = None,
-    baseline: Annotated[
-        Path | None, path_option("--baseline", "FILE", "SARIF file of an earlier scan to compare with.")
-    ] = None,
-    fail_on: Annotated[
-        str | None,
-        choice_option(
-            "--fail-on",
-            "WHEN",
-            "new: exit code 1 if a callback is not in --baseline. Default: never.",
-            "new",
-            "never",
-            panel=options.JUDGING,
-        ),
-    ] = None,
     as_json: options.AsJson = False,
-) -> int:
+) -> None:
     """Find Python callbacks (py_function, numpy_function, py_func) in sources and notebooks.
 
     Sources are parsed, never run. Hidden folders, virtual environments and results of advise are skipped unless you
@@ -52,20 +38,13 @@ def scan(
     """
     from time import perf_counter
 
-    from pyopbench.cli.find import print_new_callbacks, print_scan, print_scan_json
+    from pyopbench.cli.find import print_scan, print_scan_json
     from pyopbench.cli.output import err
-    from pyopbench.find.sarif import document, new_results, read_baseline
+    from pyopbench.find.sarif import sarif_log
     from pyopbench.find.scan import scan as scan_paths
     from pyopbench.model import formatting
     from pyopbench.model.write_file import write_atomically
 
-    if fail_on == "new" and baseline is None:
-        raise BadInput(
-            "--fail-on new needs --baseline",
-            received="--fail-on new",
-            hint="once: pyopbench scan PATH --sarif baseline.sarif; then add --baseline baseline.sarif",
-        )
-    known = None if baseline is None else read_baseline(baseline)
     if not paths:
         raise BadInput("nothing to scan", received="no PATH", hint="for example `pyopbench scan .`")
     start = perf_counter()
@@ -74,15 +53,9 @@ def scan(
     lines, files = formatting.count(found.lines, "line"), formatting.count(found.files, "file")
     err.print(f"{lines} of Python in {files}, {formatting.seconds(perf_counter() - start)}")
     (print_scan_json if as_json else print_scan)(found)
-    log = document(found, Path.cwd(), known)
     if sarif is not None:
-        write_atomically(sarif, f"{json.dumps(log, indent=1)}\n".encode())
+        write_atomically(sarif, f"{json.dumps(sarif_log(found, Path.cwd()), indent=1)}\n".encode())
         err.print(f"SARIF: {sarif}", soft_wrap=True, markup=False)
-    if known is None:
-        return 0
-    new = new_results(log)
-    print_new_callbacks(new)
-    return EXIT_WRONG if new and fail_on == "new" else 0
 
 
 def record(

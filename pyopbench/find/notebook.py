@@ -1,9 +1,9 @@
 """A Jupyter notebook as one Python source, and where each of its lines is in the file.
 
-Notebooks of format 4 and 3 (https://nbformat.readthedocs.io/en/latest/format_description.html) are read if their
-language is Python. The code cells are joined, because they share their names. IPython syntax that is not Python is
-blanked out: magics (`%matplotlib inline`, `x = %timeit f()`), shell commands (`!pip install`), questions (`tf.data?`).
-A cell that is not Python even then, or that a cell magic passes to another program (`%%bash`), is left out as a whole.
+Notebooks of format 4 (https://nbformat.readthedocs.io/en/latest/format_description.html) are read if their language is
+Python. The code cells are joined, because they share their names. IPython syntax that is not Python is blanked out:
+magics (`%matplotlib inline`, `x = %timeit f()`), shell commands (`!pip install`), questions (`tf.data?`). A cell that
+is not Python even then, or that a cell magic passes to another program (`%%bash`), is left out as a whole.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ import ast
 import bisect
 import json
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from json import decoder, scanner
 from typing import Any
 
 SUFFIX = ".ipynb"
-PYTHON = {"python", "python2", "python3", "ipython", "ipython3", ""}
-"""Names of the language in `metadata`; a notebook without one is assumed to be in Python."""
-
-PYTHON_MAGICS = {"capture", "debug", "prun", "py", "pypy", "python", "python3", "time", "timeit", "writefile", "file"}
-"""Cell magics whose cell is Python; for `writefile`, only if it writes a `.py` (IPython/core/magics)."""
+PYTHON_MAGICS = {"capture", "debug", "prun", "py", "pypy", "python", "python3", "time", "timeit"}
+"""Cell magics whose cell is Python (IPython/core/magics), as is one that writes a `.py` file."""
 
 CELL_MAGIC = re.compile(r"\s*%%(\w+)(.*)")
 LINE = re.compile(
@@ -34,21 +31,9 @@ LINE = re.compile(
         )""",
     re.VERBOSE,
 )
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a line of the source is.
-
-    Attributes:
-        line: of the notebook's file, from 1.
-        cell: number of the code cell, from 1.
-        cell_line: of the cell, from 1.
-    """
-
-    line: int
-    cell: int
-    cell_line: int
+TIMED = re.compile(r"(?P<indent>\s*)%time(?:it)?\s+(?:-[nr]\s*\d+\s+|-[a-z]\s+)*(?P<statement>\S.*)")
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+"""A string of a JSON document."""
 
 
 @dataclass
@@ -57,17 +42,14 @@ class Notebook:
 
     Attributes:
         code: the source, with one line for each line of the code cells.
-        places: the place of each line.
+        places: for each of these its line in the notebook's file, the number of its code cell, and its line in the
+            cell, all from 1.
         broken: reasons why cells are left out, each with the number of the cell.
     """
 
     code: bytes = b""
-    places: list[Place] = field(default_factory=list)
+    places: list[tuple[int, int, int]] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-
-    def place(self, line: int) -> Place:
-        """Return where a line of `code`, from 1, is."""
-        return self.places[line - 1]
 
 
 def read_notebook(content: bytes) -> Notebook:
@@ -79,110 +61,69 @@ def read_notebook(content: bytes) -> Notebook:
     found = Notebook()
     lines: list[str] = []
     for number, rows in enumerate(_read_cells(content), start=1):
-        python = _python_of([row for row, _ in rows])
-        if isinstance(python, str):
-            found.broken.append(f"cell {number}: {python}")
+        python = _as_python([row for _, row in rows])
+        problem = _problem(python)
+        if problem is not None:
+            found.broken.append(f"cell {number}: {problem}")
             continue
         lines += python
-        found.places += [Place(line, number, place) for place, (_, line) in enumerate(rows, start=1)]
+        found.places += [(line, number, place) for place, (line, _) in enumerate(rows, start=1)]
     found.code = "".join(f"{line}\n" for line in lines).encode()
     return found
 
 
-def _read_cells(content: bytes) -> list[list[tuple[str, int]]]:
-    """Return the lines of each code cell, each with its line in the file; nothing if the language is not Python.
-
-    Raises:
-        ValueError: it is not a notebook.
-    """
+def _read_cells(content: bytes) -> list[list[tuple[int, str]]]:
+    """Return the lines of each code cell, each with its line in the file; nothing if the language is not Python."""
     text = content.decode()
+    line_ends = [match.start() for match in re.finditer("\n", text)]
+
+    def mark(match: re.Match[str]) -> str:
+        """Return a string that begins with the line that it is in, which JSON does not tell."""
+        return f'"{bisect.bisect(line_ends, match.start()) + 1}:{match[1]}"'
+
+    def as_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {_text(key): value for key, value in pairs}
+
     try:
-        document = _parse(text)
+        document = json.loads(STRING.sub(mark, text), object_pairs_hook=as_dict)
+        about = document.get("metadata", {})
+        names = [about.get(key, {}).get(name) for key, name in (("language_info", "name"), ("kernelspec", "language"))]
+        language = _text(next(filter(None, names), ":python")).lower()
+        cells = [cell["source"] for cell in document["cells"] if _text(cell["cell_type"]) == "code"]
+        return [[*_rows(cell)] for cell in cells] if re.fullmatch(r"i?python\d?", language) else []
     except json.JSONDecodeError as error:
-        raise ValueError(f"not a notebook: no JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise ValueError("not a notebook: its JSON is no object")
-    if not any(isinstance(document.get(name), list) for name in ("cells", "worksheets")):
-        raise ValueError("not a notebook: it has no list of cells")
-    if _language(document) not in PYTHON:
-        return []
-    starts = _line_starts(text)
-    return [list(_rows(cell.get("source", cell.get("input", "")), starts)) for cell in _code_cells(document)]
+        raise ValueError(f"not a notebook: {error}") from error
+    except (AttributeError, KeyError, TypeError, IndexError) as error:
+        raise ValueError("not a notebook: it has no cells as in format 4") from error
 
 
-class Text(str):
-    """A string of a JSON document, with the position after its first quotation mark."""
-
-    offset = 0
+def _text(marked: str) -> str:
+    return marked.partition(":")[2]
 
 
-def _parse(text: str) -> Any:
-    reader: Any = json.JSONDecoder()
-    scan_string: Any = decoder.scanstring  # type: ignore[attr-defined]
-
-    def parse_string(whole: str, begin: int, strict: bool = True) -> tuple[str, int]:  # noqa: FBT001, FBT002 - as json
-        value, end = scan_string(whole, begin, strict)
-        found = Text(value)
-        found.offset = begin
-        return found, end
-
-    reader.parse_string = parse_string
-    reader.scan_once = scanner.py_make_scanner(reader)  # type: ignore[attr-defined]  # the one in C does not call `parse_string`
-    return reader.decode(text)
-
-
-def _language(document: dict[str, Any]) -> str:
-    about = document.get("metadata")
-    about = about if isinstance(about, dict) else {}
-    for key, name in (("language_info", "name"), ("kernelspec", "language")):
-        found = about.get(key)
-        if isinstance(found, dict) and isinstance(found.get(name), str):
-            return str(found[name]).lower()
-    return ""
-
-
-def _code_cells(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    sheets = document.get("worksheets", [])
-    held = [document, *(sheets if isinstance(sheets, list) else [])]
-    for sheet in held:
-        cells = sheet.get("cells", []) if isinstance(sheet, dict) else []
-        for cell in cells if isinstance(cells, list) else []:
-            if isinstance(cell, dict) and cell.get("cell_type") == "code":
-                yield cell
-
-
-def _rows(source: Any, starts: list[int]) -> Iterator[tuple[str, int]]:
-    """Yield each line of a cell with its line in the file; one string may contain several lines."""
+def _rows(source: Any) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a cell, each with its line in the file; one string may contain several lines."""
     for part in source if isinstance(source, list) else [source]:
-        if isinstance(part, Text):
-            line = bisect.bisect_right(starts, part.offset)
-            # As Python counts lines: a form feed or a line separator within a string begins none.
-            for row in part.removesuffix("\n").replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-                yield row, line
+        line, _, text = part.partition(":")
+        # As Python counts lines: a form feed or a line separator within a string begins none.
+        for row in text.removesuffix("\n").replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+            yield int(line), row
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _python_of(rows: list[str]) -> list[str] | str:
-    """Return a cell as Python with as many lines, or why it is not Python. A cell for another program becomes blank."""
+def _as_python(rows: list[str]) -> list[str]:
+    """Return as many lines without IPython syntax; those of a cell for another program are blank."""
     first = next((place for place, row in enumerate(rows) if row.strip()), 0)
     magic = CELL_MAGIC.match(rows[first]) if rows else None
     if magic:
-        is_python = magic[1] in PYTHON_MAGICS and not (magic[1] in {"writefile", "file"} and ".py" not in magic[2])
-        if not is_python:
+        if magic[1] not in PYTHON_MAGICS and not (magic[1] in {"writefile", "file"} and ".py" in magic[2]):
             return [""] * len(rows)
         rows = [*rows[:first], "", *rows[first + 1 :]]
-    indent = rows[first][: len(rows[first]) - len(rows[first].lstrip())] if rows else ""
-    rows = [row.removeprefix(indent) for row in rows]  # as IPython does for code that was pasted
-    if _problem(rows) is None:
-        return rows
-    bare = list(_without_magics(rows))
-    return _problem(bare) or bare
+    rows = textwrap.dedent("\n".join(rows)).split("\n")  # IPython accepts code that was pasted with its indentation
+    return rows if _problem(rows) is None else list(_without_magics(rows))
 
 
 def _problem(rows: list[str]) -> str | None:
+    """Return why some lines are not Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -192,9 +133,6 @@ def _problem(rows: list[str]) -> str | None:
     except (ValueError, RecursionError, MemoryError) as error:
         return str(error) or "nested too deeply"
     return None
-
-
-TIMED = re.compile(r"(?P<indent>\s*)%time(?:it)?\s+(?:-[nr]\s*\d+\s+|-[a-z]\s+)*(?P<statement>\S.*)")
 
 
 def _without_magics(rows: list[str]) -> Iterator[str]:

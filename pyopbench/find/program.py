@@ -364,5 +364,5 @@ def _imports(code: bytes) -> Iterator[str]:
 
 
 def _in_cell(site: CallSite, notebook: Notebook) -> CallSite:
-    place = notebook.place(site.line)
-    return replace(site, line=place.line, cell=place.cell, cell_line=place.cell_line)
+    line, cell, cell_line = notebook.places[site.line - 1]
+    return replace(site, line=line, cell=cell, cell_line=cell_line)

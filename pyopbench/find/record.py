@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import msgspec
 
@@ -22,7 +21,7 @@ from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.paths import real_path
 from pyopbench.model.write_file import write_atomically
-from pyopbench.store.json_file import UNDECODABLE, encode_in_lines, problem
+from pyopbench.store.json_file import UNDECODABLE, encode_in_lines
 
 VERSION = 1
 """Of the file; raised when a key changes its meaning or goes."""
@@ -45,18 +44,14 @@ SIGNAL_EXIT = 128
 def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
     """Run a program to its end and write what its callbacks cost.
 
-    The program has the terminal, the arguments and the environment that it would have, but for PYTHONPATH and a
-    variable that says where to write. What it wrote is kept too where it fails or is ended by a signal.
+    What was counted is kept too where the program fails or is ended by a signal.
 
     Args:
         command: the program and its arguments.
         file: where the recording goes; not there yet.
 
     Returns:
-        The program's exit code, 128 and its number for a signal; and what was counted.
-
-    Raises:
-        BadInput: the program cannot be started, or the file already exists or cannot be made.
+        The program's exit code, which for a signal is 128 plus its number; and what was counted.
     """
     parts = file.with_name(f"{file.name}.parts")
     for path in (file, parts):
@@ -70,32 +65,25 @@ def record(command: Sequence[str], file: Path) -> tuple[int, Usage]:
         shutil.rmtree(parts)
         raise
     usage = merge(read_parts(parts), time.perf_counter() - start)
-    _write(file, {"version": VERSION, "command": list(command), "exit_code": code, **asdict(usage)})
+    content = {"version": VERSION, "command": list(command), "exit_code": code, **asdict(usage)}
+    write_atomically(file, encode_in_lines(content))
     shutil.rmtree(parts, ignore_errors=True)
     return code, usage
 
 
-def read_parts(folder: Path) -> list[Mapping[str, Any]]:
-    """Return what each process wrote, in the order of their names; one that was cut off has a `.part` and is left.
-
-    The program may have left anything there, and what it returned is not to be lost for that: what no process of a
-    recording wrote is told as a trouble.
-    """
+def read_parts(folder: Path) -> list[Part]:
+    """Return what each process wrote; what the program left in the folder is reported as a trouble."""
     return [_read_part(path) for path in sorted(folder.glob("*.json"))]
 
 
-def _read_part(path: Path) -> Mapping[str, Any]:
-    part: dict[str, Any] = {}
-    wrong: str | None = "not a file"
+def _read_part(path: Path) -> Part:
+    wrong = "not a file"
     if path.is_file():  # a pipe would be waited for
         try:
-            part = msgspec.json.decode(path.read_bytes())
-            wrong = problem(part, Part)
+            return msgspec.json.decode(path.read_bytes(), type=Part)
         except (OSError, *UNDECODABLE) as error:
             wrong = str(error)
-    return (
-        part if wrong is None else {"sites": [], "trouble": f"{path.name} does not belong to this recording: {wrong}"}
-    )
+    return Part(f"{path.name} does not belong to this recording: {wrong}")
 
 
 def environment_of(parts: Path) -> dict[str, str]:
@@ -141,7 +129,3 @@ def _is_foreground() -> bool:
         return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
     except (OSError, ValueError):  # no terminal
         return False
-
-
-def _write(file: Path, content: Mapping[str, Any]) -> None:
-    write_atomically(file, encode_in_lines(content))

@@ -1,20 +1,15 @@
-"""What the callbacks of a program cost it: one entry for each site, over all processes, the dearest first."""
+"""What the callbacks of a program cost it: one entry for each site, over all processes, the most expensive first."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.store.mix_file import write_mix
-from pyopbench.store.types import NotNegative
-
-NAMES = ("file", "line", "function", "kind", "mode", "body")
 
 DISPATCH_SECONDS = 2e-4
 """What is allowed for a call in a graph beyond its body: several times what a py_function with an empty body takes."""
@@ -39,10 +34,10 @@ class Cost:
     outside_calls: int = 0
     outside_seconds: float = 0.0
 
-    def add(self, other: Mapping[str, Any]) -> None:
+    def add(self, other: Cost) -> None:
         """Add what another process counted."""
-        for name in ("calls", "raised", "seconds", "outside_calls", "outside_seconds"):
-            setattr(self, name, getattr(self, name) + other[name])
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
     @property
     def around(self) -> float | None:
@@ -86,6 +81,21 @@ class SiteUsage:
     in_input: bool = False
     flight_seconds: float | None = None
 
+    def add(self, other: SiteUsage) -> None:
+        """Add what another process counted of the same site."""
+        self.forward.add(other.forward)
+        self.gradient.add(other.gradient)
+        if other.flight_seconds is not None:
+            self.flight_seconds = (self.flight_seconds or 0.0) + other.flight_seconds
+        known = {repr(shape.inputs): shape for shape in self.shapes}
+        for shape in other.shapes:
+            same = known.get(repr(shape.inputs))
+            if same is None:
+                self.shapes.append(shape)
+            else:
+                same.calls += shape.calls
+                same.seconds += shape.seconds
+
     @property
     def seconds(self) -> float:
         """Seconds in the bodies, forward and gradient, and what could be seen around them: what they cost at least."""
@@ -101,61 +111,29 @@ class SiteUsage:
         return dict(sorted(calls.items()))
 
 
-class Counted(Struct):
-    """What a process counted of a site in one direction."""
-
-    calls: NotNegative
-    raised: NotNegative
-    seconds: float
-    outside_calls: NotNegative
-    outside_seconds: float
-
-
-class CountedInput(Struct):
-    """Shape and dtype of an input; None where the shape is not known."""
-
-    shape: list[NotNegative] | None
-    dtype: str
-
-
-class CountedShape(Struct):
-    """Calls with the same inputs."""
-
-    inputs: list[CountedInput] | None
-    calls: NotNegative
-    seconds: float
-
-
-class CountedSite(Struct):
-    """A site of a process."""
-
-    file: str
-    line: int
-    function: str
-    kind: str
-    mode: str
-    body: str
-    forward: Counted
-    gradient: Counted
-    shapes: list[CountedShape]
-    in_input: bool = False
-    flight_seconds: float | None = None
-
-
-class CountedWaits(Struct):
+@dataclass
+class Waits:
     """What a process took from its iterators, and how long it waited for that."""
 
-    elements: NotNegative
-    seconds: float
+    elements: int = 0
+    seconds: float = 0.0
 
 
-class Part(Struct):
-    """What one process of a recording writes."""
+@dataclass
+class Part:
+    """What one process of a recording writes.
+
+    Attributes:
+        trouble: what could not be recorded, in the words of Python; empty for nothing.
+        sites: where it called back.
+        called: when the first call of any of them began and the last one ended; None where none was called.
+        waits: for its input.
+    """
 
     trouble: str
-    sites: list[CountedSite]
-    called: list[float] | None = None
-    waits: CountedWaits | None = None
+    sites: list[SiteUsage] = field(default_factory=list)
+    called: tuple[float, float] | None = None
+    waits: Waits = field(default_factory=Waits)
 
 
 @dataclass(frozen=True)
@@ -189,7 +167,7 @@ class Usage:
     Attributes:
         seconds: from its start to its end.
         processes: how many of its processes called back.
-        sites: the dearest first.
+        sites: the most expensive first.
         troubles: what could not be recorded, in the words of Python.
         called_seconds: from the first call of any of them to the end of the last one; None where none was called.
         elements, waited_seconds: taken from iterators of input pipelines, and how long they were waited for.
@@ -224,71 +202,44 @@ class Usage:
         return seconds >= MINIMUM_EFFECT * (self.called_seconds or self.seconds)
 
 
-def merge(parts: Iterable[Mapping[str, Any]], seconds: float) -> Usage:
-    """Add up what the processes of a program counted.
-
-    Args:
-        parts: what `recorder.Recorder` wrote, one for each process.
-        seconds: from the start of the program to its end.
-    """
+def merge(parts: Iterable[Part], seconds: float) -> Usage:
+    """Add up what the processes of a program counted, in `seconds` from its start to its end."""
+    usage = Usage(seconds, 0, [])
     found: dict[tuple[Any, ...], SiteUsage] = {}
-    processes, troubles = 0, dict[str, None]()
     called: list[float] = []
-    elements, waited = 0, 0.0
     for part in parts:
-        processes += 1
-        called += part.get("called") or ()
-        waits = part.get("waits") or {"elements": 0, "seconds": 0.0}
-        elements, waited = elements + waits["elements"], waited + waits["seconds"]
-        troubles.update({part["trouble"]: None} if part["trouble"] else {})
-        for site in part["sites"]:
-            new = SiteUsage(**{name: site[name] for name in NAMES}, in_input=site.get("in_input", False))
-            usage = found.setdefault((new.file, new.line, new.function, new.kind, new.mode), new)
-            usage.forward.add(site["forward"])
-            usage.gradient.add(site["gradient"])
-            if site.get("flight_seconds") is not None:
-                usage.flight_seconds = (usage.flight_seconds or 0.0) + site["flight_seconds"]
-            _add_shapes(usage.shapes, site["shapes"])
+        usage.processes += 1
+        called += part.called or ()
+        usage.elements += part.waits.elements
+        usage.waited_seconds += part.waits.seconds
+        if part.trouble and part.trouble not in usage.troubles:
+            usage.troubles.append(part.trouble)
+        for site in part.sites:
+            key = (site.file, site.line, site.function, site.kind, site.mode)
+            if key in found:
+                found[key].add(site)
+            else:
+                found[key] = site
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
-    in_order = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))
+    usage.sites = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))
     # The clock of all processes of a machine is one: CLOCK_MONOTONIC, or what stands for it (time.perf_counter).
-    called_seconds = max(called) - min(called) if called else None
-    return Usage(seconds, processes, in_order, list(troubles), called_seconds, elements, waited)
+    usage.called_seconds = max(called) - min(called) if called else None
+    return usage
 
 
-def _add_shapes(shapes: list[Shape], more: Iterable[Mapping[str, Any]]) -> None:
-    known = {repr(shape.inputs): shape for shape in shapes}
-    for one in more:
-        shape = known.get(repr(one["inputs"]))
-        if shape is None:
-            shapes.append(Shape(one["inputs"], one["calls"], one["seconds"]))
-        else:
-            shape.calls += one["calls"]
-            shape.seconds += one["seconds"]
-
-
-def write_mixes(usage: Usage, file: Path) -> dict[int, Path]:
-    """Write the mix of sizes of each site beside the recording, as `--mix` reads it.
-
-    Args:
-        usage: what was counted.
-        file: the recording; `recording.json` gives `recording-mix-1.csv` and so on, numbered as the sites.
+def write_mixes(usage: Usage, recording: Path) -> dict[int, Path]:
+    """Write the mix of sizes of each site next to the recording, as `--mix` reads it.
 
     Returns:
-        number of the site -> its file; a site whose inputs have no elements, or none whose shape is known, has none.
+        number of the site, from 1 -> its file, such as `recording-mix-1.csv`; a site whose inputs have no elements, or
+        no known shape, has none.
     """
     written = {}
     for number, site in enumerate(usage.sites, start=1):
         if site.calls_by_size:
-            path = mix_file(file, number)
-            write_mix(path, site.calls_by_size)
-            written[number] = path
+            written[number] = recording.with_name(f"{recording.stem}-mix-{number}.csv")
+            write_mix(written[number], site.calls_by_size)
     return written
-
-
-def mix_file(recording: Path, number: int) -> Path:
-    """Return where the mix of a site is, by its number among the sites of a recording, from 1."""
-    return recording.with_name(f"{recording.stem}-mix-{number}.csv")
 
 
 def propose_sizes(sizes: Sequence[int]) -> list[int]:

@@ -81,12 +81,6 @@ def test_a_notebook_of_another_language_is_no_python() -> None:
     assert read_notebook(content.encode()).code == b""
 
 
-def test_an_older_format_is_read(tmp_path: Path) -> None:
-    cell = {"cell_type": "code", "input": ["import tensorflow as tf\n", CALL]}
-    content = json.dumps({"worksheets": [{"cells": [cell]}], "metadata": {}, "nbformat": 3}, indent=1)
-    assert [place[1:] for place in sites_of(tmp_path, content)] == [(1, 2)]
-
-
 def test_a_decorated_function_is_in_the_pipeline_that_calls_it(tmp_path: Path) -> None:
     code = "@tf.py_function(Tout=tf.float32)\ndef f(x):\n    return x\ndef g(x):\n    return f(x)\n"
     (tmp_path / "a.ipynb").write_text(notebook("import tensorflow as tf\n", code, "ds.map(g)\n"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pyopbench.find.injected.recorder import Recorder
 from pyopbench.find.injected.tallies import Site
-from pyopbench.find.usage import InputShare, merge, propose_sizes, write_mixes
+from pyopbench.find.record import read_parts
+from pyopbench.find.usage import InputShare, Part, merge, propose_sizes, write_mixes
 from pyopbench.store.mix_file import read_mix
 
 
@@ -28,8 +29,8 @@ def site(line: int, shapes: dict[tuple[int, ...] | None, int], **tallies: Any) -
     return {**names, "forward": tally(), "gradient": tally(), "shapes": rows, **tallies}
 
 
-def part(*sites: dict[str, Any], trouble: str = "") -> dict[str, Any]:
-    return {"sites": sites, "trouble": trouble}
+def part(*sites: dict[str, Any], trouble: str = "", **more: Any) -> Part:
+    return msgspec.convert({"sites": sites, "trouble": trouble, **more}, Part)
 
 
 def test_processes_are_added_up_and_the_dearest_site_comes_first() -> None:
@@ -41,8 +42,8 @@ def test_processes_are_added_up_and_the_dearest_site_comes_first() -> None:
 
 
 def test_the_time_after_start_up_goes_from_the_first_call_of_any_process_to_the_last() -> None:
-    first, second = (part(site(1, {}, forward=tally(1, 1.0))) for _ in range(2))
-    used = merge([{**first, "called": [7.0, 8.0]}, {**second, "called": [5.0, 7.5]}, {**second, "called": None}], 10.0)
+    there = site(1, {}, forward=tally(1, 1.0))
+    used = merge([part(there, called=called) for called in ([7.0, 8.0], [5.0, 7.5], None)], 10.0)
     assert used.called_seconds == 3.0
     assert merge([part()], 1.0).called_seconds is None
 
@@ -54,7 +55,7 @@ def test_input_is_what_is_waited_and_what_callbacks_in_there_take_at_least() -> 
         there = site(1, {}, forward=tally(4, seconds)) | {"in_input": True}
         other = site(2, {}, forward=tally(1, 5.0))
         waits = {"elements": 40, "seconds": waited}
-        return merge([{**part(there, other), "called": [1.0, 9.0], "waits": waits}, part(other)], 10.0).input_share
+        return merge([part(there, other, called=[1.0, 9.0], waits=waits), part(other)], 10.0).input_share
 
     assert share(1.6, 2.0) == InputShare(40, 0.25, 0.2)
     found = share(24.0, 2.0)
@@ -88,7 +89,7 @@ def test_no_share_of_a_program_is_above_what_its_callbacks_cost(body: float, dis
         recorder.waits.eager[1] += dispatch + body
         go_on(1.0)
     recorder.save()
-    used = merge([json.loads((tmp_path / recorder.name).read_text())], now[0])
+    used = merge(read_parts(tmp_path), now[0])
     cost, found = (body + dispatch) / (1.0 + body + dispatch), used.input_share
     assert found is not None
     assert found.callbacks <= cost * 10 * (1.0 + body + dispatch) / (used.called_seconds or 0.0)
@@ -98,10 +99,10 @@ def test_no_share_of_a_program_is_above_what_its_callbacks_cost(body: float, dis
 
 def test_a_program_whose_iterators_were_not_seen_has_no_share_of_its_input() -> None:
     there = site(1, {}, forward=tally(4, 1.0)) | {"in_input": True}
-    assert merge([{**part(there), "called": [1.0, 9.0]}], 10.0).input_share is None
+    assert merge([part(there, called=[1.0, 9.0])], 10.0).input_share is None
     waits = {"elements": 40, "seconds": 1.0}
     outside = site(1, {}, forward=tally(4, 1.0))
-    assert merge([{**part(outside), "called": [1.0, 9.0], "waits": waits}], 10.0).input_share is None
+    assert merge([part(outside, called=[1.0, 9.0], waits=waits)], 10.0).input_share is None
 
 
 def test_what_was_not_timed_from_outside_has_no_time_around() -> None:
