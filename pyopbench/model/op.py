@@ -56,7 +56,6 @@ class Own:
             is then this body between two conversions, and serves only as the reference.
         computes_on_arrays: True if that body computes with NumPy alone; `Op.numpy` is then a copy of it that takes
             arrays, and is a NumPy body like any.
-        is_rewritten: True if that copy has changed source, because the body computes with tensors too.
         refused: why there is no such copy, although the body computes with arrays as well as with tensors.
         tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
         fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
@@ -66,7 +65,6 @@ class Own:
 
     py_function: Body | None = None
     computes_on_arrays: bool = False
-    is_rewritten: bool = False
     refused: Refused | None = None
     tried: frozenset[str] = frozenset()
     fixed_sizes: bool = False
@@ -140,11 +138,6 @@ class Op:
     def py_function(self) -> Body | None:
         """The body of an own op's `tf.py_function`, if it has that instead of a NumPy body."""
         return None if self.own is None else self.own.py_function
-
-    @property
-    def is_written_for_tensors(self) -> bool:
-        """Does the function that ports are written from take eager tensors, so that it may call `.numpy()`?"""
-        return self.own is not None and self.own.py_function is not None and not self.own.is_rewritten
 
     @property
     def is_on_tensors(self) -> bool:

@@ -25,7 +25,7 @@ from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import BODY, returning_arrays, written
+from pyopbench.ports.rebinding import BODY, returning_arrays
 
 TOLERANCE = {
     "float64": 1e-10,
@@ -90,7 +90,6 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     own = _called(own, arguments)
     example = tuple(as_array(one) for one in make_inputs(sizes[0], "", np.random.default_rng(0)))
     on_arrays, refused = _tried_on_arrays(own, make_inputs, sizes)
-    is_rewritten = bool(on_arrays and own.py_function and written(on_arrays) is not written(own.py_function))
     body = own.numpy or on_arrays or _on_arrays(own.py_function)
     returned = body(*as_given(example))
     outputs = _outputs_of(returned)
@@ -122,7 +121,6 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
         own=Own(
             py_function=callback,
             computes_on_arrays=on_arrays is not None,
-            is_rewritten=is_rewritten,
             refused=refused,
             tried=frozenset(one for one in ("tensor", "python") if on_tensors and getattr(own, one) is None),
             fixed_sizes=isinstance(make_inputs, Examples),

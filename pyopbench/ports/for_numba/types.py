@@ -16,21 +16,22 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from pyopbench.model.syntax import number_of
-from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.extract.definitions import CannotExtract, definition_of
 from pyopbench.ports.rebinding import arrange, copy_functions
 
-ARRAY, SCALAR, PYTHON, LIST, TUPLE, OTHER = "array", "scalar", "python", "list", "tuple", "other"
+ARRAY, SCALAR, PYTHON, TENSOR = "array", "scalar", "python", "tensor"
+LIST, TUPLE, OTHER = "list", "tuple", "other"
 
 STRICT = {
     *("float16", "float32", "complex64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"),
 }
 """Dtypes that NumPy keeps next to numbers of Python's; Numba computes with those in 64 bits, signed or floating."""
 
-SEE, DECIDED, AS_ARRAY = "pyopbench_see", "pyopbench_decided", "pyopbench_as_array"
-"""The names that a copy of a body calls with each value, with each condition, and with what becomes a tensor."""
+SEE, DECIDED = "pyopbench_see", "pyopbench_decided"
+"""The names that a copy of a body calls with each value, and with each condition."""
 
 MOST_ITEMS = 50
 """Items of a list that are looked at."""
@@ -50,7 +51,8 @@ class Type:
     """What an expression was.
 
     Attributes:
-        kind: `array` and `scalar` are NumPy's, `python` is a number of Python's; else `list`, `tuple` or `other`.
+        kind: `array` and `scalar` are NumPy's, `python` is a number of Python's; else `tensor`, `list`, `tuple` or
+            `other`.
         dtype: NumPy's name of it; of a number of Python's, that of an array of such numbers.
         rank: how many axes it has.
         items: of a list or a tuple.
@@ -73,6 +75,8 @@ def type_of(value: Any) -> Type:
     if isinstance(value, list | tuple):
         kind = LIST if isinstance(value, list) else TUPLE
         return Type(kind, items=frozenset(map(type_of, value[:MOST_ITEMS])))
+    if tf.is_tensor(value):
+        return Type(TENSOR, value.dtype.name, value.shape.rank or 0)
     return Type(OTHER)
 
 
@@ -105,19 +109,26 @@ class Types:
         return any(one.kind in (ARRAY, SCALAR) and one.dtype in STRICT for one in several)
 
 
-def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]], types: Types | None = None) -> Types:
+def types_of(
+    body: Callable[..., Any],
+    examples: Iterable[Sequence[Any]],
+    types: Types | None = None,
+    *,
+    on_tensors: bool = False,
+) -> Types:
     """Run a body on examples, also with conditions turned around, and return the types of its expressions.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments, or tuples of arrays.
         types: what other functions of the same port have shown, to which these are added.
+        on_tensors: are the examples tensors? Then what only a turned condition shows counts as much as all else.
 
     Raises:
         Exception: whatever the body raises on an example.
     """
     types = types or Types()
-    runs = _Runs(types)
+    runs = _Runs(types, on_tensors=on_tensors)
     copied = arrange(body, copy_functions(body, runs.instrumented))
     given = list(examples)
     for example in given:
@@ -138,8 +149,8 @@ class _TooLong(BaseException):
 
 
 class _Runs:
-    def __init__(self, types: Types) -> None:
-        self.types = types
+    def __init__(self, types: Types, *, on_tensors: bool) -> None:
+        self.types, self.on_tensors = types, on_tensors
         self.on_course: set[Place] = set()
         self.answers: dict[Place, set[bool]] = {}
         self.turned: set[Place] = set()
@@ -172,12 +183,11 @@ class _Runs:
             return function
         if node not in source.tree.body:  # a decorator has replaced a function
             return function
-        tree = ast.fix_missing_locations(ast.Module([_Showing(function).visit(copy.deepcopy(node))], []))
+        tree = ast.fix_missing_locations(ast.Module([_Showing().visit(copy.deepcopy(node))], []))
         scope, before = function.__globals__, function.__globals__.get(node.name)
         scope |= {
             SEE: partial(self.see, source.path, {}),
             DECIDED: partial(self.decided, source.path),
-            AS_ARRAY: lambda value, dtype: np.asarray(value, dtype or None)[()],
         }
         exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
         found = scope[node.name]
@@ -195,7 +205,7 @@ class _Runs:
         key: tuple[Any, ...] = (number, kind)
         if kind is np.ndarray:
             key = (number, value.dtype, value.ndim)
-        elif kind is list or kind is tuple:
+        elif kind is list or kind is tuple or self.on_tensors:
             key = (number, type_of(value))
         elif kind is int and not -(2**63) <= value < 2**63 and not self.turned:
             self.types.too_large.add(place)
@@ -203,7 +213,7 @@ class _Runs:
             known[key] = None
             if not self.turned:
                 self.on_course.add(place)
-            if not self.turned or place not in self.on_course:
+            if not self.turned or self.on_tensors or place not in self.on_course:
                 self.types.seen.setdefault(place, set()).add(type_of(value))
         return value
 
@@ -218,21 +228,13 @@ class _Runs:
 
 
 def _fresh(value: Any) -> Any:
-    return tuple(map(_fresh, value)) if isinstance(value, list | tuple) else np.array(value)[()]
+    if isinstance(value, list | tuple):
+        return tuple(map(_fresh, value))
+    return value if tf.is_tensor(value) else np.array(value)[()]
 
 
 class _Showing(ast.NodeTransformer):
     """Has each expression that is read shown, and each condition asked for."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-
-    def value_of(self, node: ast.AST) -> Any:
-        """Return what a name, or an attribute of one, is outside of the function."""
-        if isinstance(node, ast.Name):
-            is_local = node.id in self.function.__code__.co_varnames
-            return None if is_local else self.function.__globals__.get(node.id)
-        return getattr(self.value_of(node.value), node.attr, None) if isinstance(node, ast.Attribute) else None
 
     def visit(self, node: ast.AST) -> Any:
         """Return what stands for a node."""
@@ -257,11 +259,7 @@ class _Showing(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Return a call that shows its arguments, and the object of a method; arrays in place of tensors."""
-        found = conversion_of(node, self.value_of)
-        if found is not None:
-            value, dtype = found
-            return _calling(AS_ARRAY, node, self.visit(value), ast.Constant(dtype))
+        """Return a call that shows its arguments, and the object of a method."""
         if isinstance(node.func, ast.Attribute):
             node.func.value = self.visit(node.func.value)
         node.args = [self.visit(one) for one in node.args]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED_PORTS, PORTABLE, format_text
 from pyopbench.ports.arrays import STRING, as_array, body_outputs
-from pyopbench.ports.mixed_body import rewrite_for_arrays
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
@@ -165,11 +163,7 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
     require_same(op, yours)
     if key.batch:
         require_fixed_shapes(op)
-    body, on_tensors = written(yours.numpy), yours.is_written_for_tensors
-    if on_tensors:
-        with suppress(CannotPort):  # the body computes with TensorFlow, or its examples do not reach all of it
-            on_arrays = rewrite_for_arrays(body, examples_of(op))
-            body, on_tensors = (body, True) if on_arrays is None else (on_arrays, False)
+    body, on_tensors = written(yours.numpy), yours.is_on_tensors
     found = body_of(op, body)
     return _Arranged(yours, key, found.facts, found.keywords, Units.of_all(found.source), _same_shapes(op), on_tensors)
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence, Set
 import numpy as np
 
 from pyopbench.model.syntax import parts_of
-from pyopbench.ports.conversions import on_arrays
 from pyopbench.ports.for_numba.instead import BODY, Instead, helper_names
 from pyopbench.ports.for_numba.names import Names, names_in
 from pyopbench.ports.for_numba.rules import instead_of
@@ -83,8 +82,7 @@ class BodyCode(Code):
         if self.decorator and isinstance(node, ast.Attribute | ast.Name) and self.value_of(node) is np.vectorize:
             return "numba.vectorize"
         if not self.decorator:
-            made = on_arrays(node, self.value_of)
-            return self.filled(made) if made else super().rewrite(node)
+            return super().rewrite(node)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) and node in self.source.tree.body:
             items = ", ".join(self.write(one) for one in node.value.elts)
             names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
@@ -93,7 +91,7 @@ class BodyCode(Code):
             return self.source.text(*self.source.span(node))
         if isinstance(node, ast.Call):
             self._note_draw(node)
-        instead = on_arrays(node, self.value_of) or (self.names and instead_of(node, self.names))
+        instead = self.names and instead_of(node, self.names)
         return self._filled(instead, node) if instead else super().rewrite(node)
 
     def _note_draw(self, node: ast.Call) -> None:

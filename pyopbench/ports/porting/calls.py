@@ -111,7 +111,7 @@ def _filled(given: Given, expression: str) -> str | None:
         if not text and not comma:
             given[name]  # which is refused
         before, after = expression[: place.start()], expression[place.end() :]
-        is_whole = not before + after or ((comma or before[-1:] in ("(", "[")) and after[:1] in (",", ")", "]"))
+        is_whole = (comma or before[-1:] in ("(", "[")) and after[:1] in (",", ")", "]")
         parts += [expression[end : place.start()], comma if text else "", text if is_whole else bracketed(text)]
         end = place.end()
     text = "".join([*parts, expression[end:]])

@@ -206,7 +206,7 @@ def require_same(op: Op, extracted: Op) -> None:
 
     def outputs_of(body: Callable[..., Any]) -> tuple[Any, ...]:
         # The functions around the body may seed it. Each call gets copies, because a body may write to its inputs.
-        if op.is_written_for_tensors and op.py_function is not None:
+        if op.is_on_tensors and op.py_function is not None:
             return as_outputs(around(op.py_function, body)(*map(tf.constant, example)))
         return as_outputs(around(op.numpy, body)(*as_given(example)))
 

@@ -175,9 +175,6 @@ class TensorCode(TypedCode):
 
     def _call(self, node: ast.Call) -> str | None:
         function = node.func
-        converted = self.converted(node)
-        if converted is not None:
-            return converted
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyopbench.ports.conversions import conversion_of
 from pyopbench.ports.functions.sources import needed_by
 from pyopbench.ports.porting import grown_lists
 from pyopbench.ports.porting.observe import (
@@ -110,14 +109,6 @@ class TypedCode(Code):
         """Return the text of an expression to which `.name` or `[...]` can be added."""
         text = self.write(node)
         return text if isinstance(node, ATOMS) or _is_call(text) else f"({text})"
-
-    def converted(self, node: ast.Call) -> str | None:
-        """Return the text of what is made an array or a tensor; None for another call. In a port it is a tensor."""
-        found = conversion_of(node, self.value_of)
-        if found is None or not self.is_tensor(found[0]):
-            return None
-        value, dtype = found
-        return self.tensor(value, dtype) if dtype not in ("", self.dtype(value)) else self.atom(value)
 
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
