@@ -10,8 +10,8 @@
 # make lock      recompile requirements/*.txt and pyopbench/engine/locks/*.txt
 # make asv       measure this commit with asv on several TensorFlow versions
 #                and write its pages (a quarter of an hour)
-# make peers     measure identical code with asv, pytest-benchmark, pyperf and
-#                pyopbench (an hour)
+# make peers     measure identical code with asv, pytest-benchmark and pyopbench
+#                (half an hour)
 # make versions  values and gradients on every TensorFlow from 2.12 to 2.21
 #                (over an hour, 20 GB of cache)
 # make clean     remove .venv, caches and builds; results/ stays
@@ -80,7 +80,6 @@ lock: .venv/.uv lock-versions
 	$(COMPILE) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba -o requirements/run.txt
 	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra dev --extra docs --constraints requirements/run.txt -o requirements/dev.txt
-	$(COMPILE) $(PROJECT) --extra cpu --extra numba --extra peers --constraints requirements/dev.txt -o requirements/peers.txt
 	$(COMPILE) $(PROJECT) --extra gpu --constraints requirements/run.txt -o requirements/gpu.txt
 
 # What a worker needs with each TensorFlow. Some tensorflow-cpu ask for a tensorflow-intel that was never published for
@@ -98,7 +97,7 @@ versions: .venv/.dev
 	@status=0; for lock in pyopbench/engine/locks/*.txt; do version=$$(basename "$$lock" .txt); echo "== TensorFlow $$version"; \
 	.venv/bin/pyopbench verify --tf "$$version" || [ $$? -eq 2 ] || status=1; done; exit $$status
 
-peers: .venv/.peers
+peers: .venv/.dev
 	@$(VENV_PYTHON) benchmarks/against_peers.py
 
 # asv takes uv, and Python for its environments, from the PATH.
@@ -143,7 +142,3 @@ INSTALL = $(UV) pip install --compile-bytecode --python $(VENV_PYTHON) --require
 	$(INSTALL) requirements/dev.txt
 	@touch $@
 
-.venv/.peers: .venv/.dev requirements/peers.txt
-	@$(QUIETLY) "Installing asv, pytest-benchmark and pyperf" \
-	$(INSTALL) requirements/peers.txt
-	@touch $@

@@ -1,4 +1,4 @@
-"""Measure identical code twice with asv, pytest-benchmark, pyperf and pyopbench, and show what each makes of it.
+"""Measure identical code twice with asv, pytest-benchmark and pyopbench, and show what each makes of it.
 
     python benchmarks/against_peers.py --out results/against-peers --json peers.json
     python benchmarks/against_peers.py --tools asv,pyopbench --cases 6
@@ -20,18 +20,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from peers import asv, own, pyperf, pytest_benchmark, table
+from peers import asv, own, pytest_benchmark, table
 from peers.cases import cases, environment_of
 from peers.figures import Row
 from peers.processes import PeerFailed, Task
 from pyopbench.model.case import Case
 from pyopbench.model.errors import PyopbenchError
 
-TOOLS = ("pyopbench", "pytest-benchmark", "asv", "pyperf")
+TOOLS = ("pyopbench", "pytest-benchmark", "asv")
 """The quick ones first: what is done is in the JSON file, also if the rest is interrupted."""
-
-PYPERF_PROCESSES = 3
-"""Its default is 20, each of which imports TensorFlow: hours."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -61,7 +58,6 @@ def _tools(options: argparse.Namespace) -> dict[str, Callable[[Task], list[Row]]
         "pyopbench": partial(own.compare, settings=own.TRIAL if options.trial else own.SETTINGS),
         "pytest-benchmark": pytest_benchmark.compare,
         "asv": asv.compare,
-        "pyperf": partial(pyperf.compare, processes=options.pyperf_processes),
     }
 
 
@@ -93,7 +89,6 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tools", type=_names, default=TOOLS, help=f"comma-separated; all: {','.join(TOOLS)}")
     parser.add_argument("--cases", type=_positive, default=None, help=f"how many of the {len(cases())} cases")
-    parser.add_argument("--pyperf-processes", type=_positive, default=PYPERF_PROCESSES, help="for each case")
     parser.add_argument("--trial", action="store_true", help="pyopbench in seconds: shows that it runs, not how well")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and every pair")
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder that keeps all raw files")

@@ -1,6 +1,6 @@
 """How often the default command of a gate finds a planted slowdown, and how often it reports identical commits.
 
-python benchmarks/outside/gate.py FOLDER [--part same ten five curve] [--repetitions 20] [--portion 60m] [--json FILE]
+    python benchmarks/outside/gate.py FOLDER [--part same ten five curve_90s] [--repetitions 20] [--json FILE]
 
 The repository that is made in `FOLDER` has an op of two sizes whose body repeats the same NumPy call; a commit plants a
 slowdown by repeating it more often, so that values stay the same. Each part repeats one measurement:
@@ -15,29 +15,29 @@ A second table shows whether that was true: of the runs whose planted slowdown w
 would find, how many found it.
 
 The body takes nearly all of a call's time (about 95%), so a call is slower by nearly as much as the body. Run the same
-command again to continue: a trial that was interrupted is resumed, and one that has a row is not measured again. No
-trial is started that would probably end after `--portion`. Nothing else may run on the machine meanwhile.
+command with `--json` again to continue. Nothing else may run on the machine meanwhile.
 """
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import binomtest
+
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "helpers"))
 import repositories
-import stored_document
-from markdown_table import table
-from outside import tallies
-from outside.gate_trials import Trial, at_least, at_most, in_portions, rows_of, still_to_run, told_apart
-from pyopbench.model.parse import parse_duration
+from pyopbench.report.gate import DOCUMENT
+from tally import Document, new_parser, parse_options, table
 
-VERSION = 1
-STORED = tallies.RESULTS / "planted_slowdowns.json"
 ROUNDS = 200
 FILE = "op.py"
 OP = """import numpy as np
@@ -62,10 +62,9 @@ def worked(x):
         y = np.sin(x)
     return y
 """
-DEFAULT = ("--quick",)
-LONGER = ("--quick", "--budget", "5m")
 CURVE = (1, 2, 3, 5, 10, 20)
-CURVE_BUDGETS = ("30s", "90s", "5m")
+ENDED = (0, 1, 3)
+"""Exit codes of a gate that has something to say: passed, failed, nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +77,37 @@ class Part:
 
 
 PARTS: Mapping[str, Part] = {
-    "same": Part((0,), DEFAULT, "slower:5%"),
-    "ten": Part((10,), DEFAULT, "slower:5%"),
-    "five": Part((5,), LONGER, "slower:3%"),
-    **{f"curve_{budget}": Part(CURVE, ("--quick", "--budget", budget), "slower:1%") for budget in CURVE_BUDGETS},
+    "same": Part((0,), ("--quick",), "slower:5%"),
+    "ten": Part((10,), ("--quick",), "slower:5%"),
+    "five": Part((5,), ("--quick", "--budget", "5m"), "slower:3%"),
+    **{f"curve_{one}": Part(CURVE, ("--quick", "--budget", one), "slower:1%") for one in ("30s", "90s", "5m")},
 }
 SLOWDOWNS = (0, *sorted({percent for part in PARTS.values() for percent in part.slowdowns}))
 """Of the commits, in percent; the first two are the same code."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the gates that have no row yet, and print the tables."""
+    parser = new_parser(__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--part", nargs="+", choices=list(PARTS), default=["same", "ten", "five"])
+    parser.add_argument("--repetitions", type=int, default=20)
+    options = parse_options(parser, sys.argv[1:] if arguments is None else arguments)
+    repository = options.folder.resolve() / "repository"
+    commits = make_repository(repository)
+    trials = {
+        f"{part}-{percent:02}-{seed:02}": (part, percent, seed)
+        for part in options.part
+        for seed in range(options.repetitions)
+        for percent in PARTS[part].slowdowns
+    }
+    document = Document(options.json, {"rounds": ROUNDS})
+    document.add_all(trials, lambda name: run_gate(repository, name, commits, trials[name]))
+    rows = [document.results[name] for name in trials]
+    print(table(COLUMNS, list(rates(rows))))
+    head = ("part", "runs with a slowdown that they said they would find", "of them found (95% confidence)")
+    print(table(head, list(promises(rows))))
+    return 0
 
 
 def make_repository(folder: Path) -> dict[int, tuple[str, str]]:
@@ -99,62 +122,40 @@ def make_repository(folder: Path) -> dict[int, tuple[str, str]]:
     return {percent: (commits[0], commits[place]) for place, percent in enumerate(SLOWDOWNS) if place}
 
 
-def trials_in(
-    folder: Path, commits: Mapping[int, tuple[str, str]], parts: Sequence[str], repetitions: int
-) -> list[tuple[str, int, Trial]]:
-    """Return the trials of some parts, each with its part and the slowdown in it, in percent."""
-    found = []
-    for name in parts:
-        part = PARTS[name]
-        for seed in range(repetitions):
-            for percent in part.slowdowns:
-                options = (*part.options, "--settings", f"seed={seed}")
-                place = folder / f"{name}-{percent:02}-{seed:02}"
-                trial = Trial(place, folder / "repository", (FILE,), commits[percent], options, part.fail_on)
-                found.append((name, percent, trial))
-    return found
+def run_gate(
+    repository: Path, name: str, commits: Mapping[int, tuple[str, str]], trial: tuple[str, int, int]
+) -> dict[str, Any]:
+    """Return the answer of one gate as a row.
 
-
-def row_of(name: str, percent: int, trial: Trial, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what became of a trial, as plain data."""
+    Raises:
+        SystemExit: the command failed.
+    """
+    part, percent, seed = trial
+    out = repository.parent / name
+    shutil.rmtree(out, ignore_errors=True)  # of one that was interrupted
+    revisions = [word for commit in commits[percent] for word in ("--rev", commit)]
+    options = [*PARTS[part].options, "--settings", f"seed={seed}", "--fail-on", PARTS[part].fail_on]
+    command = [sys.executable, "-m", "pyopbench", "run", FILE, *revisions, *options, "--out", str(out)]
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=repository, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode not in ENDED:
+        sys.exit(f"exit code {done.returncode} of {' '.join(command)}; the same command as before continues from here")
+    answer = json.loads((out / DOCUMENT).read_text(encoding="utf-8"))
     bodies = [body for found in answer["comparisons"].values() for body in found["bodies"]]
-    cases = rows_of(answer)
-    control = [] if answer["control"] is None else [*answer["control"]["cases"], *answer["control"]["bodies"]]
+    outcomes = [row["outcome"] for found in answer["comparisons"].values() for row in found["cases"]]
+    outcomes += [body["outcome"] for body in bodies]
     return {
-        "run": trial.folder.name,
-        "part": name,
+        "part": part,
         "slowdown": percent / 100,
-        "failed": answer["outcome"] == "failed",
-        "slower": any(row["outcome"] == "slower" for row in (*bodies, *cases)),
-        "apart": len(told_apart((*bodies, *cases))),
-        "control_apart": len(told_apart(control)),
-        "rows": len(bodies) + len(cases),
-        "body_ratios": [body["ratio"] for body in bodies],
-        "body_ends": [[body["low"], body["high"]] for body in bodies],
+        "failed_gate": answer["outcome"] == "failed",
+        "slower": "slower" in outcomes,
+        "different": sum(one in ("slower", "faster") for one in outcomes),
+        "rows": len(outcomes),
+        "body_ratios": [[body["low"], body["ratio"], body["high"]] for body in bodies],
         "launches": [body["launches"] for body in bodies],
         "smallest_found": answer["smallest_found"],
-        "seconds": answer["seconds"],
+        "seconds": time.monotonic() - began,
     }
-
-
-def rates(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
-    """Yield for each part and slowdown how often it was found and failed, and what the runs said they would find."""
-    for part, percent in dict.fromkeys((row["part"], row["slowdown"]) for row in rows):
-        of = [row for row in rows if (row["part"], row["slowdown"]) == (part, percent)]
-        slower, failed, many = sum(row["slower"] for row in of), sum(row["failed"] for row in of), len(of)
-        bound = f"at least {at_least(slower, many):.0%}" if percent else f"at most {at_most(slower, many):.0%}"
-        said = sorted(row["smallest_found"] for row in of if row["smallest_found"] is not None)
-        yield (
-            part,
-            f"{percent:.0%}",
-            f"{slower} of {many} ({bound})",
-            f"{failed} of {many}",
-            f"{sum(row['apart'] for row in of) if not percent else 0} of {sum(row['rows'] for row in of)}"
-            if not percent
-            else "",
-            f"{said[len(said) // 2]:.0%}" if said else "",
-            f"{max(row['seconds'] for row in of) / 60:.1f}",
-        )
 
 
 COLUMNS = (
@@ -168,9 +169,27 @@ COLUMNS = (
 )
 
 
-def results_table(document: Mapping[str, Any]) -> str:
-    """Return a row for each part and slowdown, as Markdown."""
-    return table(COLUMNS, list(rates(document["rows"])))
+def rates(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """Yield for each part and slowdown how often it was found and failed, and what the runs said they would find."""
+    for part, percent in dict.fromkeys((row["part"], row["slowdown"]) for row in rows):
+        of = [row for row in rows if (row["part"], row["slowdown"]) == (part, percent)]
+        slower, many = sum(row["slower"] for row in of), len(of)
+        bound = (
+            f"at least {_at_least(slower, many):.0%}"
+            if percent
+            else f"at most {1 - _at_least(many - slower, many):.0%}"
+        )
+        said = sorted(row["smallest_found"] for row in of if row["smallest_found"] is not None)
+        identical = f"{sum(row['different'] for row in of)} of {sum(row['rows'] for row in of)}"
+        yield (
+            part,
+            f"{percent:.0%}",
+            f"{slower} of {many} ({bound})",
+            f"{sum(row['failed_gate'] for row in of)} of {many}",
+            "" if percent else identical,
+            f"{said[len(said) // 2]:.0%}" if said else "",
+            f"{max(row['seconds'] for row in of) / 60:.1f}",
+        )
 
 
 def promises(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
@@ -180,36 +199,13 @@ def promises(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
         promised = [row for row in of if row["slowdown"] >= row["smallest_found"]]
         kept = sum(row["slower"] for row in promised)
         if promised:
-            yield (part, f"{len(promised)} of {len(of)}", f"{kept} ({at_least(kept, len(promised)):.0%} or more)")
+            yield (part, f"{len(promised)} of {len(of)}", f"{kept} ({_at_least(kept, len(promised)):.0%} or more)")
 
 
-def promises_table(document: Mapping[str, Any]) -> str:
-    """Return how often runs found what they said they would find, as Markdown."""
-    head = ("part", "runs with a slowdown that they said they would find", "of them found (95% confidence)")
-    return table(head, list(promises(document["rows"])))
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is left within the portion, keep a row for each trial, and print the table."""
-    parser = tallies.parser_of(__doc__, STORED)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--part", nargs="+", choices=list(PARTS), default=["same", "ten", "five"])
-    parser.add_argument("--repetitions", type=int, default=20)
-    parser.add_argument("--portion", type=parse_duration, default=None)
-    options = parser.parse_args(arguments)
-    folder = options.folder.resolve()
-    begun = stored_document.begin(VERSION, ("tensorflow", "tensorflow-cpu", "numpy"), {"rounds": ROUNDS})
-    document = {**begun, "rows": []}
-    if options.json.exists():
-        document = stored_document.read_to_go_on(options.json, begun)
-    trials = trials_in(folder, make_repository(folder / "repository"), options.part, options.repetitions)
-    named = {trial.folder: (name, percent) for name, percent, trial in trials}
-    left = still_to_run([trial for _, _, trial in trials], document["rows"])
-    for trial, answer in in_portions(left, options.portion):
-        document["rows"].append(row_of(*named[trial.folder], trial, answer))
-        stored_document.write(options.json, document)
-    sys.stdout.write(f"{results_table(document)}\n{promises_table(document)}")
+def _at_least(count: int, of: int) -> float:
+    """Return the lower 95% bound of a share (Clopper and Pearson, Biometrika 26 (1934) 404-413)."""
+    return float(binomtest(count, of, alternative="greater").proportion_ci(0.95).low)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

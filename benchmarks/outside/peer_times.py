@@ -1,7 +1,7 @@
 """How long a call of NPBench's own version of a program takes, written by hand for JAX or for Numba.
 
 The process that `benchmarks/outside/npbench.py` starts with the Python of `--peers`: it imports nothing of pyopbench,
-and prints seconds by name, or ends with what is wrong.
+and prints seconds, or ends with what is wrong.
 
     python benchmarks/outside/peer_times.py FOLDER jax
 """
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     if not all(any(_is_same(one, other) for other in found) for one in expected):
         print(f"the version for {kind} returns something else", file=sys.stderr)
         return 1
-    print(json.dumps({f"{kind} by hand": seconds_of(run)}))
+    print(seconds_of(run))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""pyopbench: sessions in which every case has its twin, the same code prepared a second time and timed interleaved."""
+"""pyopbench: sessions in which every case has a twin, the same code prepared a second time and timed interleaved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyopbench.engine.run import measure
 from pyopbench.judge import judge
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.case import MINIMUM_EFFECT, Axes, Case
-from pyopbench.model.discover import CONTROLS, PATH_VARIABLE, find
+from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.store.types import Settings
 
 SETTINGS: Settings = replace(plan.QUICK, launches=8, rounds=450, until="resolved", budget_seconds=None)
@@ -33,7 +33,6 @@ SEEDS = (1, 2)
 """One session for each."""
 
 TWIN = "_twin"
-"""Holds twins if pyopbench ships any; else they are written into the folder of the session."""
 
 _TWIN_SOURCE = '''"""{base} under a second name."""
 
@@ -85,7 +84,7 @@ def compare(task: Task, settings: Settings = SETTINGS) -> list[Row]:
 
 @contextmanager
 def _path_of_twins(folder: Path, variants: Sequence[str]) -> Iterator[None]:
-    """Let this process and its workers find a twin of each variant."""
+    """Let this process and its workers find a twin of each variant, written into a folder."""
     before = os.environ.get(PATH_VARIABLE)
     os.environ[PATH_VARIABLE] = os.pathsep.join(filter(None, (before, str(_twins(folder, variants)))))
     try:
@@ -97,13 +96,10 @@ def _path_of_twins(folder: Path, variants: Sequence[str]) -> Iterator[None]:
 
 
 def _twins(folder: Path, variants: Sequence[str]) -> Path:
-    if all((CONTROLS / "variants" / f"{base}{TWIN}.py").exists() for base in variants):
-        return CONTROLS
     written = folder / "twins" / "variants"
     written.mkdir(parents=True)
     for base in variants:
-        if f"{base}{TWIN}" not in find("variants"):
-            (written / f"{base}{TWIN}.py").write_text(_TWIN_SOURCE.format(base=base, twin=TWIN), encoding="utf-8")
+        (written / f"{base}{TWIN}.py").write_text(_TWIN_SOURCE.format(base=base, twin=TWIN), encoding="utf-8")
     return written.parent
 
 

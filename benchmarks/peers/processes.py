@@ -12,8 +12,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITES = Path(__file__).resolve().parent / "suites"
-"""A folder of its own, because the first place where a script looks for a module is its own folder, and `pyperf` is not
-to be found in this one."""
 SOURCES = os.pathsep.join((str(ROOT), str(ROOT / "benchmarks")))
 
 TAIL_LINES = 15

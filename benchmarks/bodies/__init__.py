@@ -1,1 +1,0 @@
-"""The bodies of `examples/corpus/`, and what becomes of each, for `benchmarks/corpus.py`."""
