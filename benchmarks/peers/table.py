@@ -96,10 +96,10 @@ class Goal:
     def text(self) -> str:
         """Return it in a sentence or two."""
         return (
-            f"Promised of {GOAL_CASES} cases or more: at least {GOAL_RESOLVED:.0%} resolved in at most {GOAL_TIME:.0%} of one "
-            f"run of asv, none moved by more than {GOAL_MOVE:.0%} or called different. Found: {self.resolved:.1%} of "
-            f"{self.cases} cases in {self.share_of_asv:.0%} of it, {self.moved:.0%} moved, {self.different} called "
-            "different."
+            f"Promised of {GOAL_CASES} cases or more: at least {GOAL_RESOLVED:.0%} resolved in at most {GOAL_TIME:.0%} "
+            f"of one run of asv, none moved by more than {GOAL_MOVE:.0%} or called different. Found: "
+            f"{self.resolved:.1%} of {self.cases} cases in {self.share_of_asv:.0%} of it, {self.moved:.0%} moved, "
+            f"{self.different} called different."
         )
 
 
