@@ -12,8 +12,6 @@ from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 
 PATCH = "change.patch"
-WITHDRAWN_PATCH = "withdrawn.patch"
-"""The last change that gave the same results and was not shown to make the program faster."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,9 @@ class Withdrawn:
         name: of the callback.
         variant: the change.
         why: it is not made.
-        saved: the share of the callback's own time that it saves, measured alone.
-        realised: what it saved, if it was the only change; None if that was not timed.
-        together: what it saved with changes of other callbacks, if it was timed only with these.
+        saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
+        realised: what the program saved with it, and with the changes of other callbacks that were tried at the same
+            time; None if that was not timed in pairs of runs.
     """
 
     name: str
@@ -43,7 +41,6 @@ class Withdrawn:
     why: str
     saved: float | None = None
     realised: Realised | None = None
-    together: Realised | None = None
 
 
 @dataclass
@@ -55,16 +52,15 @@ class Advice:
         folder: the folder of all results.
         step: of the recording.
         rows: one for each callback, the costliest first.
+        recorded: what the recording covers, in words.
+        budget_seconds: that all of it may take.
         realised: what all applied changes save together; None if none was applied.
         withdrawn: changes that were tried and are not made, in that order.
         loss_difference: the largest relative difference of losses; nan if there are none.
         patch: the file that `git apply` takes; None without a change.
-        constants: for each callback that is changed, the values of the program that its port contains, by their
-            expressions, and whether the patched program checks each.
-        withdrawn_constants: likewise for each callback that `withdrawn.patch` changes.
-        withdrawn_variants: the changes that are in that patch.
-        lacked_time: did the budget end the runs of changes, or leave some untried?
-        tried: names of the callbacks whose changes `realised` is about.
+        constants: for each callback that is changed, the expressions of the program whose values its port contains.
+        untried: changes for which no time was left, as `train.py:3 f: port to traced`.
+        lacked_time: did the budget leave changes untried, or end the runs that compare them?
         ended: `steps` or `seconds` if the recording was ended before the program was done.
     """
 
@@ -72,19 +68,18 @@ class Advice:
     folder: Path
     step: Step
     rows: list[Row]
+    recorded: str = ""
+    budget_seconds: float = 0.0
     realised: Realised | None = None
     withdrawn: list[Withdrawn] = field(default_factory=list)
     loss_difference: float = math.nan
     patch: Path | None = None
-    constants: dict[str, dict[str, bool]] = field(default_factory=dict)
-    withdrawn_constants: dict[str, dict[str, bool]] = field(default_factory=dict)
-    withdrawn_variants: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, list[str]] = field(default_factory=dict)
+    untried: list[str] = field(default_factory=list)
     lacked_time: bool = False
-    tried: tuple[str, ...] = ()
     ended: str = ""
 
     @property
-    def withdrawn_patch(self) -> Path | None:
-        """The patch of the last change that was withdrawn after it was timed; None if there is none."""
-        path = self.folder / WITHDRAWN_PATCH
-        return path if self.withdrawn and path.exists() else None
+    def changed(self) -> list[Row]:
+        """The callbacks that the patch changes."""
+        return [row for row in self.rows if row.answer.is_change]

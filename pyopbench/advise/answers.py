@@ -1,105 +1,55 @@
-"""What to do with each callback: its op is measured on the inputs that the program passed, and the port is written."""
+"""What could replace a callback: its op is measured on the inputs that the program passed, and changes are written."""
 
 from __future__ import annotations
 
-import os
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.callbacks import (
-    BASELINES,
-    MIX_FILE,
-    Callback,
-    Shown,
-    Step,
-    load,
-    mix_of,
-    recorded_inputs,
-    write_op_file,
-)
+from pyopbench.advise.callbacks import BASELINES, MIX_FILE, Callback, Shown, Step, load, mix_of, write_op_file
 from pyopbench.advise.candidates import (
+    GRAPH_BODY,
     PLACEABLE_FORMS,
     Action,
     Candidate,
-    any_was_measured,
-    arrangements_that_save,
     batch_size_of,
     bridges_of,
+    cheapest_first,
     current_key,
     is_placeable,
-    least_work_first,
+    measured_arrangements,
+    measured_candidates,
+    most_saved,
     ports_of,
-    ports_that_may_save,
-    ports_that_save,
-    throughput_text,
+    unmeasured_arrangements,
     variant_text,
-    worth_of,
 )
+from pyopbench.advise.graph_body import IN_GRAPH, graph_body_of, write_graph_body
 from pyopbench.api import measure
 from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here, say_planned
 from pyopbench.engine import pipeline as pipelines
-from pyopbench.engine.port import run_test, write_port
+from pyopbench.engine.port import write_port
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.findings import BaselineFailed, NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
-from pyopbench.model.arrangement import CURRENT, read_key
+from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import PyopbenchError
 from pyopbench.model.own_target import read_target
-from pyopbench.model.write_file import write_atomically
 from pyopbench.report import columns
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
 
-
-IN_GRAPH = "in_graph"
 NO_WORD = re.compile(r"\W+")
-TEST_SECONDS = 300.0
 
 OUTPUTS = "outputs_of"
 """The function in the file of an arrangement that takes the place of a callback."""
-
-AUTOGRAPH_PORT = '''"""`{name}` of {place}, called in the graph instead of by tf.py_function."""
-
-{head}
-{name}_{suffix} = tf.autograph.to_graph({name})
-'''
-AUTOGRAPH_TEST = '''"""Checks a port against the body that it replaces, `{module}.{name}`, called eagerly."""
-
-{inputs}
-
-import numpy as np
-import tensorflow as tf
-
-import {module}
-
-
-def test_values():
-    """The port returns in a graph what the body does eagerly."""
-    for arguments in RECORDED_INPUTS:
-        tensors = [tf.constant(one) for one in arguments]
-        expected = tf.nest.flatten({module}.{name}(*tensors))
-        found = tf.nest.flatten(tf.function({module}.{name}_{suffix}, autograph=False)(*tensors))
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected):
-            one, other = np.asarray(one), np.asarray(other)
-            assert (one.dtype, one.shape) == (other.dtype, other.shape)
-            if other.dtype.kind in "fc":
-                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5 * np.abs(other).max(initial=0))
-            else:
-                np.testing.assert_array_equal(one, other)
-
-
-if __name__ == "__main__":
-    test_values()
-    print("passed: test_values")
-'''
 
 Obstacle: TypeAlias = Literal["", "not_measured", "no_port", "no_gain", "withdrawn", "differs"]
 
@@ -110,33 +60,29 @@ class Answer:
 
     Attributes:
         action: `leave` it, `port` it, or `arrange` it in another way in its input pipeline.
-        why: the reason to leave it, or what the measurement says.
-        candidates: the changes that may save time, the most certain first.
-        variant: the candidate that was chosen.
-        port, test: file names of the port and its test; empty for a change of `num_parallel_calls` alone.
-        function: the name of the port in its file.
-        seconds: of a call of the current callback, as measured outside of the program.
-        folder: of the files, in that of the callback.
-        tried: how many changes ran once in the program before this one was chosen; 0 if that was not done.
+        why: the reason to leave it, or for the change.
         obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
             written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
+        candidates: the changes to try in the program, the cheapest first.
         failures: why other changes could not be measured: `port to traced: it cannot be written as a file: ...`.
-        has_port: was any port measured, or any other arrangement that a patch can make?
+        variant: the candidate of a change.
+        saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
+        port, test: file names of the port and its test; empty for a change of `num_parallel_calls` alone.
+        function: the name of the port in its file.
+        folder: of the files, in that of the callback.
     """
 
     action: Action
     why: str
+    obstacle: Obstacle = ""
     candidates: tuple[Candidate, ...] = ()
+    failures: tuple[str, ...] = ()
     variant: str = ""
+    saved: float | None = None
     port: str = ""
     test: str = ""
     function: str = ""
-    seconds: float | None = None
-    folder: str = "port"
-    tried: int = 0
-    obstacle: Obstacle = ""
-    failures: tuple[str, ...] = ()
-    has_port: bool = True
+    folder: str = ""
 
     @property
     def is_change(self) -> bool:
@@ -146,154 +92,90 @@ class Answer:
     @property
     def text(self) -> str:
         """The answer in a few words."""
-        return "leave it" if self.action == "leave" else variant_text(self.variant)
-
-    @property
-    def chosen(self) -> Candidate:
-        """The candidate of a change."""
-        return next(one for one in self.candidates if one.variant == self.variant)
-
-    @property
-    def rest(self) -> tuple[Candidate, ...]:
-        """The candidates after the one that was chosen."""
-        names = [one.variant for one in self.candidates]
-        return self.candidates[names.index(self.variant) + 1 :] if self.variant in names else ()
+        return variant_text(self.variant) if self.is_change else "leave it"
 
     def left(self, why: str, obstacle: Obstacle) -> Answer:
         """Return the answer to leave the callback alone after all."""
-        return Answer(
-            "leave",
-            why,
-            self.candidates,
-            seconds=self.seconds,
-            obstacle=obstacle,
-            failures=self.failures,
-            has_port=self.has_port,
-        )
+        return Answer("leave", why, obstacle, self.candidates, self.failures)
 
 
 def leave(shown: Shown) -> Answer:
     """Return the answer for a callback that is not measured."""
-    return Answer("leave", shown.why_not, obstacle="no_gain" if shown.is_small else "no_port")
+    return Answer("leave", shown.why_not, "no_gain" if shown.is_small else "no_port")
 
 
 def decide(
     callback: Callback, step: Step, folder: Path, budget_seconds: float, minimum_effect: float = MINIMUM_EFFECT
 ) -> Answer:
-    """Measure a callback against its possible replacements, and write the best one.
+    """Return what to try in place of a callback, which is measured against its possible replacements.
+
+    A body of TensorFlow ops is called in the graph; no port of it is tried. What needs no measurement is tried anyway.
 
     Args:
         callback: which.
         step: of the program.
-        folder: for its op file, its run and its port.
-        budget_seconds: for sampling.
+        folder: for its op file, its run and its ports.
+        budget_seconds: for sampling; 0 to measure nothing.
         minimum_effect: a share of a step that is worth a change.
 
     Returns:
-        The answer; if anything goes wrong with this callback, that is a reason to leave it alone.
+        The answer with candidates; without any, the reason to leave the callback alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     op_file = write_op_file(callback, folder)
-    return _decided(callback, op_file, step, budget_seconds, minimum_effect)
+    free, failures = list(unmeasured_arrangements(callback)), list[str]()
+    answer = Answer("leave", "there was no time to measure changes of it: use a larger --budget", "not_measured")
+    if graph_body_of(callback) is not None:
+        candidate = Candidate(f"port {GRAPH_BODY}" if callback.in_input and callback.stage else GRAPH_BODY)
+        written = write_candidate(callback, folder, answer, candidate)
+        if isinstance(written, Answer):
+            return replace(answer, candidates=(candidate,))  # which has parallel calls, too
+        failures.append(f"{variant_text(candidate.variant)}: {written}")
+    if budget_seconds > 0:
+        answer = _measured_answer(callback, op_file, step, budget_seconds, minimum_effect)
+    measured = {one.variant for one in answer.candidates}
+    candidates = (*answer.candidates, *(one for one in free if not measured & {one.variant}))
+    return replace(answer, candidates=cheapest_first(candidates), failures=(*failures, *answer.failures))
 
 
-def _decided(callback: Callback, op_file: Path, step: Step, budget_seconds: float, minimum_effect: float) -> Answer:
-    folder = op_file.parent
-    others: tuple[Candidate, ...] = ()
+def _measured_answer(
+    callback: Callback, op_file: Path, step: Step, budget_seconds: float, minimum_effect: float
+) -> Answer:
+    """Return the answer by what was measured alone: changes that may save enough, or why there are none."""
+    measure_alone = _measure_in_pipeline if callback.in_input else _measure
     try:
-        measure_it = _measured_in_pipeline if callback.in_input else _measured
-        judgement = measure_it(callback, op_file, folder, budget_seconds)
+        judgement = measure_alone(callback, op_file, op_file.parent, budget_seconds)
     except PyopbenchError as error:
         why = f"{error.message}: {_last(error.received)}".replace(f"{op_file}: ", "")
-        return Answer("leave", f"it could not be measured: {why}", obstacle="not_measured")
+        return Answer("leave", f"it could not be measured: {why}", "not_measured")
+    seconds: float | None
     if judgement.pipeline is not None:
         found = judgement.pipeline
-        candidates, why = arrangements_that_save(callback, found), found.why_text()
+        candidates, failures = measured_arrangements(callback, found), _failures_in(callback, found)
+        has_port = any(is_placeable(callback, key) for key in found.by_key)
+        seconds, why = found.current.seconds, found.why_text()
         if found.action == "undecided":  # what else to measure would be about another command
             why = "measured alone, no change is clearly faster"
-        elif candidates and current_key(callback) != CURRENT:
-            why = throughput_text(callback, candidates[0])
-        today = found.by_key[current_key(callback)].seconds if candidates else None
-        reason, failures = why, _failures_in(callback, found)
-        keys = found.by_key.keys() - {CURRENT, current_key(callback)}
-        has_port = any(is_placeable(callback, key) for key in keys)
-        best = found.choice.label
-        if best and found.action != "undecided" and best != CURRENT and not is_placeable(callback, best):
-            has_port = False
-            reason = f"a patch cannot make the best change, `{best}`: {reason}"
     else:
         use = "training" if callback.gradient_calls else "inference"
-        made = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
-        if not made:
-            return Answer("leave", "it could not be measured", obstacle="not_measured")
-        candidates, why, today = ports_that_save(made[0], judgement), made[0].reason.text(), _today(made[0])
-        reason, failures = _why_kept(callback, made[0]), _failures_of(callback, made[0], judgement)
-        if isinstance(made[0].reason, BaselineFailed):
-            return Answer("leave", reason, obstacle="not_measured", failures=failures)
-        others = ports_that_may_save(made[0], judgement, candidates)
-        has_port = any_was_measured(ports_of(callback), made[0], judgement)
-    known, tried = (
-        tuple(replace(one, worth=worth_of(callback, step, one, today)) for one in several)
-        for several in (candidates, others)
-    )
-    worthwhile = (*known, *(one for one in tried if _is_worth_it(one, minimum_effect)))
-    if not worthwhile:
-        obstacle: Obstacle = "no_gain" if has_port else "no_port"
-        return Answer("leave", reason, seconds=today, obstacle=obstacle, failures=failures, has_port=has_port)
-    worthwhile = least_work_first(worthwhile, minimum_effect)
-    if not known:
-        why = f"a port in the graph does not wait for a thread or the GIL. Measured alone, no change is worth it: {why}"
-    elif worthwhile[0].variant != known[0].variant:
-        saves = f"{worthwhile[0].variant} saves {formatting.percent(worthwhile[0].saved)} of the callback's time"
-        why = f"{saves}, and no other change saves noticeably more of the program's time. {why}"
-    answer = Answer("leave", why, worthwhile, seconds=today, failures=failures, has_port=has_port)
-    return _first_written(callback, folder, answer, worthwhile, minimum_effect)
-
-
-def decide_again(callback: Callback, folder: Path, answer: Answer, minimum_effect: float = MINIMUM_EFFECT) -> Answer:
-    """Return the next best answer after one that was withdrawn; to leave the callback alone if there is none.
-
-    Args:
-        callback: which.
-        folder: as for `decide`.
-        answer: the one that was withdrawn.
-        minimum_effect: a share of a step that is worth a change.
-    """
-    return _first_written(callback, folder, answer, answer.rest, minimum_effect)
-
-
-def _first_written(
-    callback: Callback, folder: Path, answer: Answer, candidates: Sequence[Candidate], minimum_effect: float
-) -> Answer:
-    """Return an answer with the first of some candidates that is worth it and can be written."""
-    refused = ""
-    worth = [one for one in candidates if _is_worth_it(one, minimum_effect)]
-    if candidates and not worth:
-        best = max(candidates, key=_worth)
-        saves = f"may save {formatting.percent(max(_worth(best), 0.0))} of the program's time"
-        which = "the best other change" if answer.is_change else "the best change"
-        why = f"{which}{'' if answer.has_port else ' that could be measured'}, {variant_text(best.variant)}, {saves}"
-        return answer.left(why, "no_gain" if answer.has_port else "no_port")
-    for candidate in worth:
-        place = f"port-{re.sub(NO_WORD, '-', candidate.variant)}"
-        written = _write(callback, folder / f"{callback.name}.py", folder / place, candidate.variant)
-        if isinstance(written, str):
-            refused = written
-            continue
-        chosen = replace(answer, action=candidate.action, variant=candidate.variant, folder=place)
-        port, test, function = written
-        return replace(chosen, port=port, test=test, function=function)
-    why = f"it cannot be written: {refused}" if refused else "nothing else would save enough of the program's time"
-    return answer.left(why, "no_port" if refused else "no_gain")
-
-
-def _worth(candidate: Candidate) -> float:
-    assert candidate.worth is not None
-    return candidate.worth
-
-
-def _is_worth_it(candidate: Candidate, minimum_effect: float) -> bool:
-    return _worth(candidate) >= minimum_effect
+        decisions = [one for one in judgement.decisions if one.use == use] or list(judgement.decisions)
+        if not decisions:
+            return Answer("leave", "it could not be measured", "not_measured")
+        decision = decisions[0]
+        candidates = measured_candidates(callback, decision, judgement)
+        failures = _failures_of(callback, judgement, {one.variant for one in candidates})
+        if isinstance(decision.reason, BaselineFailed):
+            return Answer("leave", decision.reason.text(), "not_measured", failures=failures)
+        has_port = any(one.variant in ports_of(callback) for one in candidates)
+        seconds, why = decision.seconds[-1].today if decision.seconds else None, _why_kept(decision)
+    bounds = {one: most_saved(callback, step, one, seconds) for one in candidates}
+    worthwhile = [one for one, bound in bounds.items() if bound >= minimum_effect]
+    if candidates and not worthwhile:
+        best = max(bounds, key=bounds.__getitem__)
+        share = formatting.percent(max(bounds[best], 0.0))
+        why = f"the best change that was measured, {variant_text(best.variant)}, can save at most {share} of the time"
+    obstacle: Obstacle = "no_gain" if has_port else "no_port"
+    return Answer("leave", why, obstacle, tuple(worthwhile), failures)
 
 
 def _last(received: object) -> str:
@@ -301,9 +183,8 @@ def _last(received: object) -> str:
     return lines[-1].strip()[:200] if lines else ""
 
 
-def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
+def _measure(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
     mix = folder / MIX_FILE if (folder / MIX_FILE).exists() else None
-    run = folder / "run"
     result = measure.run(
         str(op_file),
         quick=True,
@@ -315,17 +196,16 @@ def _measured(callback: Callback, op_file: Path, folder: Path, budget_seconds: f
         mix=mix,
         budget_seconds=budget_seconds,
         parts=False,
-        out=run,
+        out=folder / "run",
     )
     return result.judgement  # type: ignore[union-attr]
 
 
-def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
+def _measure_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
     """Measure a callback where it is called, in `Dataset.map`, against what a patch can make of it.
 
     A map that does nothing but call the callback, with a `batch` right after it, can get batches of that size.
     """
-    run = folder / "run"
     (name,), own = read_ops([str(op_file)], ())
     mix, now = mix_of(callback), 1 if callback.stage is None else callback.stage.parallel
     batch = batch_size_of(callback)
@@ -344,7 +224,7 @@ def _measured_in_pipeline(callback: Callback, op_file: Path, folder: Path, budge
     listener = listener_here(progress=True)
     with alone_on_this_machine():
         with listener.busy("planning"):
-            begun = pipelines.begin(run, request, ("pyopbench", "advise", name))
+            begun = pipelines.begin(folder / "run", request, ("pyopbench", "advise", name))
         say_planned(begun, listener)
         judging = Judging(request.baseline, request.minimum_effect)
         follow(begun, judging, listener)
@@ -357,72 +237,64 @@ def _failures_in(callback: Callback, found: PipelineJudgement) -> tuple[str, ...
     said = []
     for one in found.rows.failures:
         arrangement = found.rows.plan.by_key.get(Case.from_id(one.case).arrangement)
-        if arrangement is None:
-            continue
-        if arrangement.variant in ports_of(callback) or arrangement.form == "processes":
+        if arrangement and (arrangement.variant in ports_of(callback) or arrangement.form == "processes"):
             said.append(f"{variant_text(arrangement.key)}: {_last(one.reason)}")
     return tuple(dict.fromkeys(said))
 
 
-def _today(decision: Decision) -> float | None:
-    return decision.seconds[-1].today if decision.seconds else None
-
-
-def _failures_of(callback: Callback, decision: Decision, judgement: Judgement) -> tuple[str, ...]:
+def _failures_of(callback: Callback, judgement: Judgement, measured: set[str]) -> tuple[str, ...]:
     """Return why ports were not measured."""
     failed = columns.FAILURES.frame(judgement)
-    ports = [one for one in ports_of(callback) if not any_was_measured([one], decision, judgement)]
+    ports = [one for one in ports_of(callback) if one not in measured]
     mine = ((variant, failed.loc[failed["variant"] == variant, "reason"]) for variant in ports)
     return tuple(f"{variant_text(variant)}: {_last(reasons.iloc[0])}" for variant, reasons in mine if len(reasons))
 
 
-def _why_kept(callback: Callback, decision: Decision) -> str:
-    if not isinstance(decision.reason, NoCandidate):
-        return decision.reason.text()
-    return "no port could be measured" if ports_of(callback) else "not tried: there is no port for this callback"
+def _why_kept(decision: Decision) -> str:
+    return "no port could be measured" if isinstance(decision.reason, NoCandidate) else decision.reason.text()
 
 
-def _write(callback: Callback, op_file: Path, place: Path, variant: str) -> tuple[str, str, str] | str:
-    """Write a change into a folder, and return the names of its files and function, or why it cannot be written."""
-    name, key = f"{callback.name}_port", read_key(variant)
+def write_candidate(callback: Callback, folder: Path, answer: Answer, candidate: Candidate) -> Answer | str:
+    """Write the files of a change.
+
+    Args:
+        callback: which.
+        folder: as for `decide`.
+        answer: about the callback.
+        candidate: the change.
+
+    Returns:
+        The answer with the change, or why it cannot be written.
+    """
+    variant, name, key = candidate.variant, f"{callback.name}_port", read_key(candidate.variant)
+    place = folder / f"port-{re.sub(NO_WORD, '-', variant)}"
+    saves = "" if candidate.saved is None else f"measured alone, it saves {formatting.points(candidate.saved)} of the "
+    why = f"{saves}callback's time" if saves else "it was not measured alone"
+    changed = replace(
+        answer, action=candidate.action, why=why, obstacle="", variant=variant, saved=candidate.saved, folder=place.name
+    )
     if key is not None and key.form == "map":
-        return "", "", ""  # the callback stays
-    place.mkdir(exist_ok=True)
-    for left in (place / f"{name}.py", place / f"test_{name}.py"):
-        if os.path.lexists(left):
-            left.unlink()
-    if variant in ("autograph", "port autograph"):
-        return _write_body(callback, op_file, place, name)
-    target = read_target(str(op_file), (), ())
-    try:
-        files = write_port(target, variant, place / f"{name}.py")
-    except PyopbenchError as error:
-        return f"{error.message}: {_last(error.received)}"
-    return files.port.name, files.test.name, files.function if key is None else OUTPUTS
-
-
-def _write_body(callback: Callback, op_file: Path, place: Path, module: str) -> tuple[str, str, str] | str:
-    """Write the unchanged body of a py_function, and a test that its results in a graph equal those in eager code."""
-    assert callback.kept is not None
-    source = callback.kept.source
-    text = source.text.strip()
-    tensorflow, future = "import tensorflow as tf", "from __future__ import annotations\n"
-    imports = "" if tensorflow in text.splitlines() else f"{tensorflow}\n"
-    head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text
-    inputs = recorded_inputs(callback, op_file.parent)
-    named = {"name": source.name, "place": callback.place, "module": module, "suffix": IN_GRAPH}
-    files = {
-        f"{module}.py": AUTOGRAPH_PORT.format(head=f"{head}\n\n", **named),
-        f"test_{module}.py": AUTOGRAPH_TEST.format(
-            inputs=f"import base64\nimport zlib\n\nimport numpy\n\n{inputs}", **named
-        ),
-    }
-    for file, content in files.items():
-        write_atomically(place / file, content.encode())
-    result = run_test(place, f"test_{module}", TEST_SECONDS)
-    if "failed" in result:
-        return f"its test fails: {_last(result['error'])}"
-    return f"{module}.py", f"test_{module}.py", f"{source.name}_{IN_GRAPH}"
+        return changed  # the callback stays
+    is_graph_body = candidate.replaced_by == GRAPH_BODY
+    if is_graph_body and (place / f"{name}.py").exists():
+        assert callback.kept is not None
+        files: Sequence[str] | str = (f"{name}.py", f"test_{name}.py", f"{callback.kept.source.name}_{IN_GRAPH}")
+        return replace(changed, port=files[0], test=files[1], function=files[2])
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    if is_graph_body:
+        files = write_graph_body(callback, place, name)
+    else:
+        target = read_target(str(folder / f"{callback.name}.py"), (), ())
+        try:
+            written = write_port(target, variant, place / f"{name}.py")
+        except PyopbenchError as error:
+            return f"{error.message}: {_last(error.received)}"
+        files = written.port.name, written.test.name, written.function if key is None else OUTPUTS
+    if isinstance(files, str):
+        shutil.rmtree(place)
+        return files
+    return replace(changed, port=files[0], test=files[1], function=files[2])
 
 
 def output_dtypes(callback: Callback) -> list[str]:

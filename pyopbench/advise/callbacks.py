@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import base64
 import re
-import statistics
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -58,6 +57,7 @@ class KeptSource(Struct):
     Attributes:
         places: for each line of the text, the file and line that it is from, or None.
         spellings: as of `Extracted`.
+        place: file and line of what cannot be extracted.
     """
 
     text: str = ""
@@ -66,6 +66,7 @@ class KeptSource(Struct):
     spellings: dict[str, str] = {}
     refused: str = ""
     fix: str = ""
+    place: tuple[str, int] | None = None
 
 
 Unit: TypeAlias = Literal["step", "run"]
@@ -145,22 +146,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class RecordedCost:
-    """The cost of a callback in one further recording of the program.
-
-    Attributes:
-        step: of that recording.
-        calls, gradient_calls, seconds, flight_seconds: as of a `Callback`.
-    """
-
-    step: Step
-    calls: int
-    gradient_calls: int
-    seconds: float
-    flight_seconds: float | None
-
-
-@dataclass(frozen=True)
 class Callback:
     """A line of the program that makes a callback, over all graphs in which it was traced.
 
@@ -178,7 +163,6 @@ class Callback:
         kept: what was kept of it, with file names as in `file`; None if nothing was kept.
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
-        further_costs: in further recordings of the program.
         was_ended: was the program ended while it was recorded? Then it may ask for a gradient later.
     """
 
@@ -196,7 +180,6 @@ class Callback:
     kept: KeptSite | None = None
     sizes: Mapping[int, int] = field(default_factory=dict)
     stage: Stage | None = None
-    further_costs: tuple[RecordedCost, ...] = ()
     was_ended: bool = False
 
     @cached_property
@@ -235,33 +218,31 @@ class Callback:
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         return max(self.flight_seconds or 0.0, self.seconds) + allowance
 
-    def add_recording(self, other: Callback, step: Step) -> Callback:
-        """Return this callback with its cost in one further recording, which is taken from another callback."""
-        cost = RecordedCost(step, other.calls, other.gradient_calls, other.seconds, other.flight_seconds)
-        return replace(self, further_costs=(*self.further_costs, cost))
-
-    def why_not(self) -> str:
-        """Return why it cannot be ported, or its port cannot take its place; empty if there is no such reason."""
-        kept = self.kept
+    def obstacles(self) -> list[str]:
+        """Return all reasons why it cannot be changed, the one that decides first; empty if there is none."""
+        kept, found = self.kept, list[str]()
         if not self.file:
-            return "its file is not in the folder of the program, so a patch cannot change it"
-        if kept is None or not kept.examples:
-            return "no call could be recorded" + (f": {kept.refused}" if kept is not None and kept.refused else "")
-        if kept.refused:
-            return kept.refused
+            return ["its file is not in the folder of the program, so a patch cannot change it"]
+        if self.mode == "eager" and self.kind != "py_function":
+            found.append("no port replaces it in eager code: call the function itself, or put it into a tf.function")
+        if kept is None:
+            return [*found, "no call could be recorded"]
         if kept.bodies > 1:
-            return f"the line calls {kept.bodies} different functions"
-        if not kept.source.text:
-            fix = f" ({kept.source.fix})" if kept.source.fix else ""
-            return f"its source cannot be extracted: {kept.source.refused}{fix}"
+            found.append(f"the line calls {kept.bodies} different functions: give each a line of its own")
+        if kept.refused:
+            found.append(kept.refused)
+        elif not kept.examples:
+            found.append("no call could be recorded")
+        elif not kept.call.dtypes or not kept.examples[0].outputs:
+            found.append("it returns nothing, so it is called for its side effects")
         if kept.changed_values:
             names = ", ".join(f"`{one}`" for one in kept.changed_values if one) or "a value that the callback reads"
-            return f"the program changes {names} while it runs: pass the current value to the callback as an argument"
-        if not kept.call.dtypes or not kept.examples[0].outputs:
-            return "it returns nothing, so it is called for its side effects"
-        if self.mode == "eager" and self.kind != "py_function":
-            return "no port replaces it in eager code: call the function itself, or put the call into a tf.function"
-        return ""
+            found.append(f"the program changes {names} while it runs: pass the value to the callback as an argument")
+        if not kept.source.text and (kept.source.refused or not found):
+            place = f"{kept.source.place[0]}:{kept.source.place[1]}: " if kept.source.place else ""
+            fix = f" ({kept.source.fix})" if kept.source.fix else ""
+            found.append(f"its source cannot be extracted: {place}{kept.source.refused}{fix}")
+        return found
 
 
 SEEDS = {
@@ -304,8 +285,10 @@ def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, 
             for size, number in site.calls_by_size.items():
                 calls[size] = calls.get(size, 0) + number
         if largest is not None:
-            places = [one and (original.get(one[0], ""), one[1]) for one in largest.source.places]
-            largest = structs.replace(largest, source=structs.replace(largest.source, places=places))
+            source, place = largest.source, largest.source.place
+            places = [one and (original.get(one[0], ""), one[1]) for one in source.places]
+            refused_at = (original[place[0]], place[1]) if place and place[0] in original else None
+            largest = structs.replace(largest, source=structs.replace(source, places=places, place=refused_at))
         flights = [one.flight_seconds for one in sites]
         stage = None if largest is None else largest.call.stage
         if stage is not None:
@@ -368,8 +351,8 @@ class Shown:
     """What is shown about a callback before anything is measured.
 
     Attributes:
-        share: of a step that it takes at least, as seen from Python: the mean over the recordings.
-        most: largest share of a step that it could save, in any recording.
+        share: of a step that it takes at least, as seen from Python.
+        most: largest share of a step that it could save.
         why_not: why it is left as it is; empty where it is measured.
         is_small: is it left because it takes too small a share?
     """
@@ -381,22 +364,12 @@ class Shown:
 
 
 def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
-    """Return what the recordings alone show about a callback."""
-    recorded = split_by_recording(callback, step)
-    share = statistics.fmean(min(1.0, one.seconds / each.total_seconds) for one, each in recorded)
-    most = max(min(1.0, one.most_seconds / each.total_seconds) for one, each in recorded)
+    """Return what the recording alone shows about a callback."""
+    share = min(1.0, callback.seconds / step.total_seconds)
+    most = min(1.0, callback.most_seconds / step.total_seconds)
     if most < minimum_effect:
         return Shown(share, most, "nothing to gain: it takes too small a share of the time", is_small=True)
-    return Shown(share, most, callback.why_not())
-
-
-def split_by_recording(callback: Callback, step: Step) -> list[tuple[Callback, Step]]:
-    """Return the callback and the step of each recording, the first one first."""
-    fields = ("calls", "gradient_calls", "seconds", "flight_seconds")
-    others = [
-        (replace(callback, **{name: getattr(one, name) for name in fields}), one.step) for one in callback.further_costs
-    ]
-    return [(callback, step), *others]
+    return Shown(share, most, "; also ".join(callback.obstacles()))
 
 
 def write_op_file(callback: Callback, folder: Path) -> Path:
@@ -431,7 +404,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             block,
             "",
             "",
-            recorded_inputs(callback, folder),
+            recorded_arrays(callback, folder, "inputs"),
             "",
             "OP = OwnOp(",
             f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
@@ -439,7 +412,6 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             f"    copied={tuple(_copied(kept.source.text, kept.source.places, block, above.count(chr(10)) + 1))},",
             "    inputs=RECORDED_INPUTS,",
             f"    {body}={kept.source.name},",
-            *([f"    python={kept.source.name},"] if body == "py_function" else []),  # it may be of TensorFlow ops
             *([f"    seed_with={callback.seed_with!r},"] if callback.seed_with else []),
             # The program asked for no gradient, or this kind of callback has none: a port needs none either.
             *(["    differentiable=(),"] if body == "numpy" or not may_need_gradient else []),
@@ -476,7 +448,7 @@ def _copied(
 def mix_of(callback: Callback) -> dict[int, int]:
     """Return how often the program calls each size that is in the op file; empty if sizes are not known."""
     assert callback.kept is not None
-    sizes = [_size(example) for example in _chosen(callback.kept)]
+    sizes = [_size(example, callback.kept) for example in _chosen(callback.kept)]
     near: dict[int, int] = {}
     for size, number in callback.sizes.items():
         nearest = min(sizes, key=lambda one: abs(np.log(one) - np.log(size))) if sizes else 0
@@ -484,28 +456,29 @@ def mix_of(callback: Callback) -> dict[int, int]:
     return dict(sorted(near.items())) if all(near) else {}
 
 
-def recorded_inputs(callback: Callback, folder: Path) -> str:
-    """Return the statement that has the recorded inputs; large ones are saved to a folder, and loaded from there."""
+def recorded_arrays(callback: Callback, folder: Path, which: Literal["inputs", "outputs"]) -> str:
+    """Return the statement with the recorded inputs or outputs of one call of each size, as `RECORDED_INPUTS`.
+
+    Large arrays are saved to a folder, and loaded from there.
+    """
     assert callback.kept is not None
     lines = []
     for number, example in enumerate(_chosen(callback.kept)):
-        arrays = [_written(one, folder, f"{number}_{place}") for place, one in enumerate(example)]
+        values = [load(one, Path(callback.kept.folder)) for one in getattr(example, which)]
+        arrays = [_written(one, folder, f"{which}_{number}_{place}") for place, one in enumerate(values)]
         lines.append(f"    ({', '.join(arrays)}{',' if len(arrays) == 1 else ''}),")
-    return "\n".join(["RECORDED_INPUTS = [", *lines, "]"])
+    return "\n".join([f"RECORDED_{which.upper()} = [", *lines, "]"])
 
 
-def _chosen(kept: KeptSite) -> list[list[np.ndarray[Any, Any]]]:
-    """Return the inputs of one call of each size, of at most `MOST_SIZES` sizes."""
-    by_size: dict[int, list[np.ndarray[Any, Any]]] = {}
-    for example in kept.examples:
-        arrays = [load(one, Path(kept.folder)) for one in example.inputs]
-        by_size[_size(arrays)] = arrays
+def _chosen(kept: KeptSite) -> list[KeptExample]:
+    """Return one call of each size of the inputs, of at most `MOST_SIZES` sizes."""
+    by_size = {_size(example, kept): example for example in kept.examples}
     sizes = sorted(size for size in by_size if size) or sorted(by_size)
     return [by_size[size] for size in (propose_sizes(sizes) if len(sizes) > MOST_SIZES else sizes)]
 
 
-def _size(arrays: Sequence[np.ndarray[Any, Any]]) -> int:
-    return max((int(one.size) for one in arrays), default=0)
+def _size(example: KeptExample, kept: KeptSite) -> int:
+    return max((int(load(one, Path(kept.folder)).size) for one in example.inputs), default=0)
 
 
 def load(kept: KeptArray, folder: Path) -> np.ndarray[Any, Any]:

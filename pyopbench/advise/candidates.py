@@ -1,35 +1,30 @@
-"""Candidates: what may replace a callback, and how much of its time, and of a step, each saves as measured."""
+"""Candidates: what may replace a callback, the share of its own time that each saves, and the cheapest first."""
 
 from __future__ import annotations
 
-import ast
-import math
-import statistics
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.callbacks import Callback, Step, split_by_recording
+from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement
-from pyopbench.model import formatting
-from pyopbench.model.arrangement import CURRENT, parallel_text, read_key
+from pyopbench.model.arrangement import AUTOTUNE, CURRENT, parallel_text, read_key
 from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.model.cores import usable_cores
-from pyopbench.model.label import Label
 from pyopbench.model.portable import BRIDGE
 from pyopbench.report import columns
 
 if TYPE_CHECKING:
     from pyopbench.judge.pipeline import PipelineJudgement
 
-PORTS = ("traced", "numba_op", "autograph")
-"""What can replace a callback: TensorFlow ops; the body compiled by Numba; or, for a py_function that already
-computes with TensorFlow, its unchanged body, converted by AutoGraph."""
+PORTS = ("traced", "numba_op")
+"""Ports of a NumPy body: TensorFlow ops, and the body compiled by Numba."""
 
-MOST_ARRANGEMENTS = 3
-"""At most so many arrangements with batches, and as many without, are tried in the program: a `batch` cannot always be
-moved."""
+GRAPH_BODY = "autograph"
+"""The variant that calls a body of TensorFlow ops in the graph."""
+
+PARALLEL_MAP = f"{CURRENT} parallel=AUTOTUNE"
+"""The cheapest change of an input pipeline: an argument of `Dataset.map`. It needs no measurement."""
 
 BATCH_FORMS = ("batch_body", "batch_loop", "port_batch", "processes")
 """Forms of arrangements for batches that a patch can make."""
@@ -37,8 +32,15 @@ BATCH_FORMS = ("batch_body", "batch_loop", "port_batch", "processes")
 PLACEABLE_FORMS = ("map", "port", *BATCH_FORMS)
 """Forms of arrangements that a patch can make."""
 
-PORT_FORMS = ("port", "port_batch")
-"""Forms of arrangements that replace the body."""
+EFFORTS = {"map": 0, BRIDGE: 1, GRAPH_BODY: 2, "batch_body": 3, "batch_loop": 3, "traced": 4, "numba_op": 5}
+"""Variant or form -> rank of how much it changes the program and has to be kept up, least first."""
+LARGEST_EFFORT = 6
+
+MOST_TRIED = 4
+"""At most so many candidates of a callback are tried in the program."""
+
+PORT_OVERLAP = 0.75
+"""The share of a port's own time that adds to a step, as far as is known: some of its ops run beside others."""
 
 Action: TypeAlias = Literal["leave", "port", "arrange"]
 
@@ -49,62 +51,48 @@ class Candidate:
 
     Attributes:
         variant: a port such as `traced`, or in an input pipeline the key of an arrangement, such as `processes`.
-        saved: the share of the callback's own time that it saves, measured alone.
-        worth: the share of a step of the program that this may be, by which candidates are compared; None before that
-            is known.
+        saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
     """
 
     variant: str
-    saved: float
-    worth: float | None = None
+    saved: float | None = None
+
+    @property
+    def replaced_by(self) -> str:
+        """The variant in an arrangement, or its form; `traced` for `port traced`, `processes` for a pool."""
+        key = read_key(self.variant)
+        return self.variant if key is None else key.variant or key.form
 
     @property
     def action(self) -> Action:
         """What to do: a port replaces the body; an arrangement calls the same body in another way."""
-        key = read_key(self.variant)
-        is_port = self.variant != BRIDGE if key is None else key.form in PORT_FORMS or key.variant in PORTS
-        return "port" if is_port else "arrange"
+        return "port" if self.replaced_by in (*PORTS, GRAPH_BODY) else "arrange"
+
+    @property
+    def effort(self) -> int:
+        """The rank of the work that it takes."""
+        return EFFORTS.get(self.replaced_by, LARGEST_EFFORT)
 
 
 def variant_text(variant: str) -> str:
     """Return a change in a few words."""
     key = read_key(variant)
+    name = variant if key is None else key.variant
+    change = {BRIDGE: f"call it by {BRIDGE}", GRAPH_BODY: "call it in the graph"}.get(name, f"port to {name}")
     if key is None:
-        return f"call it by {BRIDGE}" if variant == BRIDGE else _change_to(variant)
-    if key.batch:
-        calls = f" in parallel ({parallel_text(key.parallel)})" if key.parallel != 1 else ""
-        return {
-            "processes": "call it in a process pool, once for each batch",
-            "port_batch": f"{_change_to(key.variant)}, for batches",
-        }.get(key.form, f"call it once for each batch{calls}")
+        return change
+    calls = f" in parallel ({parallel_text(key.parallel)})"
     if key.form == "processes":
-        return "call it in a process pool"
-    if key.form == "map":
-        return f"map in parallel ({parallel_text(key.parallel)})"
-    return _change_to(key.variant)
-
-
-def _change_to(variant: str) -> str:
-    return f"port to {variant}"
+        return f"call it in a process pool{', once for each batch' if key.batch else ''}"
+    if key.batch:
+        each = f"call it once for each batch{calls if key.parallel != 1 else ''}"
+        return f"{change}, for batches" if key.form == "port_batch" else each
+    return f"map{calls}" if key.form == "map" else change
 
 
 def ports_of(callback: Callback) -> tuple[str, ...]:
-    """Return the variants to compare a callback with: only the body of a py_function can consist of TensorFlow ops.
-
-    A body that draws random numbers has only the port that takes a seed.
-    """
-    if callback.seed_with:
-        return ("numba_op",)
-    return PORTS if callback.kind == "py_function" and not _takes_arrays(callback) else PORTS[:2]
-
-
-def _takes_arrays(callback: Callback) -> bool:
-    """Does the body call `numpy()`, which tensors in a graph do not have?"""
-    try:
-        nodes = list(ast.walk(ast.parse(callback.kept.source.text))) if callback.kept is not None else []
-    except SyntaxError:
-        nodes = []
-    return any(isinstance(one, ast.Call) and getattr(one.func, "attr", "") == "numpy" for one in nodes)
+    """Return the ports to measure: a body that draws random numbers has only the one that takes a seed."""
+    return PORTS[1:] if callback.seed_with else PORTS
 
 
 def bridges_of(callback: Callback) -> tuple[str, ...]:
@@ -112,81 +100,40 @@ def bridges_of(callback: Callback) -> tuple[str, ...]:
     return (BRIDGE,) if callback.kind == "py_function" else ()
 
 
-def ports_that_save(decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
-    """Return the ports that may save time; the one that was decided on is the first."""
-    gains = getattr(decision.reason, "candidates", ())
-    found = {name: Candidate(name, one.saved) for one in gains for name in [Label.parse(one.label).variant]}
-    chosen: list[Candidate] = []
-    if decision.choice is not None and decision.saved is not None:
-        name = Label.parse(decision.choice).variant
-        chosen = [Candidate(name, decision.saved)]
-        found = {**_measured_gains(judgement, decision.use), **found}
-        found.pop(name, None)
-    elif decision.action == "keep":
-        return ()
-    others = [one for one in found.values() if one.variant in (*PORTS, BRIDGE) and one.saved > MINIMUM_EFFECT]
-    return (*chosen, *sorted(others, key=lambda one: -one.saved))
-
-
-def ports_that_may_save(
-    decision: Decision, judgement: Judgement, known: Collection[Candidate]
-) -> tuple[Candidate, ...]:
-    """Return the other ports in the graph, which save too little where the callback is called alone.
-
-    In the program a callback may take longer than alone, because it waits for a thread and for the GIL.
-    """
-    names = {*PORTS} - {one.variant for one in known}
-    return tuple(one for name, one in _measured_gains(judgement, decision.use).items() if name in names)
-
-
-def any_was_measured(variants: Collection[str], decision: Decision, judgement: Judgement) -> bool:
-    """Return whether any of some variants was measured at every size."""
-    return not _measured_gains(judgement, decision.use).keys().isdisjoint(variants)
-
-
-def _measured_gains(judgement: Judgement, use: str) -> dict[str, Candidate]:
-    """Return the savings of the variants that were measured at every size."""
+def measured_candidates(callback: Callback, decision: Decision, judgement: Judgement) -> tuple[Candidate, ...]:
+    """Return the replacements of a callback that were measured at every size."""
     verdicts = columns.VERDICTS.frame(judgement).dropna(subset="ratio")
-    verdicts = verdicts[verdicts["direction"] == ("forward_backward" if use == "training" else "forward")]
-    return {
-        str(variant): Candidate(str(variant), 1 - float(rows["ratio"].mean()))
+    direction = "forward_backward" if decision.use == "training" else "forward"
+    verdicts = verdicts[verdicts["direction"] == direction]
+    wanted = (*ports_of(callback), *bridges_of(callback))
+    return tuple(
+        Candidate(str(variant), 1 - float(rows["ratio"].mean()))
         for variant, rows in verdicts.groupby("variant")
-        if rows["size"].nunique() == verdicts["size"].nunique()
-    }
+        if variant in wanted and rows["size"].nunique() == verdicts["size"].nunique()
+    )
 
 
-def arrangements_that_save(callback: Callback, found: PipelineJudgement) -> tuple[Candidate, ...]:
-    """Return the arrangements that may save time, the one that was decided on first.
-
-    What they save is converted from shares of a sequential map to shares of the program's own map.
-    """
-    current, chosen = current_key(callback), found.choice.label
-    if current not in found.by_key or chosen == current or (found.choice.action == "keep" and current == CURRENT):
+def measured_arrangements(callback: Callback, judgement: PipelineJudgement) -> tuple[Candidate, ...]:
+    """Return the arrangements that save time; what they save is relative to the map that the program has."""
+    current = judgement.by_key.get(current_key(callback))
+    if current is None:
         return ()
-    saved = {key: 1 - one.seconds / found.current.seconds for key, one in found.by_key.items()}
-    saved |= {gain.label: gain.saved for gain in found.choice.gains}
-    now = 0.0 if current == CURRENT else saved[current]
-    candidates = [Candidate(key, 1 - (1 - share) / max(1 - now, 1e-9)) for key, share in saved.items()]
-    candidates = [
-        one
-        for one in candidates
-        if one.variant != current and one.saved > MINIMUM_EFFECT and is_placeable(callback, one.variant)
-    ]
-    best_first = sorted(candidates, key=lambda one: (one.variant != chosen, -one.saved))
-    batched = [one for one in best_first if _has_batch(one)][:MOST_ARRANGEMENTS]
-    others = [one for one in best_first if not _has_batch(one)][:MOST_ARRANGEMENTS]
-    return tuple(one for one in best_first if one in (*batched, *others))
-
-
-def _has_batch(candidate: Candidate) -> bool:
-    key = read_key(candidate.variant)
-    return key is not None and key.batch > 0
+    saved = {key: 1 - one.seconds / current.seconds for key, one in judgement.by_key.items()}
+    return tuple(
+        Candidate(key, share) for key, share in saved.items() if share > MINIMUM_EFFECT and is_placeable(callback, key)
+    )
 
 
 def current_key(callback: Callback) -> str:
     """Return the key of the arrangement that the program has."""
     calls = 1 if callback.stage is None else callback.stage.parallel
     return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
+
+
+def unmeasured_arrangements(callback: Callback) -> tuple[Candidate, ...]:
+    """Return the arrangements that can be tried without a measurement: calls in parallel, if the map makes one."""
+    is_single = callback.stage is not None and callback.stage.parallel != AUTOTUNE
+    return (Candidate(PARALLEL_MAP),) if is_single and is_placeable(callback, PARALLEL_MAP) else ()
 
 
 def batch_size_of(callback: Callback) -> int:
@@ -203,65 +150,40 @@ def batch_size_of(callback: Callback) -> int:
 def is_placeable(callback: Callback, key: str) -> bool:
     """Can a patch make this arrangement? The call of `Dataset.map` must be in a file of the program."""
     read = read_key(key)
-    if read is None or callback.stage is None or not callback.stage.file:
+    if read is None or callback.stage is None or not callback.stage.file or key == current_key(callback):
         return False
+    wanted = (*ports_of(callback), *bridges_of(callback), GRAPH_BODY)
+    has_variant = not read.variant or read.variant in wanted
     if read.batch:
-        has_port = read.form != "port_batch" or read.variant in ports_of(callback)
-        return read.batch == batch_size_of(callback) and read.form in BATCH_FORMS and has_port
-    if read.form == "port":
-        return read.variant in ports_of(callback)
-    return read.form in ("map", "processes")
+        return read.batch == batch_size_of(callback) and read.form in BATCH_FORMS and has_variant
+    return read.form in ("map", "processes", "port") and has_variant
 
 
-def worth_of(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> float:
-    """Return the share of a step that a change may save: the mean over the recordings.
+def most_saved(callback: Callback, step: Step, candidate: Candidate, seconds_alone: float | None) -> float:
+    """Return the most that a change can save, as a share of a step.
 
-    The callback takes at least the time seen from Python, and at most the time between its inputs and its outputs. Of
-    that, another callback saves the share that it saves alone. A pipeline runs while the program does, so a program
-    that hardly waits for its input gains nothing.
-
-    A port in the graph saves the callback's time, including waits for a thread and the GIL, minus the time that the
-    port adds to a step: three quarters of the time measured alone, or all of it on a single core, because nothing shows
-    how much of a port overlaps with other ops.
+    That is the share that the callback takes at most, times what the change saves alone. A pipeline runs while the
+    program does, so a program that hardly waits for its input gains nothing. A port in the graph saves all of the
+    callback's time, including waits for a thread and the GIL, minus the time that its own ops add to a step.
 
     Args:
         callback: which.
-        step: of the first recording of the program.
-        candidate: the port or arrangement.
-        today: seconds of a call of the callback alone, or in a pipeline of an element; None if that is not known.
+        step: of the recording of the program.
+        candidate: the change.
+        seconds_alone: of a call of the callback, measured outside of the program; None if that is not known.
     """
-    recorded = split_by_recording(callback, step)
-    return statistics.fmean(_worth_of(one, recorded_step, candidate, today) for one, recorded_step in recorded)
-
-
-def _worth_of(callback: Callback, step: Step, candidate: Candidate, today: float | None) -> float:
     whole = step.total_seconds
-    least = min(1.0, callback.seconds / callback.parallel / whole)
-    most = min(1.0, max(callback.most_seconds / whole, least))
-    alone = None if today is None else today * callback.calls / whole
-    usual = most if alone is None else min(max(alone, least), most)
-    found = usual * candidate.saved
-    if alone is not None and candidate.variant in PORTS and callback.mode == "graph" and not callback.in_input:
-        overlapped = 0.5 if len(usable_cores()) > 1 else 1.0
-        seen = max(least, (callback.flight_seconds or 0.0) / whole)
-        found = seen - min(alone, most) * (1 - candidate.saved) * (1 + overlapped) / 2
-    return min(found, max(step.waited, 0.0) if callback.in_input else most)
+    most = min(1.0, callback.most_seconds / whole)
+    saved = 1.0 if candidate.saved is None else candidate.saved
+    is_port = candidate.variant in PORTS and callback.mode == "graph"
+    if is_port and candidate.saved is not None and seconds_alone is not None:
+        seconds = max(callback.seconds, callback.flight_seconds or 0.0)
+        own = PORT_OVERLAP * seconds_alone * callback.calls * (1 - saved)
+        return min(most, max(most * saved, (seconds - own) / whole))
+    return min(most * saved, max(step.waited, 0.0)) if callback.in_input else most * saved
 
 
-def throughput_text(callback: Callback, candidate: Candidate) -> str:
-    """Return the throughput of an arrangement relative to the map that the program has, in words."""
-    times = formatting.ratio(1 / max(1 - candidate.saved, 1e-9))
-    calls = parallel_text(1 if callback.stage is None else callback.stage.parallel)
-    compared = f"as many elements a second as the map with num_parallel_calls={calls}"
-    return f"{variant_text(candidate.variant)}: {times} {compared}"
-
-
-def least_work_first(candidates: tuple[Candidate, ...], minimum_effect: float) -> tuple[Candidate, ...]:
-    """Return candidates, with `numpy_function` first if no other one saves noticeably more of a step.
-
-    It changes the program least, and does not make it start more slowly. A port to `numba_op` does, because it imports
-    Numba, and measuring the op alone does not show that.
-    """
-    worth = {one.variant: one.worth for one in candidates if one.worth is not None}
-    is_as_good = worth.get(BRIDGE, -math.inf) >= max(worth.values()) - minimum_effect
-    return tuple(sorted(candidates, key=lambda one: not (is_as_good and one.variant == BRIDGE)))
+def cheapest_first(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Return the candidates to try: those that save most alone and those that were not measured, the cheapest first."""
+    best = sorted(candidates, key=lambda one: -1.0 if one.saved is None else -one.saved)[:MOST_TRIED]
+    return tuple(sorted(best, key=lambda one: one.effort))

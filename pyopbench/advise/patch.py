@@ -7,11 +7,10 @@ import difflib
 import io
 import tokenize
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pyopbench.advise.callbacks import Stage
-from pyopbench.advise.copied_constants import REQUIRE_VALUES, select_visible
 from pyopbench.find.call_sites import CallbackNode, body_of, find_callbacks, parse
 from pyopbench.find.source import ProgramSource
 from pyopbench.model.arrangement import AUTOTUNE
@@ -44,7 +43,6 @@ class Placement:
         stops_gradient: does the callback have no gradient here, so that the port must not have one either?
         takes_list: does the function take a list of inputs and return a list of outputs, as that of an arrangement?
         converts_port: does the patch convert the port by AutoGraph?
-        copied_constants: as from `select_compared`.
     """
 
     line: int
@@ -60,7 +58,6 @@ class Placement:
     stops_gradient: bool
     takes_list: bool = False
     converts_port: bool = False
-    copied_constants: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,24 +137,6 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
     except SyntaxError as error:
         raise CannotPlace(f"the changed file cannot be parsed: {error.msg}") from error
     return _as_before(code, after)
-
-
-def passed_constants(code: bytes, placement: Placement) -> dict[str, str]:
-    """Return the constants whose values the patched call of a port passes for comparison, with their expressions.
-
-    Args:
-        code: of the user's file.
-        placement: of the port.
-
-    Raises:
-        CannotPlace: the callback is not found.
-    """
-    source = ProgramSource.of(parse(code))
-    return _passed(source, _found(source, placement), placement)
-
-
-def _passed(source: ProgramSource, found: CallbackNode, placement: Placement) -> dict[str, str]:
-    return select_visible(body_of(source, found), placement.body, placement.copied_constants)
 
 
 def _as_before(before: bytes, after: str) -> bytes:
@@ -285,9 +264,7 @@ def _batch_axis_edits(
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:
-    values = ", ".join(f"{name}={text}" for name, text in _passed(source, found, placement).items())
-    module = f"{placement.module}.{REQUIRE_VALUES}({values})" if values else placement.module
-    port = f"{module}.{placement.function}"
+    port = f"{placement.module}.{placement.function}"
     if found.form == "decorator":
         function = body_of(source, found)
         if not isinstance(function, ast.FunctionDef) or len(function.decorator_list) > 1:

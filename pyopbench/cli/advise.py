@@ -20,23 +20,22 @@ def check_stored(program: Program, options: Options, stored: Path, out_path: Pat
     """Return 1 if a callback is new, or was ported and is a callback again."""
     with TemporaryDirectory() as scratch:
         folder = out_path or Path(scratch, "advice")
-        changes = check_advice(program, folder, options, stored, listener_here(progress=not err.quiet))
-    for one in changes:
+        new = check_advice(program, folder, options, stored, listener_here(progress=not err.quiet))
+    for one in new:
         say(escape(one.text()))
-    say("no new callbacks, and none that had been ported" if not changes else "[bold red]failed[/]")
-    return 1 if changes else 0
+    say("no new callbacks, and none that had been ported" if not new else "[bold red]failed[/]")
+    return 1 if new else 0
 
 
 def print_advice(advice: Advice) -> None:
-    """Write the report, and print what to do about each callback."""
+    """Write the report, and print what to do, a line for each callback, and why."""
     page = report.write(advice)
-    out.print()
-    if advice.rows:
-        print_table(report.table_title(advice), report.COLUMNS, report.rows(advice), folds="callback")
-        for one in (*report.reasons(advice), report.explanation()):
-            say(escape(one))
-        out.print()
     say(f"[bold]{escape(report.headline(advice))}[/]")
     for one in report.commands(advice):
         out.print(f"  {escape(one)}", soft_wrap=True)
+    if advice.rows:
+        out.print()
+        print_table(report.table_title(advice), report.SHORT_COLUMNS, report.short_rows(advice))
+        for one in report.reasons(advice):
+            say(escape(one), mark="- ")
     out.print(f"report: {escape(str(page))}", soft_wrap=True)

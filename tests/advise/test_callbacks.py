@@ -183,8 +183,8 @@ def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_repla
 
 def test_a_small_array_is_written_in_numbers_whatever_it_holds(tmp_path: Path) -> None:
     kept = kept_of(tmp_path, np.array([0.1, np.nan, -np.inf], np.float32))
-    assert "numpy.array([0.1, numpy.nan, -numpy.inf], numpy.float32)" in callbacks.recorded_inputs(
-        callback_of(kept), tmp_path
+    assert "numpy.array([0.1, numpy.nan, -numpy.inf], numpy.float32)" in callbacks.recorded_arrays(
+        callback_of(kept), tmp_path, "inputs"
     )
 
 

@@ -99,11 +99,6 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
             "y = list(f_port.f(a, b))",
         ),
         (
-            "y = tf.numpy_function(loader.f, [a, b], tf.float32)",
-            replace(ONE, stops_gradient=True, copied_constants={"STD": "self.std"}),
-            "y = tf.stop_gradient(f_port.require_values(STD=loader.std).f(a, b))",
-        ),
-        (
             "y = tf.compat.v1.py_func(lambda x, y: f(x, y), [a, b], tf.float32)  # kept",
             replace(ONE, kind="py_func"),
             "y = f_port.f(a, b)  # kept",

@@ -7,13 +7,13 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from commands import ENVIRONMENT
 from places import ROOT
-from pyopbench.advise import answers, trial
+from pyopbench.advise import answers, graph_body, trial
 from pyopbench.advise.advice import PATCH, Advice
 from pyopbench.advise.advise import advise as make_advice
 from pyopbench.advise.answers import Answer
@@ -157,17 +157,14 @@ def untested(*_: object) -> dict[str, list[str]]:
     return {"passed": []}
 
 
-def write_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
-    """Write the port of a callback without measuring what it saves."""
+def name_port(callback: Callback, step: Step, folder: Path, budget: float, minimum_effect: float) -> Answer:
+    """Name the change to try, without measuring what it saves."""
     folder.mkdir(parents=True)
     if callback.seed_with:
         return Answer("leave", "draws")
     variant = "autograph" if callback.body == "softened" else "processes" if callback.in_input else "traced"
-    written = answers._write(callback, write_op_file(callback, folder), folder / "port", variant)
-    if isinstance(written, str):
-        return Answer("leave", written)
-    action: Literal["port", "arrange"] = "arrange" if callback.in_input else "port"
-    return Answer(action, "", (Candidate(variant, 0.1, 0.1),), variant, *written)
+    write_op_file(callback, folder)
+    return Answer("leave", "", candidates=(Candidate(variant, 0.1),))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -194,9 +191,9 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
         with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
-            patch.setattr(answers, "run_test", untested)
+            patch.setattr(graph_body, "run_test", untested)
             patch.setattr(answers, "write_port", partial(answers.write_port, ask=worker.ask, test=untested))
-            made = make_advice(program, root / "out", options, Listener(), Tools(decide=write_port))
+            made = make_advice(program, root / "out", options, Listener(), Tools(decide=name_port))
     assert files_in(root / "program") == before, "nothing of the user's is touched"
     return made
 
@@ -229,7 +226,7 @@ def test_the_patch_applies_and_the_program_computes_the_same(advice: Advice, tmp
     for line in (
         "from . import clip_port",
         "    mean, total = [tf.stop_gradient(one) for one in moments_port.moments(x, tf.convert_to_tensor(2))]",
-        "    y = tf.stop_gradient(scale_port.require_values(FACTOR=scaler.factor).scale(x))",
+        "    y = tf.stop_gradient(scale_port.scale(x))",
         "    u = tf.stop_gradient(tf.cast(bounded_port.bounded(z), tf.float64))",
         "    w = tf.numpy_function(counted, [z], tf.float32)",
         "    s = softened_port.softened_in_graph(z)",
