@@ -11,8 +11,8 @@ import numpy as np
 
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.watched_values import METHODS
 from pyopbench.ports.porting.watching import names_bound, names_written
-from pyopbench.ports.porting.written_inputs import METHODS
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import operator
 import traceback
 import warnings
@@ -27,14 +28,12 @@ from pyopbench.ports.porting.watched_values import (
     CONTROL,
     Origin,
     WatchedArray,
-    WatchedBool,
     WatchedNumber,
     attribute,
     check_stale,
     depending,
     depends,
     derived,
-    elements_of,
     grow,
     is_grown,
     length_depends,
@@ -361,7 +360,6 @@ class _Watcher:
     def __init__(self, runs: _Runs, path: str) -> None:
         self.runs = runs
         self.path = path
-        self.frames: list[bool] = []
 
     # Expressions.
 
@@ -432,22 +430,29 @@ class _Watcher:
 
     slice = staticmethod(slice)
 
-    def derive(self, number: int, name: str, left: Any, right: Any) -> Any:
-        """Return what an operator makes of two values."""
-        check_stale(left, right)
-        return self.see(number, derived(OPERATORS[name](left, right), left, right))
+    def derive(self, number: int, names: Sequence[str], *operands: Any) -> Any:
+        """Return the result of an operator, or of a chain of comparisons."""
+        check_stale(*operands)
+        if len(operands) == 1:
+            return self.see(number, derived(OPERATORS[names[0]](*operands), *operands))
+        for name, pair in zip(names, itertools.pairwise(operands), strict=True):
+            found = OPERATORS[name](*pair)
+            if len(names) > 1 and not found:
+                break
+        return self.see(number, derived(found, *operands))
 
     def augment(self, name: str, left: Any, right: Any) -> Any:
         """Return what an operator like `+=` makes of two values."""
         check_stale(left, right)
-        return derived(IN_PLACE[name](renew(left, left), right), left, right)
+        is_scalar = isinstance(left, WatchedArray) and left.is_scalar
+        return derived((OPERATORS if is_scalar else IN_PLACE)[name](renew(left), right), left, right)
 
     def augment_item(self, name: str, value: Any, key: Any, right: Any) -> None:
         """Do `value[key] += right`, or as much by another operator."""
         if not isinstance(value, WatchedArray) and type(value) in (list, tuple):
             key = plain(key)
         check_stale(value, right)
-        value[key] = derived(IN_PLACE[name](renew(value[key]), right), value[key], right)
+        value[key] = self.augment(name, value[key], right)
 
     def bound(self, function: int, name: str, value: Any) -> Any:
         """Return a number that is bound to a name that is a tensor where ways meet."""
@@ -456,41 +461,24 @@ class _Watcher:
         joined = self.runs.joined_names(self.path, function).get(name)
         return settled(value, joined or None) if joined is not None else value
 
-    def negate(self, number: int, value: Any) -> Any:
-        """Return `not value`."""
-        return self.see(number, WatchedBool(not value) if depends(value) else not value)
-
-    def contains(self, number: int, value: Any, several: Any, *, is_not: bool) -> Any:
-        """Return `value in several`."""
-        items = several if isinstance(several, set | frozenset | dict) else plain(several)
-        found = (plain(value) in items) != is_not
-        return self.see(number, WatchedBool(found) if depends([value, several]) or length_depends(several) else found)
-
     # Expressions that decide.
 
-    def begin(self) -> int:
-        """Begin an expression of several parts, where values may decide which of them are evaluated."""
-        self.frames.append(False)
-        return len(self.frames)
-
-    def asked(self, number: int, value: Any) -> Any:
-        """Return a value whose truth decides what is evaluated next."""
+    def asked(self, number: int, value: Any, around: int) -> Any:
+        """Return a value whose truth decides which operands of the expression around it are evaluated."""
         if not (depends(value) or length_depends(value)):
             return value
-        if self.frames:
-            self.frames[-1] = True
         place = (self.path, number)
-        self.runs.observed.decided.add(place)
+        self.runs.observed.decided.update((place, (self.path, around)))
         self.runs.note_answer(place, answer=bool(value))
         if place in self.runs.forced:
             self.runs.is_off_course = True
             return self.runs.forced[place]
         return value
 
-    def over(self, iterable: Any) -> Iterator[Any]:
+    def over(self, iterable: Any, comprehension: int) -> Iterator[Any]:
         """Return what a comprehension goes over."""
-        if length_depends(iterable) and self.frames:
-            self.frames[-1] = True
+        if length_depends(iterable):
+            self.runs.observed.decided.add((self.path, comprehension))
         return self._items_over(iterable)
 
     def _items_over(self, iterable: Any) -> Iterator[Any]:
@@ -500,23 +488,10 @@ class _Watcher:
                 return
             yield self.hold(one)
 
-    def _end(self, token: int) -> bool:
-        found = any(self.frames[token - 1 :])
-        del self.frames[token - 1 :]
-        return found
-
-    def both(self, number: int, token: int, value: Any) -> Any:
+    def both(self, number: int, value: Any) -> Any:
         """Return the value of `and` or `or`."""
-        if self._end(token):
-            self.runs.observed.decided.add((self.path, number))
-            value = depending(value)
-        return self.see(number, value)
-
-    def listed(self, number: int, token: int, value: Any) -> Any:
-        """Return the value of a comprehension."""
-        if self._end(token):
-            self.runs.observed.decided.add((self.path, number))
-        return self.see(number, value)
+        is_decided = (self.path, number) in self.runs.observed.decided
+        return self.see(number, depending(value) if is_decided else value)
 
     def choice(self, number: int, level: int, value: Any) -> Any:
         """Return the value of `a if x else b`."""
@@ -563,7 +538,7 @@ class _Watcher:
         """Begin a loop."""
         loop = _Loop((self.path, number), CONTROL.depth, self.runs.operations)
         if iterable is not None:
-            loop.length = elements_of(iterable)
+            loop.length = len(iterable) if hasattr(iterable, "__len__") else None
             if length_depends(iterable):
                 self.runs.observed.decided.add(loop.place)
         return loop
@@ -676,19 +651,24 @@ class _Watcher:
                 runs.observed.growing[place, name] = frozenset(known | changed)
 
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+def _contains(value: Any, several: Any) -> bool:
+    return plain(value) in (several if isinstance(several, set | frozenset | dict) else plain(several))
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
     "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
     "RShift": operator.rshift, "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
     "MatMult": operator.matmul, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
-    "Eq": operator.eq, "NotEq": operator.ne,
+    "Eq": operator.eq, "NotEq": operator.ne, "In": _contains,
+    "NotIn": lambda value, several: not _contains(value, several),
+    "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert, "Not": operator.not_,
 }  # fmt: skip
-IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv,
-    "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow, "LShift": operator.ilshift,
-    "RShift": operator.irshift, "BitAnd": operator.iand, "BitOr": operator.ior, "BitXor": operator.ixor,
-    "MatMult": operator.imatmul,
-}  # fmt: skip
+IN_PLACE: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, f"i{function.__name__.strip('_')}")
+    for name, function in OPERATORS.items()
+    if issubclass(getattr(ast, name), ast.operator)
+}
 
 BY_WIDTH = (complex, float, int, bool)
 """Types of Python's numbers; what is one or another becomes the first."""

@@ -5,7 +5,6 @@ NumPy's functions are in `watched_values`, because NumPy calls the arrays for th
 
 from __future__ import annotations
 
-import functools
 import operator
 import types
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
     NUMBERS,
-    Several,
     WatchedArray,
     WatchedInt,
     WatchedNumber,
@@ -65,9 +63,12 @@ def _of_their_dtype(found: Any, given: list[Any]) -> Any:
 
 
 def _listed(function: Any) -> Any:
-    def call(*arguments: Any) -> Any:
-        found = function(*arguments)
+    def call(*arguments: Any, **options: Any) -> Any:
+        found = function(*arguments, **options)
+        if not isinstance(found, list | tuple):  # what `zip` returns has no length
+            found = list(found)
         if any(map(length_depends, arguments)):
+            found = [(WatchedInt(place), one) for place, one in found] if function is enumerate else found
             grow(found)
         return found
 
@@ -77,9 +78,8 @@ def _listed(function: Any) -> Any:
 PYTHON: dict[Any, Any] = {
     len: _length,
     range: _range,
-    **{one: functools.partial(Several, one) for one in (zip, enumerate, reversed)},
     **{one: _taken(one) for one in (any, all, sum, min, max)},
-    **{one: _listed(one) for one in (list, tuple)},
+    **{one: _listed(one) for one in (list, tuple, zip, enumerate, reversed)},
     sorted: _listed(_taken(sorted)),
 }
 """The functions that are called in place of Python's."""
@@ -103,7 +103,7 @@ def is_numeric(function: Any) -> bool:
     home = getattr(function, "__module__", None) or getattr(type(function), "__module__", "")
     if isinstance(receiver, types.ModuleType):
         home = receiver.__name__
-    return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath")
+    return str(home).split(".")[0] in ("numpy", "scipy", "math", "cmath", "_operator")
 
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
@@ -113,8 +113,6 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
     except TypeError:
         known = None
     if known is not None:
-        if function in (zip, enumerate, reversed):
-            return Several(function, arguments, options)
         return known(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
     if function in (isinstance, issubclass):
         return watched(function(*arguments))

@@ -10,7 +10,7 @@ import itertools
 import operator
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,7 @@ class WatchedArray(np.ndarray[Any, Any]):
         _note_write(self, key, is_dependent=depends(key) or depends(value))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _call_ufunc(ufunc, method, inputs, options)
+        return apply(ufunc if method == "__call__" else getattr(ufunc, method), inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         return apply(function, arguments, options)
@@ -133,22 +133,6 @@ class WatchedArray(np.ndarray[Any, Any]):
     def numpy(self) -> Any:
         """Return what an eager tensor does: itself as an array."""
         return self
-
-
-def _in_place(name: str) -> Any:
-    inherited, binary = getattr(np.ndarray, f"__i{name}__"), getattr(np.ndarray, f"__{name}__")
-
-    def method(self: WatchedArray, other: Any) -> Any:
-        self.holder = None  # the result is bound to the name, item or attribute of this one
-        return (binary if self.is_scalar else inherited)(self, other)
-
-    return method
-
-
-for _name in (
-    "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "xor", "or",
-):  # fmt: skip
-    setattr(WatchedArray, f"__i{_name}__", _in_place(_name))
 
 
 class Control(threading.local):
@@ -225,12 +209,15 @@ def _of_time(value: Any, time: int) -> Any:
 
 
 class WatchedNumber:
-    """A number of Python's that depends on an input; its subclasses are numbers."""
+    """A number of Python's that depends on an input; its subclasses are numbers.
+
+    Python's operators on them return plain numbers: `derived` has those depend on an input again.
+    """
 
     weak: type = int
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return _call_ufunc(ufunc, method, inputs, options)
+        return apply(ufunc if method == "__call__" else getattr(ufunc, method), inputs, options)
 
 
 class WatchedInt(WatchedNumber, int):
@@ -255,49 +242,7 @@ class WatchedComplex(WatchedNumber, complex):
     weak = complex
 
 
-BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "divmod")
-UNARY = ("neg", "pos", "abs", "invert", "round", "floor", "ceil", "trunc")
-COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
-
-
-def _enter_operators(kind: type, number: type) -> None:
-    def binary(name: str, *, is_reflected: bool) -> Callable[..., Any]:
-        apply_to = divmod if name == "divmod" else getattr(operator, f"__{name}__")
-
-        def method(self: Any, other: Any, *rest: Any) -> Any:
-            if isinstance(other, np.ndarray):
-                return NotImplemented
-            sides = (plain(other), plain(self)) if is_reflected else (plain(self), plain(other))
-            return depending(apply_to(*sides))
-
-        return method
-
-    def unary(name: str) -> Callable[..., Any]:
-        return lambda self, *rest: depending(getattr(number, f"__{name}__")(plain(self), *rest))
-
-    def compared(name: str) -> Callable[..., Any]:
-        def method(self: Any, other: Any) -> Any:
-            if isinstance(other, np.ndarray):
-                return NotImplemented
-            return depending(getattr(operator, name)(plain(self), plain(other)))
-
-        return method
-
-    for name in BINARY:
-        if hasattr(number, f"__{name}__"):
-            setattr(kind, f"__{name}__", binary(name, is_reflected=False))
-            setattr(kind, f"__r{name}__", binary(name, is_reflected=True))
-    for name in UNARY:
-        if hasattr(number, f"__{name}__"):
-            setattr(kind, f"__{name}__", unary(name))
-    for name in COMPARED:
-        setattr(kind, f"__{name}__", compared(name))
-    kind.__hash__ = number.__hash__  # type: ignore[method-assign]
-
-
 NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
-for _number, _kind in NUMBERS.items():
-    _enter_operators(_kind, _number)
 
 
 # What has a length that values decide.
@@ -322,44 +267,13 @@ class WatchedRange:
         return depending(self.numbers[plain(place)])
 
 
-class Several:
-    """What `zip`, `enumerate` and `reversed` return, with what they were given."""
-
-    def __init__(self, function: Callable[..., Any], parts: tuple[Any, ...], options: dict[str, Any]) -> None:
-        self.parts = parts
-        self.numbered = function is enumerate
-        self.iterator = iter(function(*parts, **options))
-
-    def __iter__(self) -> Iterator[Any]:
-        if self.numbered and length_depends(self):
-            return ((WatchedInt(place), one) for place, one in self.iterator)
-        found: Iterator[Any] = self.iterator
-        return found
-
-    def __next__(self) -> Any:
-        return next(self.iterator)
-
-
 def length_depends(value: Any) -> bool:
     """Do values decide how many elements there are?"""
     if isinstance(value, WatchedArray):
         return 0 in value.unknown
     if isinstance(value, WatchedRange):
         return True
-    if isinstance(value, Several):
-        return any(map(length_depends, value.parts))
     return isinstance(value, list | tuple) and is_grown(value)
-
-
-def elements_of(value: Any) -> int | None:
-    """Return how many elements there are; None where that is not known before they are taken."""
-    if isinstance(value, Several):
-        sizes = [elements_of(one) for one in value.parts]
-        return None if None in sizes or not sizes else min(sizes)  # type: ignore[type-var]
-    try:
-        return len(value)
-    except TypeError:
-        return None
 
 
 def named_like(value: Any, items: Iterable[Any]) -> Any:
@@ -470,8 +384,13 @@ OF_UNKNOWN_SIZE = frozenset(
 """Functions whose results have a length that depends on values."""
 
 WRITING = frozenset({"copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "shuffle"})
-WRITING_METHODS = frozenset({"sort", "fill", "put", "partition", "byteswap", "itemset", "resize", "setfield"})
-SIZED = frozenset({"zeros", "ones", "empty", "full", "reshape", "broadcast_to", "tile", "resize"})
+"""Functions that write to their first argument."""
+
+METHODS = frozenset({"sort", "fill", "put", "partition", "byteswap", "itemset", "resize", "setfield"})
+"""Methods that write to their array."""
+
+ELEMENTWISE = "elementwise"
+"""The name of each ufunc whose inputs are broadcast."""
 
 
 def apply(function: Any, arguments: Any, options: Any) -> Any:
@@ -482,7 +401,7 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     if is_method and name == "numpy":
         return receiver
     given = (receiver, *arguments) if is_method else tuple(arguments)
-    given = tuple(list(one) if isinstance(one, types.GeneratorType | Several | map | filter) else one for one in given)
+    given = tuple(list(one) if isinstance(one, types.GeneratorType | map | filter) else one for one in given)
     if is_method:
         found = getattr(plain(receiver), name)(*plain(given[1:]), **plain(options))
     else:
@@ -490,22 +409,24 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     everything = [*given, *options.values()]
     is_dependent = any(map(depends, everything))
     is_at = name == "at" and isinstance(receiver, np.ufunc)
-    if is_at or (is_method and name in WRITING_METHODS) or name in WRITING:
+    if is_at or (is_method and name in METHODS) or name in WRITING:
         if isinstance(given[0], WatchedArray):
             _note_write(given[0], is_dependent=is_dependent)
         return found
     out = options.get("out")
-    if isinstance(out, tuple) and len(out) == 1:
-        (out,) = out
     if isinstance(function, np.ufunc) and len(given) > function.nin:
         out = given[function.nin]
-    if isinstance(out, WatchedArray):
-        _note_write(out, is_dependent=is_dependent)
-        return out
+    for array in out if isinstance(out, tuple) else (out,):
+        if isinstance(array, WatchedArray):
+            _note_write(array, is_dependent=is_dependent)
+    if out is not None:
+        return out[0] if isinstance(out, tuple) and len(out) == 1 else out
     if name in OF_SHAPES:
         values = everything[1:] if name == "full_like" else []
         sizes = [one for one in everything if isinstance(one, WatchedArray) and one.unknown]
         is_dependent = any(map(depends, values)) or bool(sizes)
+    if isinstance(function, np.ufunc) and function.signature is None:
+        name = ELEMENTWISE
     return as_result(found, given, options, name, is_dependent=is_dependent)
 
 
@@ -516,7 +437,7 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
         found: its result.
         given: its arguments by position.
         options: its arguments by name.
-        name: the name of a NumPy function; empty for any other.
+        name: the name of a NumPy function, or `ELEMENTWISE`; empty for any other.
         is_dependent: does any argument depend on an input?
     """
     if isinstance(found, tuple | list):
@@ -554,8 +475,11 @@ def _unknown_of_result(
 ) -> frozenset[int]:
     """Return the axes of a result whose size depends on values.
 
-    Of functions without a rule here, an axis that has the size of an unknown one is taken for unknown.
+    Of functions without a rule here, an axis that has the size of an unknown one is taken for unknown, or if there is
+    none, each axis whose size no input has.
     """
+    if name == ELEMENTWISE:
+        return _unknown_of_broadcast(given, found.ndim)
     if is_dependent and (name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)) and found.ndim:
         return frozenset({0})
     if found.ndim and any(isinstance(one, list) and length_depends(one) for one in given):
@@ -567,51 +491,18 @@ def _unknown_of_result(
         counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
         if any(map(depends, [*counted, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
             return frozenset({0})
+        if name == "linspace":
+            return frozenset()
     values = list(flat((given, list(options.values()))))
     known = {int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is int}
     sizes = {
         int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int
     }
     numbers = {int(one) for one in values if isinstance(one, WatchedInt)}
-    unknown = {axis for axis, size in enumerate(found.shape) if size in sizes or size in numbers}
     if not sizes and not numbers:
         return frozenset()
-    if not unknown and sizes:  # such as what is joined of several
-        unknown = {axis for axis, size in enumerate(found.shape) if size not in known}
-    if name in SIZED and numbers and not unknown:
-        unknown = {axis for axis, size in enumerate(found.shape) if size not in known} or {0}
-    return frozenset(axis for axis in unknown if axis < found.ndim)
-
-
-def _call_ufunc(ufunc: Any, method: str, inputs: Any, options: Any) -> Any:
-    if method == "at" or method != "__call__" or ufunc.signature is not None:
-        bound = getattr(ufunc, method) if method != "__call__" else ufunc
-        outputs = options.pop("out", None)
-        if outputs is not None:
-            options["out"] = outputs[0] if len(outputs) == 1 else outputs
-        return apply(bound, inputs, options)
-    out = options.pop("out", None)
-    is_dependent = depends(list(inputs)) or depends(options.get("where"))
-    if out is not None:
-        ufunc(*plain(list(inputs)), out=tuple(plain(one) for one in out), **plain(options))
-        for one in out:
-            if isinstance(one, WatchedArray):
-                _note_write(one, is_dependent=is_dependent)
-        return out[0] if len(out) == 1 else out
-    found = ufunc(*plain(list(inputs)), **plain(options))
-    several = found if isinstance(found, tuple) else (found,)
-    unknown = _unknown_of_broadcast(inputs, max((np.ndim(one) for one in several), default=0))
-    made = []
-    for one in several:
-        if isinstance(one, np.generic):
-            made.append(depending(one) if is_dependent else one)
-        elif isinstance(one, np.ndarray) and _is_watchable(one):
-            result = _watched(one, depends=is_dependent)
-            result.unknown = unknown
-            made.append(result)
-        else:
-            made.append(one)
-    return tuple(made) if isinstance(found, tuple) else made[0]
+    unknown = {axis for axis, size in enumerate(found.shape) if size in sizes or size in numbers}
+    return frozenset(unknown or {axis for axis, size in enumerate(found.shape) if size not in known})
 
 
 def _unknown_of_broadcast(inputs: Iterable[Any], rank: int) -> frozenset[int]:
@@ -685,8 +576,11 @@ def attribute(value: Any, name: str) -> Any:
 
 
 def derived(found: Any, *given: Any) -> Any:
-    """Return what an operator made of values: Python's floats take what is watched for an integer of Python's."""
-    return depending(found) if type(found) in NUMBERS and any(map(depends, given)) else found
+    """Return the result of an operator of Python's numbers, lists and tuples as one that depends on an input."""
+    if type(found) in NUMBERS:
+        return depending(found) if any(depends(one) or length_depends(one) for one in given) else found
+    is_repeated = type(found) in (list, tuple) and any(isinstance(one, WatchedNumber) for one in given)
+    return depending(found) if is_repeated else found
 
 
 def settled(value: Any, like: Any = None) -> Any:

@@ -6,6 +6,7 @@ What it calls is under one name, `SEE`; `observe` says what that does.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -36,9 +37,6 @@ def _local(kind: str, number: int) -> str:
 LEVEL, LOOP = "level", "loop"
 
 
-COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-
-
 def watching(node: ast.FunctionDef) -> ast.FunctionDef:
     """Return a definition, which is changed, as one that has each expression shown and each decision asked for."""
     found: ast.FunctionDef = _Watching().visit(node)
@@ -52,6 +50,7 @@ class _Watching(ast.NodeTransformer):
         self.loops: list[int] = []
         self.returning: list[int] = []
         self.function = 0
+        self.comprehension = -1
 
     # Statements.
 
@@ -175,25 +174,26 @@ class _Watching(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        if isinstance(node.target, ast.Name):
-            number = getattr(node.target, NUMBER)
-            look = ast.Expr(_seeing(number, ast.Name(node.target.id, ast.Load()), node.target))
-            name = ast.Constant(type(node.op).__name__)
-            made = _call("augment", name, _named(node.target.id), self.visit(node.value))
-            bind = ast.Assign([ast.Name(node.target.id, ast.Store())], made)
-            return [ast.copy_location(one, node) for one in (look, bind)]
-        self.generic_visit(node)
-        if not isinstance(node.target, ast.Subscript):
-            return node
-        name = ast.Constant(type(node.op).__name__)
-        made = _call("augment_item", name, node.target.value, node.target.slice, node.value)
-        return ast.copy_location(ast.Expr(made), node)
+        name, target = ast.Constant(type(node.op).__name__), node.target
+        if isinstance(target, ast.Subscript):
+            self.generic_visit(node)
+            made = _call("augment_item", name, target.value, target.slice, node.value)
+            return ast.copy_location(ast.Expr(made), node)
+        read = copy.copy(target)
+        read.ctx = ast.Load()
+        look = _seeing(getattr(target, NUMBER), read, target) if isinstance(target, ast.Name) else self.visit(read)
+        made = _call("augment", name, look, self.visit(node.value))
+        return ast.copy_location(ast.Assign([target], made), node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        node.test = _call("asked", ast.Constant(getattr(node, NUMBER)), self.visit(node.test))
+        number = getattr(node, NUMBER)
+        node.test = _call("asked", ast.Constant(number), self.visit(node.test), ast.Constant(number))
         return node
 
     # Expressions.
+
+    def visit(self, node: ast.AST) -> Any:
+        return self._shown(node) if isinstance(node, ast.List | ast.Tuple | ast.Constant) else super().visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         return node
@@ -225,38 +225,28 @@ class _Watching(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         self.generic_visit(node)
-        if isinstance(node.op, ast.Not):
-            return ast.copy_location(_call("negate", ast.Constant(getattr(node, NUMBER)), node.operand), node)
-        return _seeing(getattr(node, NUMBER), node, node)
-
-    def visit_Compare(self, node: ast.Compare) -> Any:
-        self.generic_visit(node)
-        number = getattr(node, NUMBER)
-        name = type(node.ops[0]).__name__
-        if len(node.ops) == 1 and isinstance(node.ops[0], COMPARED):
-            found = _call("derive", ast.Constant(number), ast.Constant(name), node.left, node.comparators[0])
-            return ast.copy_location(found, node)
-        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-            is_not = ast.Constant(isinstance(node.ops[0], ast.NotIn))
-            found = _call("contains", ast.Constant(number), node.left, node.comparators[0], is_not=is_not)
-            return ast.copy_location(found, node)
-        return _seeing(number, node, node)
+        return _deriving(node, [node.op], node.operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
-        name = ast.Constant(type(node.op).__name__)
-        return ast.copy_location(
-            _call("derive", ast.Constant(getattr(node, NUMBER)), name, node.left, node.right), node
-        )
+        return _deriving(node, [node.op], node.left, node.right)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        if any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
+            return _seeing(getattr(node, NUMBER), node, node)
+        return _deriving(node, node.ops, node.left, *node.comparators)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         numbers = [getattr(one, NUMBER) for one in node.values]
         self.generic_visit(node)
+        number = ast.Constant(getattr(node, NUMBER))
         asked = [
-            _call("asked", ast.Constant(-1 - number), one) for number, one in zip(numbers, node.values, strict=True)
+            _call("asked", ast.Constant(-1 - place), one, number)
+            for place, one in zip(numbers, node.values, strict=True)
         ]
         node.values = [*asked[:-1], node.values[-1]]
-        return ast.copy_location(_call("both", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
+        return ast.copy_location(_call("both", number, node), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
@@ -265,15 +255,18 @@ class _Watching(ast.NodeTransformer):
         return ast.copy_location(_call("choice", number, _call("level"), node), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        self.generic_visit(node)
-        return ast.copy_location(_call("listed", ast.Constant(getattr(node, NUMBER)), _call("begin"), node), node)
+        around, self.comprehension = self.comprehension, getattr(node, NUMBER)
+        found = self._shown(node)
+        self.comprehension = around
+        return found
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
         numbers = [getattr(one, NUMBER) for one in node.ifs]
         self.generic_visit(node)
-        node.iter = _call("over", node.iter)
+        number = ast.Constant(self.comprehension)
+        node.iter = _call("over", node.iter, number)
         node.ifs = [
-            _call("asked", ast.Constant(-1 - number), one) for number, one in zip(numbers, node.ifs, strict=True)
+            _call("asked", ast.Constant(-1 - place), one, number) for place, one in zip(numbers, node.ifs, strict=True)
         ]
         return node
 
@@ -284,19 +277,15 @@ class _Watching(ast.NodeTransformer):
             return node
         return _seeing(number, node, node)
 
-    def visit_List(self, node: ast.List) -> Any:
-        return self._shown(node)
-
-    def visit_Tuple(self, node: ast.Tuple) -> Any:
-        return self._shown(node)
-
     def visit_Name(self, node: ast.Name) -> Any:
         if not isinstance(node.ctx, ast.Load):
             return node
         return ast.copy_location(_call("read", ast.Constant(getattr(node, NUMBER)), node), node)
 
-    def visit_Constant(self, node: ast.Constant) -> Any:
-        return self._shown(node)
+
+def _deriving(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:
+    names = ast.Constant(tuple(type(one).__name__ for one in operators))
+    return ast.copy_location(_call("derive", ast.Constant(getattr(node, NUMBER)), names, *operands), node)
 
 
 def _key(node: ast.expr) -> ast.expr:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
+import trace
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
@@ -11,12 +13,10 @@ import numpy as np
 
 from pyopbench.model.syntax import Function
 from pyopbench.ports.porting.units import Unit, Units
+from pyopbench.ports.porting.watched_values import METHODS, WRITING
 from pyopbench.ports.porting.watching import output_of
 
-METHODS = ("byteswap", "fill", "itemset", "partition", "put", "resize", "sort")
-"""Methods that write to their array."""
-
-WRITING = {*METHODS, "fill_diagonal", "copyto", "putmask", "place", "put_along_axis", "shuffle", "at"}
+WRITES = {*METHODS, *WRITING, "at"}
 """Names of methods and functions that write to an array."""
 
 
@@ -45,24 +45,28 @@ def _writes(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         is_uncopied = any(one.arg == "copy" and getattr(one.value, "value", None) is False for one in node.keywords)
-        return name in WRITING or is_uncopied or output_of(node) is not None
+        return name in WRITES or is_uncopied or output_of(node) is not None
     return isinstance(node, ast.AugAssign)
 
 
 def _are_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], functions: Sequence[Unit]) -> bool:
     """Do the examples reach all statements of functions, and is no expression of them one array or another?"""
     nodes = [(unit.source.path, node) for unit in functions for node in ast.walk(unit.node)]
-    tests = {
-        id(one) for _, node in nodes if (test := getattr(node, "test", None)) is not None for one in ast.walk(test)
-    }
-    if any(isinstance(node, ast.IfExp | ast.BoolOp) and id(node) not in tests for _, node in nodes):
+    tests = {id(one) for _, node in nodes for one in ast.walk(getattr(node, "test", None) or ast.Pass())}
+    if any(
+        isinstance(node, ast.Lambda)
+        or (isinstance(node, ast.IfExp | ast.BoolOp) and id(node) not in tests)
+        or getattr(node, "ifs", None)
+        for _, node in nodes
+    ):
         return False
-    if any(isinstance(node, ast.Lambda) or getattr(node, "ifs", None) for _, node in nodes):
-        return False
-    lines = _lines_run(body, examples, {path for path, _ in nodes})
-    statements = [(path, node) for path, node in nodes if isinstance(node, ast.stmt)]
+    lines = _lines_run(body, examples)
     heads = {id(unit.node) for unit in functions}
-    return all((path, node.lineno) in lines or id(node) in heads or not _may_pass_on(node) for path, node in statements)
+    return all(
+        (path, node.lineno) in lines or id(node) in heads or not _may_pass_on(node)
+        for path, node in nodes
+        if isinstance(node, ast.stmt)
+    )
 
 
 def _may_pass_on(node: ast.stmt) -> bool:
@@ -73,24 +77,14 @@ def _may_pass_on(node: ast.stmt) -> bool:
     return not isinstance(node, ast.Raise | ast.Global | ast.Nonlocal | ast.Pass | ast.Continue | ast.Break)
 
 
-def _lines_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], files: Set[str]) -> set[tuple[str, int]]:
+def _lines_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Set[tuple[str, int]]:
     """Return the lines of files that a body runs on examples."""
-    lines: set[tuple[str, int]] = set()
-
-    def trace(frame: Any, *_: Any) -> Any:
-        if frame.f_code.co_filename not in files:
-            return None
-        lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        for example in examples:
-            _fails(body, [*map(np.array, example)])
-    finally:
-        sys.settrace(before)
-    return lines
+    tracer, before = trace.Trace(count=True, trace=False), sys.gettrace()
+    for example in examples:
+        with contextlib.suppress(Exception):  # the body is the user's own
+            tracer.runfunc(body, *map(np.array, example))
+    sys.settrace(before)
+    return set(tracer.results().counts)
 
 
 def writes_to_arrays(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
