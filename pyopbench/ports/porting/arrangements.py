@@ -142,11 +142,11 @@ class _Arranged:
 
 
 def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
-    """Return an arrangement of an op as the source of a module.
+    """Return an arrangement such as `processes batch=32` of an op's body as the source of a module.
 
     Args:
         op: whose body is arranged.
-        name: the key of the arrangement, such as `processes batch=32`.
+        name: the key of the arrangement.
         callback: the variant of the current callback, which `map` keeps.
     """
     key = read_key(name)
@@ -222,8 +222,8 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
     else:
         statements.append(_arrange(arranged, call, summary))
     require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
-    text = module_text(_says(summary, key), statements, units, also=sorted({*also}))
-    return _module(text, facts)
+    text = format_text(module_text(_says(summary, key), statements, units, also=sorted({*also})))
+    return PortModule(text, FUNCTION, not_run=(), notes=(), dataset="", facts=facts, frozen=frozenset())
 
 
 def _around_port(op: Op, key: ArrangementKey) -> PortModule:
@@ -241,29 +241,11 @@ def _around_port(op: Op, key: ArrangementKey) -> PortModule:
     call = (
         f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
     )
-    tree = ast.parse(made.text)
-    taken = {FUNCTION, "outputs_of"} & {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
-    if taken:
+    functions = {one.name for one in ast.parse(made.text).body if isinstance(one, ast.FunctionDef)}
+    if taken := functions & {FUNCTION, "outputs_of"}:
         raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
-    summary = f"`{made.function}` {_how(key)}"
-    text = _with_tensorflow(made.text, tree)
-    text += f"\n{_arrange(arranged, call, summary, count=count)}"
-    return _module(text, made.facts, made)
-
-
-def _with_tensorflow(text: str, tree: ast.Module) -> str:
-    """Return the text of a module that imports TensorFlow as `tf`, which not every port needs."""
-    statement = "import tensorflow as tf"
-    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    if any(ast.unparse(one) == statement for one in imports):
-        return text
-    lines = text.splitlines()
-    # Behind the last `import` of what is installed; without any, behind what the file says of itself.
-    last = max((one.end_lineno or 0 for one in imports if isinstance(one, ast.Import)), default=0)
-    if not imports:
-        docstring = tree.body[0] if ast.get_docstring(tree) is not None else None
-        last, statement = (0 if docstring is None else docstring.end_lineno or 0), f"\n{statement}"
-    return "\n".join([*lines[:last], statement, *lines[last:]]) + "\n"
+    text = f"{made.text}\n{_arrange(arranged, call, f'`{made.function}` {_how(key)}', count=count)}"
+    return replace(made, text=format_text(text), function=FUNCTION, dataset="", drawn=None)
 
 
 def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> str:
@@ -282,13 +264,13 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
         for place, (_, shape) in enumerate(facts.outputs)
     ]
     shapes = f"\n    outputs = [{prefix}.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
-    calls = {1: "", AUTOTUNE: ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"}.get(
-        key.parallel, f", num_parallel_calls={key.parallel}, deterministic=deterministic"
-    )
-    if key.form in ("port", "port_batch"):
-        calls = ", num_parallel_calls=tf.data.AUTOTUNE, deterministic=deterministic"
     if is_pool:
-        calls = ", num_parallel_calls=pool.processes, deterministic=deterministic"
+        calls = "pool.processes"
+    elif key.parallel == AUTOTUNE or key.form in ("port", "port_batch"):
+        calls = "tf.data.AUTOTUNE"
+    else:
+        calls = str(key.parallel)
+    calls = "" if calls == "1" else f", num_parallel_calls={calls}, deterministic=deterministic"
     what = "elements" if not key.batch else f"batches, such as of `dataset.batch({key.batch})`, of elements"
     return ARRANGE.format(
         summary=f"{summary}.",
@@ -328,28 +310,8 @@ def _says(summary: str, key: ArrangementKey) -> str:
 {more}"""
 
 
-def _module(text: str, facts: Facts, made: PortModule | None = None) -> PortModule:
-    return PortModule(
-        text=format_text(text),
-        function=FUNCTION,
-        not_run=() if made is None else made.not_run,
-        notes=() if made is None else made.notes,
-        dataset="",
-        facts=facts,
-        frozen=frozenset() if made is None else made.frozen,
-    )
-
-
 def write_arrangement_test(op: Op, target: Target, name: str, module: str, made: PortModule) -> str:
-    """Return the text of the test of an arrangement.
-
-    Args:
-        op: whose body is arranged.
-        target: its name on the command line.
-        name: the key of the arrangement.
-        module: the name of the module with the arrangement.
-        made: that module.
-    """
+    """Return the text of the test of the arrangement `made`, which has the key `name`, in a module with this name."""
     key = read_key(name)
     assert key is not None
     with refusals_of_user():

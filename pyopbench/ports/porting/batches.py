@@ -38,34 +38,18 @@ def stacked(examples: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
 
 
 def of_batch(facts: Facts, function: str) -> Facts:
-    """Return what a port takes and returns that takes a batch.
-
-    Args:
-        facts: of the body, which takes one example.
-        function: its name.
-    """
+    """Return the facts of a port that takes a batch and has this name, from those of its body for one example."""
     inputs = tuple((name, dtype, rank + 1) for name, dtype, rank in facts.inputs)
     outputs = tuple((dtype, (None, *(None for _ in shape))) for dtype, shape in facts.outputs)
     return replace(facts, function=function, inputs=inputs, outputs=outputs)
 
 
 def mapped(text: str, facts: Facts, batch: Facts, keywords: Sequence[str]) -> str:
-    """Return a module with a function added that maps the port of one example over a batch.
-
-    Args:
-        text: of the module.
-        facts: of the port that is in it.
-        batch: of the function that is added.
-        keywords: names of the last inputs, where the port takes them by name.
-    """
+    """Return the module of a port with a function added that maps it over a batch; `with_layer` adds the imports."""
     names = [name for name, _, _ in facts.inputs]
     rows = ", ".join([*names[: len(names) - len(keywords)], *(f"{name}={name}" for name in keywords)])
     doc = docstring(f"`{facts.function}` of each example of a batch.", batch, f"{LEADING}.", [])
     shown = f"In a pipeline:\n\n    {dataset_call(batch, ())}"
-    tensorflow = "import tensorflow as tf\n"
-    if tensorflow not in text:  # which a port to its NumPy does not need by itself
-        place = text.find("\nimport ") + 1 or text.index('"""\n\n') + 5
-        text = text[:place] + tensorflow + text[place:]
     body = textwrap.indent(shown, "    ", lambda line: bool(line.strip()))
     doc = doc.replace("\n\n    Args:", f"\n\n{body}\n\n    Args:", 1)
     return f"""{text}

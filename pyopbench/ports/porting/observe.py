@@ -213,25 +213,22 @@ class _Runs:
         self.reached: dict[Place, dict[Place, bool]] = {}
         self.turned: set[Place] = set()
         self.outside: dict[int, tuple[Any, Origin]] = {}
-        self.shapes: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self.sizes: dict[tuple[Place, str, int], tuple[int, ...]] = {}
+        self.visited: set[tuple[Place, str]] = set()
         self.steps = self.operations = 0
-        self.most_steps = MOST_STEPS
         self.example = 0
         self.forced: dict[Place, bool] = {}
         self.is_off_course = False
         self.names: dict[Place, dict[str, str]] = {}
         self.copy = arrange(body, copy_functions(body, lambda one: _watched(one, self)))
 
-    def knowledge(self) -> tuple[Any, ...]:
-        """Return the findings so far, to see whether there are more later."""
+    def knowledge(self) -> tuple[int, ...]:
+        """Return how much is known so far, to see whether there is more later; nothing known is ever dropped."""
         observed = self.observed
-        left = {place: {name: frozenset(one) for name, one in names.items()} for place, names in observed.left.items()}
-        dtypes = {
-            (place, name): frozenset((one.dtype, one.weak, one.rank) for one in several)
-            for place, names in left.items()
-            for name, several in names.items()
-        }
-        return frozenset(observed.decided), frozenset(observed.joining), dtypes, dict(observed.growing)
+        left = [seen for names in observed.left.values() for seen in names.values()]
+        types = sum(len({(one.dtype, one.weak, one.rank) for one in seen}) for seen in left)
+        growing = sum(map(len, observed.growing.values()))
+        return len(observed.decided), len(observed.joining), types, growing
 
     def joined_names(self, path: str, function: int) -> dict[str, str]:
         """Return the names of a function that are tensors where ways meet, with their dtypes if they are known."""
@@ -272,20 +269,16 @@ class _Runs:
         self.names.clear()
         for number, example in enumerate(self.examples):
             self.example = number
-            for most_steps in (MOST_STEPS, 10 * MOST_STEPS):
-                self.most_steps = most_steps
-                error = self._run(example)
-                if error is None or may_fail:
-                    break
-                if not self.is_off_course:
-                    raise CannotPort(
-                        f"the body fails on an example: {type(error).__name__}: {error}", place=_place_of(error)
-                    ) from error
+            error = self._run(example)
+            if error is not None and not may_fail and not self.is_off_course:
+                raise CannotPort(
+                    f"the body fails on an example: {type(error).__name__}: {error}", place=_place_of(error)
+                ) from error
 
     def _run(self, example: Sequence[Any]) -> Exception | None:
         self.steps = self.operations = 0
         self.is_off_course = False
-        self.occurrences: dict[Any, int] = {}
+        self.visited.clear()
         CONTROL.clear()
         inputs = [depending(np.array(one)[()]) for one in example]
         try:
@@ -352,6 +345,7 @@ class _Loop:
         self.begun_at = operations
         self.rounds = 0
         self.length: int | None = None
+        self.sizes: dict[str, tuple[int, ...]] = {}
 
 
 class _Watcher:
@@ -483,7 +477,7 @@ class _Watcher:
 
     def _items_over(self, iterable: Any) -> Iterator[Any]:
         for rounds, one in enumerate(iterable):
-            if rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
+            if rounds >= FIRST_ROUNDS and self.runs.steps > MOST_STEPS:
                 self.runs.is_off_course = True
                 return
             yield self.hold(one)
@@ -563,7 +557,7 @@ class _Watcher:
         return answer and not self._is_cut(loop)
 
     def _is_cut(self, loop: _Loop) -> bool:
-        if loop.rounds >= FIRST_ROUNDS and self.runs.steps > self.runs.most_steps:
+        if loop.rounds >= FIRST_ROUNDS and self.runs.steps > MOST_STEPS:
             self.runs.is_off_course = True
             return True
         return False
@@ -573,16 +567,16 @@ class _Watcher:
         loop.rounds += 1
         CONTROL.depth = loop.level + (loop.place in self.runs.observed.decided)
 
-    def carried(self, loop: _Loop, name: str, value: Any, *, is_written: bool = False) -> Any:
-        """Return the value of a name at the begin of a round."""
-        is_decided = loop.place in self.runs.observed.decided
-        if not is_decided and (is_written or loop.place not in self.runs.observed.joining):
-            return value
-        if is_written:
-            if isinstance(value, WatchedArray) and not value.is_scalar:
-                value.origin.mark()
-            return value
-        return self._joined(loop.place, name, value, loop)
+    def carried(self, loop: _Loop, name: str, value: Any) -> Any:
+        """Return the value of a name that is bound in a loop, at the begin of a round or behind the last one."""
+        is_joined = loop.place in self.runs.observed.decided or loop.place in self.runs.observed.joining
+        return self._joined(loop.place, name, value, loop) if is_joined else value
+
+    def changed(self, loop: _Loop, _: str, value: Any) -> Any:
+        """Return an array that is written to in a loop."""
+        if loop.place in self.runs.observed.decided and isinstance(value, WatchedArray) and not value.is_scalar:
+            value.origin.mark()
+        return value
 
     def end(self, loop: _Loop) -> None:
         """End a loop."""
@@ -631,24 +625,19 @@ class _Watcher:
         return value
 
     def _note_sizes(self, place: Place, name: str, value: WatchedArray, loop: _Loop | None) -> None:
-        runs = self.runs
-        key: tuple[Any, ...] = (place, name, id(loop))
-        if loop is None:  # the same `if` in another run, turned around
-            count = runs.occurrences[place, name] = runs.occurrences.get((place, name), 0) + 1
-            if count > 1:
-                return
-            key = (place, name, runs.example)
-        sizes = np.shape(plain(value))
-        before = runs.shapes.get(key) if loop is None else loop.__dict__.setdefault("sizes", {}).get(name)
-        if loop is None:
-            runs.shapes.setdefault(key, sizes)
+        """Note the axes whose size differs between rounds, or between runs in which an `if` goes different ways."""
+        runs, sizes = self.runs, np.shape(plain(value))
+        if loop is not None:
+            before, loop.sizes[name] = loop.sizes.get(name), sizes
+        elif (place, name) in runs.visited:
+            return
         else:
-            loop.__dict__["sizes"][name] = sizes
+            runs.visited.add((place, name))
+            before = runs.sizes.setdefault((place, name, runs.example), sizes)
         if before is not None and len(before) == len(sizes):
-            changed = {axis for axis, size in enumerate(sizes) if size != before[axis]} | set(value.unknown)
+            changed = {axis for axis, size in enumerate(sizes) if size != before[axis]}
             known = runs.observed.growing.get((place, name), frozenset())
-            if changed - known:
-                runs.observed.growing[place, name] = frozenset(known | changed)
+            runs.observed.growing[place, name] = known | changed | value.unknown
 
 
 def _contains(value: Any, several: Any) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -113,49 +113,33 @@ class _Watching(ast.NodeTransformer):
         ]
         return [_at(one, node) for one in (before, node, behind, *after)]
 
-    def visit_For(self, node: ast.For) -> Any:
+    def visit_For(self, node: ast.For | ast.While) -> Any:
         number = getattr(node, NUMBER)
         loop, iterable = _local(LOOP, number), _local("iterable", number)
-        targets = names_bound([ast.Assign([node.target], ast.Constant(0))])
+        targets = names_bound([node.target]) if isinstance(node, ast.For) else set()
         bound = names_bound(node.body)
-        starts = self._starts(loop, sorted(bound - targets), sorted(names_written(node.body) - bound))
-        first = [
-            ast.Assign([ast.Name(iterable, ast.Store())], self.visit(node.iter)),
-            ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number), _named(iterable))),
-        ]
-        node.iter = _call("items", _named(loop), _named(iterable))
-        self.visit(node.target)
+        written = names_written(node.body) - bound
+        if isinstance(node, ast.For):
+            first: list[ast.stmt] = [
+                ast.Assign([ast.Name(iterable, ast.Store())], self.visit(node.iter)),
+                ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number), _named(iterable))),
+            ]
+            node.iter = _call("items", _named(loop), _named(iterable))
+            self.visit(node.target)
+        else:
+            node.test = _call("again", _named(loop), self.visit(node.test))
+            start = ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number)))
+            first = [start, *_carried(loop, bound, written)]
         self.loops.append(number)
         body = self._block(node.body)
         self.loops.pop()
-        node.body = [ast.Expr(_call("round", _named(loop))), *starts, *body]
+        node.body = [ast.Expr(_call("round", _named(loop))), *_carried(loop, bound - targets, written), *body]
         node.orelse = self._block(node.orelse)
-        last = [ast.Expr(_call("end", _named(loop))), *self._starts(loop, sorted(bound | targets), [])]
+        last = [ast.Expr(_call("end", _named(loop))), *_carried(loop, bound | targets, set())]
         return [_at(one, node) for one in (*first, node, *last)]
 
     def visit_While(self, node: ast.While) -> Any:
-        number = getattr(node, NUMBER)
-        loop, bound = _local(LOOP, number), names_bound(node.body)
-        written = sorted(names_written(node.body) - bound)
-        node.test = _call("again", _named(loop), self.visit(node.test))
-        self.loops.append(number)
-        body = self._block(node.body)
-        self.loops.pop()
-        node.body = [ast.Expr(_call("round", _named(loop))), *self._starts(loop, sorted(bound), written), *body]
-        node.orelse = self._block(node.orelse)
-        first = ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number)))
-        last = [ast.Expr(_call("end", _named(loop))), *self._starts(loop, sorted(bound), [])]
-        return [_at(one, node) for one in (first, *self._starts(loop, sorted(bound), written), node, *last)]
-
-    def _starts(self, loop: str, bound: Sequence[str], written: Sequence[str]) -> list[ast.stmt]:
-        found = [_rebound(name, _call("carried", _named(loop), ast.Constant(name), _named(name))) for name in bound]
-        return found + [
-            _rebound(
-                name,
-                _call("carried", _named(loop), ast.Constant(name), _named(name), is_written=ast.Constant(value=True)),
-            )
-            for name in written
-        ]
+        return self.visit_For(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
@@ -281,6 +265,15 @@ class _Watching(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             return node
         return ast.copy_location(_call("read", ast.Constant(getattr(node, NUMBER)), node), node)
+
+
+def _carried(loop: str, bound: Set[str], written: Set[str]) -> list[ast.stmt]:
+    """Return statements that have what a loop binds, and what it writes to, be what it is in all rounds."""
+    return [
+        _rebound(name, _call(hook, _named(loop), ast.Constant(name), _named(name)))
+        for names, hook in ((bound, "carried"), (written, "changed"))
+        for name in sorted(names)
+    ]
 
 
 def _deriving(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:

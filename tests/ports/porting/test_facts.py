@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from pyopbench.model.own_target import read_target
 from pyopbench.ops.own.load import load_own
 from pyopbench.ops.port_file import PORTS
 from pyopbench.ports.porting import facts
-from pyopbench.ports.porting.facts import TooLong, interrupted_after
 
 
 def op_of(body: str, inputs: str, sizes: str, folder: Path) -> Op:
@@ -119,16 +116,3 @@ def test_smaller_examples_have_a_half_a_quarter_and_a_sixteenth_each_once(
     op = load_own(read_target(str(path), [], []))
     found = facts.smaller_examples(op, facts.examples_of(op))
     assert [len(x) for (x,) in found] == smaller
-
-
-def test_the_alarm_of_the_caller_is_restored_after_an_interrupted_block() -> None:
-    before = signal.getsignal(signal.SIGALRM)
-    signal.setitimer(signal.ITIMER_REAL, 1000.0)
-    try:
-        with contextlib.suppress(TooLong), interrupted_after(1e-3):
-            signal.pause()
-        left, _ = signal.getitimer(signal.ITIMER_REAL)
-        assert 900 < left < 1000
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    assert signal.getsignal(signal.SIGALRM) is before
