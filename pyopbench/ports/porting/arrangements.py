@@ -50,10 +50,10 @@ CALLBACKS = {
 """How each supported callback calls `call_body`, which takes arrays and returns a list of them."""
 OF_PORTS = ("port", "port_batch", "batch_body")
 """Forms that call what `write_port` writes."""
-POOLED = "tensorflow.numpy_function(pool.call, inputs, {dtypes})"
+POOLED = "tf.numpy_function(pool.call, inputs, {dtypes})"
 
 CALL = '''
-def call_body({stars}):
+def call_body(*arrays):
     """Return what `{function}` returns for the arrays of an element, as a list of arrays."""
     return as_arrays({function}({given}))
 '''
@@ -61,13 +61,16 @@ CALL_ROWS = '''
 def call_body(*columns):
     """Return what `{function}` returns for each element of a batch, as a list of arrays with a leading axis."""
     rows = [as_arrays({function}({given})) for arrays in zip(*columns)]
-    return [{stacked} for column in zip(*rows)]
+    several = list(zip(*rows))
+    return [np.stack(one) if isinstance(one[0], np.ndarray) else np.array(one, object) for one in several]
 '''
 AS_ARRAYS = '''
 def as_arrays(outputs):
-    """Return one or several outputs as a list of arrays."""
+    """Return one or several outputs as a list of arrays; text as it is, because NumPy would cut zero bytes off."""
     several = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return [{array} for one, dtype in zip(several, [{dtypes}])]
+    return [
+        one if isinstance(one, (bytes, str)) else np.asarray(one, dtype) for one, dtype in zip(several, [{dtypes}])
+    ]
 '''
 USUAL_POOL = '''
 @functools.cache
@@ -83,7 +86,7 @@ if __name__ == "__main__":
 ARRANGE = '''
 def outputs_of(inputs{pool_argument}):
     """Return the output tensors for a list of input tensors. Call it in place of a callback."""
-{first}    {call}{shapes}
+{pool_import}{pool_line}    {call}{shapes}
     return outputs
 
 
@@ -96,8 +99,8 @@ def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
         put: returns the new element, called with the list of outputs and the components; None to replace the first
             {count} by the outputs.{pool_doc}
         deterministic: as in `Dataset.map`: None or True to keep the order of elements.
-    """{pool_line}
-
+    """
+{pool_line}
     def of_element(*element):
         inputs = list(element[:{count}] if take is None else take(*element))
         outputs = outputs_of(inputs{given_pool})
@@ -110,21 +113,17 @@ def arrange(dataset, take=None, put=None{pool_argument}, deterministic=None):
 '''
 POOL_DOC = """
         pool: a `Pool` that you close; None for one that ends with the program."""
-POOL_FIRST = """    import tensorflow  # not at the top: the processes of the pool run this file and do not need it
+POOL_IMPORT = """    # Not at the top: the processes of the pool run this file and do not need it.
+    import tensorflow as tf
 
-    pool = pool or usual_pool()
 """
-POOL_LINE = """
-    pool = pool or usual_pool()"""
+POOL_LINE = """    pool = pool or usual_pool()
+"""
 
 
 @dataclass(frozen=True)
 class _Arranged:
-    """The material that an arrangement is written from: the extracted body, and what is known about it.
-
-    Attributes:
-        on_tensors: must the body be called with eager tensors? False if it takes arrays, or was rewritten to take them.
-    """
+    """The material that an arrangement is written from: the extracted body, and what is known about it."""
 
     op: Op
     key: ArrangementKey
@@ -133,6 +132,7 @@ class _Arranged:
     units: Units
     same_shapes: Mapping[int, int]
     on_tensors: bool = False
+    """Must the body be called with eager tensors? False if it takes arrays, or was rewritten to take them."""
 
     def given(self, name: str) -> str:
         """Return the arguments of a call of the body, taken from a list with that name."""
@@ -197,21 +197,12 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         given = arranged.given("[tf.constant(one) for one in arrays]")
     elif arranged.op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
         given = arranged.given("[one if isinstance(one, bytes) else one.copy() for one in arrays]")
-    dtypes = [dtype for dtype, _ in facts.outputs]
-    is_plain = all(hasattr(np, dtype) for dtype in dtypes)
-    stacked = "np.stack(column)"
-    if not is_plain:  # `np.stack` would cut off zero bytes at the end of text
-        stacked = f"np.array(column, object) if isinstance(column[0], (bytes, str)) else {stacked}"
-    body = CALL_ROWS if key.batch else CALL
-    body = body.format(function=facts.function, given=given, stars="*arrays", stacked=stacked)
-    as_arrays = AS_ARRAYS.format(
-        array=f"{'' if is_plain else 'one if isinstance(one, (bytes, str)) else '}np.asarray(one, dtype)",
-        dtypes=", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype in dtypes),
-    )
+    body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given)
+    dtypes = ", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype, _ in facts.outputs)
     code = Code(units)
     yours = list(code.write_units(units).values())
     also = ["import numpy as np", *([] if is_pool and not on_tensors else ["import tensorflow as tf"])]
-    statements = [*yours, as_arrays, body]
+    statements = [*yours, AS_ARRAYS.format(dtypes=dtypes), body]
     summary = f"`{facts.function}` of {facts.file} {_how(key)}"
     call = POOLED if is_pool else CALLBACKS[callback]
     if is_pool:
@@ -252,9 +243,8 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     key, facts = arranged.key, arranged.facts
     is_pool, count = key.form == "processes", count or len(facts.inputs)
     dtypes = f"[{', '.join(f'tf.{dtype}' if dtype != STRING else 'tf.string' for dtype, _ in facts.outputs)}]"
-    prefix = "tensorflow" if is_pool else "tf"
     if "outputs = " not in call:
-        call = f"outputs = {call.format(dtypes=dtypes.replace('tf.', prefix + '.'))}"
+        call = f"outputs = {call.format(dtypes=dtypes)}"
     # The file of a port has the number of axes already.
     extra = 0 if key.form in OF_PORTS else bool(key.batch)
     ranks = [
@@ -263,7 +253,7 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
         else f"[{', '.join(['None'] * (len(shape) + extra))}]"
         for place, (_, shape) in enumerate(facts.outputs)
     ]
-    shapes = f"\n    outputs = [{prefix}.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
+    shapes = f"\n    outputs = [tf.ensure_shape(one, shape) for one, shape in zip(outputs, [{', '.join(ranks)}])]"
     if is_pool:
         calls = "pool.processes"
     elif key.parallel == AUTOTUNE or key.form in ("port", "port_batch"):
@@ -278,9 +268,9 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
         count=count,
         pool_argument=", pool=None" if is_pool else "",
         given_pool=", pool" if is_pool else "",
-        pool_line=POOL_LINE if is_pool else "",
         pool_doc=POOL_DOC if is_pool else "",
-        first=POOL_FIRST if is_pool else "",
+        pool_import=POOL_IMPORT if is_pool else "",
+        pool_line=POOL_LINE if is_pool else "",
         call=call,
         shapes=shapes,
         calls=calls,

@@ -36,25 +36,22 @@ Axis: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of an op from its inputs and outputs on examples.
-
-    Attributes:
-        function: the name that the user's function has where it is defined.
-        file: the name of the file that it is in, as a comment and a docstring may have it.
-        inputs: name, dtype and rank of each input.
-        outputs: dtype of each output, and its shape: a number, `input.shape[axis]`, or None for what varies.
-        differentiable: positions of the inputs that have a gradient.
-        floating: positions of the outputs that a gradient flows back through.
-        known: names of the inputs whose sizes have to be known where it is traced.
-    """
+    """What is known of an op from its inputs and outputs on examples."""
 
     function: str
+    """The name that the user's function has where it is defined."""
     file: str
+    """The name of the file that it is in, as a comment and a docstring may have it."""
     inputs: tuple[tuple[str, str, int], ...]
+    """Name, dtype and rank of each."""
     outputs: tuple[tuple[str, tuple[str | None, ...]], ...]
+    """The dtype of each, and its shape: a number, `input.shape[axis]`, or None for what varies."""
     differentiable: tuple[int, ...]
+    """Positions of the inputs that have a gradient."""
     floating: tuple[int, ...]
+    """Positions of the outputs that a gradient flows back through."""
     known: tuple[str, ...] = ()
+    """Names of the inputs whose sizes have to be known where it is traced."""
 
 
 def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, ...]]:
@@ -68,14 +65,7 @@ def examples_of(op: Op, sizes: int = 2, seeds: int = SEEDS) -> list[tuple[Any, .
 
 
 def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
-    """Return what is known of an op.
-
-    Args:
-        op: a user's.
-        function: the name that its body has in the file, and not `__name__`, which may be anything.
-        names: of its inputs.
-        file: the name of the file that its body is in.
-    """
+    """Return what is known of an op whose body has the name `function` in a file; its `__name__` may be anything."""
     examples = examples_of(op)
     returned = [body_outputs(op.numpy, example) for example in examples]
     probed = probed_examples(op, examples, returned[0])
@@ -96,11 +86,6 @@ def probed_examples(
     Example inputs are often square, or have other sizes in common by chance. If the body rejects an input that differs
     along one axis, the same axis of every input with that size is changed, or one other axis of that size too. Probing
     ends after `PROBES_SECONDS`.
-
-    Args:
-        op: whose body is called.
-        examples: inputs.
-        outputs: of the body for the first example.
     """
     sizes = _sizes(examples)
     found: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = []
@@ -124,10 +109,6 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
     """Return further inputs that the body takes: a half, a quarter and a sixteenth of the elements of an example.
 
     They are fewer along the axes whose sizes differ between examples, or, if none do, along axes of the same size.
-
-    Args:
-        op: whose body is called.
-        examples: inputs.
     """
     sizes = _sizes(examples)
     differing = [at for at, several in sizes.items() if len(set(several)) > 1]

@@ -22,6 +22,7 @@ import numpy as np
 from pyopbench.model.syntax import NUMBER, Function, Source, number_of
 from pyopbench.ports.extract import definitions
 from pyopbench.ports.extract.module import extracted_at
+from pyopbench.ports.porting.memory import owner_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
@@ -40,6 +41,7 @@ from pyopbench.ports.porting.watched_values import (
     plain,
     renew,
     settled,
+    view_of,
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
@@ -66,29 +68,23 @@ CONDITION = 8
 
 @dataclass(frozen=True)
 class Seen:
-    """One observation of an expression.
-
-    Attributes:
-        kind: `tensor` if it depends on an input, `array` if it is one of NumPy's, `number`, `sequence`, or `other`.
-        dtype: NumPy's name of it, of tensors and arrays; of a sequence that of its items if they are of one.
-        rank: how many axes it has.
-        weak: the type of Python's number that it stands for.
-        shape: of a tensor, with None for what only the graph knows.
-        holds_tensors: is there a tensor in a sequence?
-        is_negative: is an element of an array or number below 0?
-        common: of a sequence, the dtype of an array of its items; empty if it is not known.
-        is_point: is it a tuple of integers or arrays of integers, which as a key is one index for each axis?
-    """
+    """What an expression was: a `tensor` if it depends on an input, else `array`, `number`, `sequence` or `other`."""
 
     kind: str
     dtype: str = ""
+    """NumPy's name of it, of tensors and arrays; of a sequence that of its items if they are of one."""
     rank: int = 0
     weak: type | None = None
+    """The type of Python's number that it stands for."""
     shape: tuple[int | None, ...] = ()
+    """Of a tensor, with None for what only the graph knows."""
     holds_tensors: bool = False
     is_negative: bool = False
+    """Is an element of an array or number below 0?"""
     common: str = ""
+    """Of a sequence, the dtype of an array of its items; empty if it is not known."""
     is_point: bool = False
+    """Is it a tuple of integers or arrays of integers, which as a key is one index for each axis?"""
 
 
 Place = tuple[str, int]
@@ -97,26 +93,21 @@ Place = tuple[str, int]
 
 @dataclass
 class Observed:
-    """The observations of the expressions of a body and its helpers, by file and number of the node.
-
-    Attributes:
-        seen: what each was, once for each kind of thing.
-        functions: the definitions that were called, with their files.
-        decided: statements and expressions whose course values decide, and loops that are too long to be unrolled.
-        joining: loops of which a round may end early by a `continue` that values decide.
-        left: by such a statement what its names are behind it, and at the ends of its rounds; by a function `return`.
-        growing: axes of such names whose size changes from round to round.
-        stale: where arrays were read that have other values in a port, because only one of several names was bound to
-            what was written.
-    """
+    """The observations of the expressions of a body and its helpers, by file and number of the node."""
 
     seen: dict[Place, set[Seen]] = field(default_factory=dict)
     functions: dict[Place, tuple[Source, Function]] = field(default_factory=dict)
+    """The definitions that were called, with their files."""
     decided: set[Place] = field(default_factory=set)
+    """Statements and expressions whose course values decide, and loops that are too long to be unrolled."""
     joining: set[Place] = field(default_factory=set)
+    """Loops of which a round may end early by a `continue` that values decide."""
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
+    """What names are behind such a statement, and at the ends of its rounds; by a function also its `return`."""
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
+    """Axes of such names whose size changes from round to round."""
     stale: set[Place] = field(default_factory=set)
+    """Reads of arrays that have other values in a port: it bound only one of several names to what was written."""
 
     def of(self, source: Source, node: ast.AST) -> set[Seen]:
         """Return what an expression was; nothing if it was never evaluated."""
@@ -174,9 +165,6 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
-
-    Raises:
-        CannotPort: it is no function whose source can be found, or it raises an error.
     """
     definition_of(written(body))
     observed = Observed()
@@ -260,11 +248,7 @@ class _Runs:
         return None
 
     def run_all(self, forced: dict[Place, bool], *, may_fail: bool = False) -> None:
-        """Run the body on all examples.
-
-        Raises:
-            CannotPort: it raises an error, and goes the way that the examples have it go.
-        """
+        """Run the body on all examples, with the answers of some decisions forced."""
         self.forced = forced
         self.names.clear()
         for number, example in enumerate(self.examples):
@@ -371,9 +355,7 @@ class _Watcher:
         return value
 
     def _from_outside(self, array: Any) -> Any:
-        root = array
-        while isinstance(root.base, np.ndarray):
-            root = root.base
+        root = owner_of(array)
         found = watched(array)
         if isinstance(found, WatchedArray):
             _, found.origin = self.runs.outside.setdefault(id(root), (root, found.origin))
@@ -619,9 +601,7 @@ class _Watcher:
             self._note_sizes(place, name, value, loop)
             unknown = observed.growing.get((place, name), frozenset())
             if not unknown <= value.unknown:
-                origin = value.origin
-                value = value.view(WatchedArray)
-                value.origin, value.unknown = origin, frozenset(unknown | value.unknown)
+                value = view_of(value, value.origin, frozenset(unknown | value.unknown))
         return value
 
     def _note_sizes(self, place: Place, name: str, value: WatchedArray, loop: _Loop | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -45,22 +45,16 @@ class Spelled(NamedTuple):
 
 
 class TypedCode(Code):
-    """Code that knows what its expressions are.
-
-    Attributes:
-        observed: what they were on examples.
-        snippets: names of functions that the written code calls, which are written next to it.
-        is_mapped: is it called for each example of a batch by `tf.vectorized_map`?
-        is_compiled: does XLA compile it? XLA supports neither writes at tensor indices nor `tf.range` with tensors.
-        spelled: the calls that are written as those of a function on tensors, by its name.
-    """
+    """Code that knows what its expressions are."""
 
     def __init__(self, units: Units, observed: Observed) -> None:
         super().__init__(units)
         self.observed = observed
-        self.snippets: set[str] = set()
-        self.is_mapped = self.is_compiled = False
-        self.spelled: dict[str, dict[Place, Spelled]] = {}
+        self.snippets: set[str] = set()  # functions that the written code calls, which are written next to it
+        self.is_mapped = False  # is it called for each example of a batch by `tf.vectorized_map`?
+        # XLA supports neither writes at tensor indices nor `tf.range` with tensors.
+        self.is_compiled = False
+        self.spelled: dict[str, dict[Place, Spelled]] = {}  # calls of functions on tensors, by their names
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""
@@ -150,24 +144,19 @@ class TypedCode(Code):
         return seen.kind in (TENSOR, ARRAY) and seen.dtype == dtype
 
     def _stacked(self, node: ast.expr, dtype: str) -> str:
-        one = self.one(node)
-        if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
-            items = [self.tensor(item, dtype) for item in node.elts]
-            return f"tf.stack([{', '.join(items)}])"
-        text = self.write(node)
-        if not one.dtype:
-            # Not tf.cast, which first rounds a Python number to float32.
-            text = f"[{self.use('np_number')}(item, tf.{dtype}) for item in {text}]"
-        own = one.dtype or dtype
-        found = f"{self.use('np_of_items')}({text}, tf.{own})"
+        if _is_literal(node):
+            return f"tf.stack({self.items(node, dtype)})"
+        own = self.one(node).dtype or dtype
+        found = f"{self.use('np_of_items')}({self.items(node, own)}, tf.{own})"
         return found if own == dtype else f"tf.cast({found}, tf.{dtype})"
 
     def items(self, node: ast.expr, dtype: str) -> str:
         """Return the text of a list of tensors of one dtype."""
-        if isinstance(node, ast.List | ast.Tuple) and not any(isinstance(item, ast.Starred) for item in node.elts):
+        if _is_literal(node):
             return f"[{', '.join(self.tensor(item, dtype) for item in node.elts)}]"
         if self.one(node).dtype == dtype:
             return self.write(node)
+        # Not tf.cast, which first rounds a Python number to float32.
         return f"[{self.use('np_number')}(item, tf.{dtype}) for item in {self.write(node)}]"
 
     def loop(self, ufunc: Any, nodes: Sequence[ast.expr]) -> tuple[list[str], str]:
@@ -232,6 +221,11 @@ def is_number(node: ast.AST | None) -> bool:
     """Is it a number that is written down?"""
     inner = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
     return isinstance(inner, ast.Constant) and isinstance(inner.value, bool | int | float | complex)
+
+
+def _is_literal(node: ast.expr) -> TypeGuard[ast.List | ast.Tuple]:
+    """Is it a list or tuple whose items are all written down?"""
+    return isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts)
 
 
 def _is_call(text: str) -> bool:

@@ -33,17 +33,12 @@ class Import:
 
 @dataclass
 class Units:
-    """What functions need of the module that they were extracted to: statements by name, and imports.
-
-    Attributes:
-        by_name: the statements by the name that they are needed for.
-        imports: import statements by the name that they bind.
-        resolved: earlier results, by file and name: a table may have a call for each of its values.
-    """
+    """What functions need of the module that they were extracted to: its statements and its imports, by name."""
 
     by_name: dict[str, Unit] = field(default_factory=dict)
     imports: dict[str, Import] = field(default_factory=dict)
     resolved: dict[tuple[str, str], Unit | Import | None] = field(default_factory=dict)
+    """Earlier results, by file and name: a table may have a call for each of its values."""
 
     @classmethod
     def of_all(cls, source: Source) -> Units:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting.memory import Writes, arrays_in, part_of
+from pyopbench.ports.porting.memory import Writes, arrays_in, owner_of, part_of
 
 
 class Origin:
@@ -38,22 +38,18 @@ class Origin:
 
 
 class WatchedArray(np.ndarray[Any, Any]):
-    """An array, or what NumPy returns as a scalar.
-
-    Attributes:
-        origin: of its memory.
-        unknown: axes whose size depends on values.
-        is_scalar: would NumPy have returned a scalar, which is never written to?
-        time: when its values in a port were those of its memory.
-        holder: the array of the name, list item or attribute that it was read from, which a port binds to a new tensor
-            when this one is written to; None for any other.
-    """
+    """An array, or what NumPy returns as a scalar."""
 
     origin: Origin
     unknown: frozenset[int]
+    """Axes whose size depends on values."""
     is_scalar: bool
+    """Would NumPy have returned a scalar, which is never written to?"""
     time: int
+    """When its values in a port were those of its memory."""
     holder: WatchedArray | None
+    """The array of the name, list item or attribute that it was read from, which a port binds to a new tensor when this
+    one is written to; None for any other."""
 
     def __array_finalize__(self, other: Any) -> None:
         is_watched = isinstance(other, WatchedArray)
@@ -71,10 +67,6 @@ class WatchedArray(np.ndarray[Any, Any]):
         """The sizes of the axes; those that values decide depend on the input."""
         sizes = super().shape
         return tuple(WatchedInt(size) if axis in self.unknown else size for axis, size in enumerate(sizes))
-
-    @shape.setter
-    def shape(self, sizes: Any) -> None:
-        np.ndarray.shape.__set__(self, plain(sizes))  # type: ignore[attr-defined]
 
     @property
     def size(self) -> Any:
@@ -99,7 +91,7 @@ class WatchedArray(np.ndarray[Any, Any]):
         found = array[plain(key)]
         if not isinstance(found, np.ndarray):
             return depending(found) if self.depends or depends(key) else found
-        is_view = found.base is not None and _root(found) is _root(array)
+        is_view = found.base is not None and owner_of(found) is owner_of(array)
         result = _watched(found, depends=self.depends or depends(key))
         if is_view:
             result.origin = Origin(depends=True, of=self.origin) if depends(key) else self.origin
@@ -124,9 +116,6 @@ class WatchedArray(np.ndarray[Any, Any]):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(plain(self))
 
-    def __reduce__(self) -> Any:
-        return self.view(np.ndarray).__reduce__()
-
     def __deepcopy__(self, memo: Any) -> Any:
         return apply(np.copy, (self,), {})
 
@@ -136,22 +125,14 @@ class WatchedArray(np.ndarray[Any, Any]):
 
 
 class Control(threading.local):
-    """The state of the run that is watched in this thread.
-
-    Attributes:
-        depth: how many conditions that depend on an input are around it.
-        place: file and number of the expression that was evaluated last.
-        writes: to arrays.
-        stale: where arrays were read that a port has other values of.
-        grown: lists and tuples whose length depends on values, by `id`.
-    """
+    """The state of the run that is watched in this thread."""
 
     def __init__(self) -> None:
-        self.depth = 0
-        self.place = ("", -1)
+        self.depth = 0  # how many conditions that depend on an input are around
+        self.place = ("", -1)  # file and number of the expression that was evaluated last
         self.writes = Writes()
-        self.stale: set[tuple[str, int]] = set()
-        self.grown: dict[int, Any] = {}
+        self.stale: set[tuple[str, int]] = set()  # where arrays were read that a port has other values of
+        self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
 
     def clear(self) -> None:
         """Begin a run."""
@@ -197,8 +178,8 @@ def renew(value: Any, holder: Any = None) -> Any:
     """Return an array as an object of its own, which is read from a holder; any other value as it is."""
     if not isinstance(value, WatchedArray) or value.is_scalar:
         return value
-    found = value.view(WatchedArray)
-    found.origin, found.unknown, found.holder = value.origin, value.unknown, holder
+    found = view_of(value, value.origin, value.unknown)
+    found.holder = holder
     return found
 
 
@@ -254,12 +235,6 @@ class WatchedRange:
     def __init__(self, *bounds: Any) -> None:
         self.numbers = range(*(operator.index(one) for one in plain(bounds)))
 
-    def __iter__(self) -> Iterator[Any]:
-        return map(WatchedInt, self.numbers)
-
-    def __reversed__(self) -> Iterator[Any]:
-        return map(WatchedInt, reversed(self.numbers))
-
     def __len__(self) -> int:
         return len(self.numbers)
 
@@ -300,21 +275,14 @@ def depending(value: Any) -> Any:
     if isinstance(value, WatchedArray):
         if value.depends:
             return value
-        found = value.view(WatchedArray)
-        found.origin, found.unknown, found.is_scalar = (
-            Origin(depends=True, of=value.origin),
-            value.unknown,
-            value.is_scalar,
-        )
-        return found
+        origin = Origin(depends=True, of=value.origin)
+        return view_of(value, origin, value.unknown, is_scalar=value.is_scalar)
     if isinstance(value, np.ndarray | np.generic):
         return _watched(value, depends=True) if _is_watchable(value) else value
     if type(value) in NUMBERS:
         return NUMBERS[type(value)](value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return named_like(value, map(depending, value))
     if isinstance(value, tuple):
-        return tuple(map(depending, value))
+        return named_like(value, map(depending, value))
     if isinstance(value, list):
         return [depending(one) for one in value]
     return value
@@ -332,9 +300,15 @@ def _is_watchable(value: Any) -> bool:
 
 
 def _watched(value: Any, *, depends: bool) -> WatchedArray:
-    is_scalar = isinstance(value, np.generic)
-    found = np.asarray(value).view(WatchedArray)
-    found.origin, found.is_scalar = Origin(depends=depends), is_scalar
+    return view_of(np.asarray(value), Origin(depends=depends), is_scalar=isinstance(value, np.generic))
+
+
+def view_of(
+    array: Any, origin: Origin, unknown: frozenset[int] = frozenset(), *, is_scalar: bool = False
+) -> WatchedArray:
+    """Return an array object of its own on the same memory."""
+    found = array.view(WatchedArray)
+    found.origin, found.unknown, found.is_scalar = origin, unknown, is_scalar
     return found
 
 
@@ -344,30 +318,18 @@ def plain(value: Any) -> Any:
         found = value.view(np.ndarray)
         return found[()] if value.is_scalar else found
     if isinstance(value, WatchedNumber):
-        return bool(value) if value.weak is bool else value.weak.__new__(value.weak, _of_number(value))
+        return value.weak(value)
     if isinstance(value, WatchedRange):
         return value.numbers
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    if isinstance(value, tuple):
         return named_like(value, map(plain, value))
-    if type(value) in (list, tuple):
-        return type(value)(map(plain, value))
+    if type(value) is list:
+        return [plain(one) for one in value]
     if type(value) is dict:
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, slice):
         return slice(*(plain(one) for one in (value.start, value.stop, value.step)))
     return value
-
-
-def _of_number(value: Any) -> Any:
-    if isinstance(value, complex):
-        return complex.__add__(value, 0)
-    return float.__add__(value, 0.0) if isinstance(value, float) else int.__index__(value)
-
-
-def _root(array: Any) -> Any:
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 # Calls.
@@ -416,11 +378,12 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     out = options.get("out")
     if isinstance(function, np.ufunc) and len(given) > function.nin:
         out = given[function.nin]
-    for array in out if isinstance(out, tuple) else (out,):
+    outs = out if isinstance(out, tuple) else (out,)
+    for array in outs:
         if isinstance(array, WatchedArray):
             _note_write(array, is_dependent=is_dependent)
-    if out is not None:
-        return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if isinstance(outs[0], WatchedArray):
+        return outs[0] if len(outs) == 1 else outs
     if name in OF_SHAPES:
         values = everything[1:] if name == "full_like" else []
         sizes = [one for one in everything if isinstance(one, WatchedArray) and one.unknown]
@@ -442,21 +405,16 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
     """
     if isinstance(found, tuple | list):
         parts = [as_result(one, given, options, name, is_dependent=is_dependent) for one in found]
-        if isinstance(found, tuple) and hasattr(found, "_fields"):
-            return named_like(found, parts)
-        return type(found)(parts)
-    if isinstance(found, np.generic):
-        return depending(found) if is_dependent else found
+        return named_like(found, parts) if isinstance(found, tuple) else parts
     if not isinstance(found, np.ndarray):
         return depending(found) if is_dependent else found
     if not _is_watchable(found):
         return found
     result = _watched(found, depends=is_dependent)
     arrays = [one for one in flat((given, list(options.values()))) if isinstance(one, WatchedArray)]
-    if found.base is not None:
-        for one in arrays:
-            if _root(one) is _root(found):
-                result.origin = one.origin
+    for one in arrays:
+        if found.base is not None and owner_of(one) is owner_of(found):
+            result.origin = one.origin
     result.unknown = _unknown_of_result(found, given, options, name, is_dependent=is_dependent)
     return result
 
