@@ -37,6 +37,7 @@ from pyopbench.ports.porting.watched_values import (
     derived,
     grow,
     is_grown,
+    is_open,
     length_depends,
     plain,
     renew,
@@ -187,13 +188,7 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
 class _Runs:
     """Runs of a watched copy of a body."""
 
-    def __init__(
-        self,
-        body: Callable[..., Any],
-        examples: Sequence[Sequence[Any]],
-        observed: Observed,
-    ) -> None:
-        self.body = body
+    def __init__(self, body: Callable[..., Any], examples: Sequence[Sequence[Any]], observed: Observed) -> None:
         self.examples = examples
         self.observed = observed
         self.answers: dict[Place, set[bool]] = {}
@@ -307,29 +302,26 @@ def _watched(function: Any, runs: _Runs) -> Any:
     runs.observed.functions[source.path, number_of(node)] = source, node
     assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
     tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node))], []))
-    scope, name = function.__globals__, f"{SEE}_{len(runs.observed.functions)}"
-    for inner in ast.walk(tree):
-        if isinstance(inner, ast.Name) and inner.id == SEE:
-            inner.id = name
+    scope = function.__globals__
     before = scope.get(node.name)
     exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
     found = scope[node.name]
-    scope[node.name], scope[name] = before, _Watcher(runs, source.path)
+    scope[node.name], scope[SEE] = before, _Watcher(runs, source.path)
     found.__defaults__, found.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     found.__module__ = function.__module__
     return found
 
 
+@dataclass
 class _Loop:
-    """One execution of a loop."""
+    """One execution of a loop: the conditions around it, and the operations before it."""
 
-    def __init__(self, place: Place, level: int, operations: int) -> None:
-        self.place = place
-        self.level = level
-        self.begun_at = operations
-        self.rounds = 0
-        self.length: int | None = None
-        self.sizes: dict[str, tuple[int, ...]] = {}
+    place: Place
+    level: int
+    begun_at: int
+    rounds: int = 0
+    length: int | None = None
+    sizes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 class _Watcher:
@@ -387,9 +379,7 @@ class _Watcher:
 
     def item(self, number: int, value: Any, key: Any) -> Any:
         """Return `value[key]`."""
-        found = value[
-            key if isinstance(value, WatchedArray | dict) else plain(key) if type(value) in (list, tuple) else key
-        ]
+        found = value[key]
         if isinstance(value, list | tuple | dict) and depends(key):
             found = depending(found)
         if isinstance(value, list) and isinstance(key, slice) and (is_grown(value) or depends(key)):
@@ -425,8 +415,6 @@ class _Watcher:
 
     def augment_item(self, name: str, value: Any, key: Any, right: Any) -> None:
         """Do `value[key] += right`, or as much by another operator."""
-        if not isinstance(value, WatchedArray) and type(value) in (list, tuple):
-            key = plain(key)
         check_stale(value, right)
         value[key] = self.augment(name, value[key], right)
 
@@ -441,7 +429,7 @@ class _Watcher:
 
     def asked(self, number: int, value: Any, around: int) -> Any:
         """Return a value whose truth decides which operands of the expression around it are evaluated."""
-        if not (depends(value) or length_depends(value)):
+        if not is_open(value):
             return value
         place = (self.path, number)
         self.runs.observed.decided.update((place, (self.path, around)))
@@ -459,8 +447,7 @@ class _Watcher:
 
     def _items_over(self, iterable: Any) -> Iterator[Any]:
         for rounds, one in enumerate(iterable):
-            if rounds >= FIRST_ROUNDS and self.runs.steps > MOST_STEPS:
-                self.runs.is_off_course = True
+            if self._is_cut(rounds):
                 return
             yield self.hold(one)
 
@@ -486,7 +473,7 @@ class _Watcher:
         """Return the truth of a condition; `loops` are those that end, or a round of `loop`, on one of the ways."""
         runs, place = self.runs, (self.path, number)
         answer = bool(value)
-        if depends(value) or length_depends(value):
+        if is_open(value):
             runs.observed.decided.add(place)
             runs.observed.decided.update((self.path, one) for one in loops)
         if place in runs.observed.decided:
@@ -522,7 +509,7 @@ class _Watcher:
     def items(self, loop: _Loop, iterable: Any) -> Iterator[Any]:
         """Yield the elements that a loop goes over."""
         for one in iterable:
-            if self._is_cut(loop):
+            if self._is_cut(loop.rounds):
                 return
             yield self.hold(depending(one) if loop.place in self.runs.observed.decided else one)
 
@@ -530,16 +517,16 @@ class _Watcher:
         """Return the truth of the condition of a loop."""
         runs = self.runs
         answer = bool(value)
-        if depends(value) or length_depends(value):
+        if is_open(value):
             runs.observed.decided.add(loop.place)
             runs.note_answer(loop.place, answer=answer)
             if not answer and not loop.rounds and runs.forced.get(loop.place):
                 runs.is_off_course = True
                 return True
-        return answer and not self._is_cut(loop)
+        return answer and not self._is_cut(loop.rounds)
 
-    def _is_cut(self, loop: _Loop) -> bool:
-        if loop.rounds >= FIRST_ROUNDS and self.runs.steps > MOST_STEPS:
+    def _is_cut(self, rounds: int) -> bool:
+        if rounds >= FIRST_ROUNDS and self.runs.steps > MOST_STEPS:
             self.runs.is_off_course = True
             return True
         return False
@@ -592,11 +579,9 @@ class _Watcher:
         found.add(seen_as(value))
         strong = {one.dtype for one in found if one.weak is None and one.kind in (TENSOR, ARRAY)}
         weak = {one.weak for one in found if one.kind in (TENSOR, NUMBER_KIND) and one.weak is not None}
-        like = next(iter(strong)) if len(strong) == 1 else None
-        if not strong and weak == {int, float}:
-            like_number = float(plain(value)) if isinstance(value, int) else value
-            value = depending(like_number)
-        value = settled(value, like)
+        if not strong and weak == {int, float} and isinstance(value, int):
+            value = float(plain(value))
+        value = settled(value, next(iter(strong)) if len(strong) == 1 else None)
         if isinstance(value, WatchedArray) and value.ndim:
             self._note_sizes(place, name, value, loop)
             unknown = observed.growing.get((place, name), frozenset())

@@ -251,6 +251,11 @@ def length_depends(value: Any) -> bool:
     return isinstance(value, list | tuple) and is_grown(value)
 
 
+def is_open(value: Any) -> bool:
+    """Do values decide whether it is true?"""
+    return depends(value) or length_depends(value)
+
+
 def named_like(value: Any, items: Iterable[Any]) -> Any:
     """Return other items under the names of a named tuple; a plain tuple where its type cannot be made of them."""
     return value._make(items) if hasattr(value, "_make") else tuple(items)
@@ -536,7 +541,7 @@ def attribute(value: Any, name: str) -> Any:
 def derived(found: Any, *given: Any) -> Any:
     """Return the result of an operator of Python's numbers, lists and tuples as one that depends on an input."""
     if type(found) in NUMBERS:
-        return depending(found) if any(depends(one) or length_depends(one) for one in given) else found
+        return depending(found) if any(map(is_open, given)) else found
     is_repeated = type(found) in (list, tuple) and any(isinstance(one, WatchedNumber) for one in given)
     return depending(found) if is_repeated else found
 
