@@ -62,7 +62,7 @@ class WatchedArray(np.ndarray[Any, Any]):
         """Does it depend on an input?"""
         return self.origin.depends
 
-    @property
+    @property  # type: ignore[misc]
     def shape(self) -> Any:
         """The sizes of the axes; those that values decide depend on the input."""
         sizes = super().shape
@@ -312,7 +312,7 @@ def view_of(
     array: Any, origin: Origin, unknown: frozenset[int] = frozenset(), *, is_scalar: bool = False
 ) -> WatchedArray:
     """Return an array object of its own on the same memory."""
-    found = array.view(WatchedArray)
+    found: WatchedArray = array.view(WatchedArray)
     found.origin, found.unknown, found.is_scalar = origin, unknown, is_scalar
     return found
 

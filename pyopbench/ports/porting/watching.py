@@ -277,7 +277,7 @@ def _carried(loop: str, bound: Set[str], written: Set[str]) -> list[ast.stmt]:
 
 
 def _deriving(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:
-    names = ast.Constant(tuple(type(one).__name__ for one in operators))
+    names = ast.Tuple([ast.Constant(type(one).__name__) for one in operators], ast.Load())
     return ast.copy_location(_call("derive", ast.Constant(getattr(node, NUMBER)), names, *operands), node)
 
 
