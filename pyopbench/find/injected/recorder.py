@@ -1,12 +1,10 @@
-"""Counts the callbacks of a program, inside of it. Nothing but its neighbours and the standard library.
+"""Counts the callbacks of a program from inside of it; needs only its neighbours and the standard library.
 
-TensorFlow's public functions are wrapped when it is imported, and so is every function that they are handed: each call
-adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
+TensorFlow's public functions are wrapped when it is imported, and so is every function that they are called with: each
+call adds one to the count of its site, and its duration to the site's seconds. Sites are the lines that make callbacks.
 
-How long the program waits for the next element of its `tf.data` iterators is measured too. In eager code the clock is
-read around the call. In a graph, as in a training step of Keras, two ops read TensorFlow's clock before and after
-`IteratorGetNext`, and a variable adds up what lies between. Nothing is added under a distribution strategy, whose
-iterators are made otherwise, or in graphs of TensorFlow 1.
+How long the program waits for the next element of its `tf.data` iterators is measured too, except under a distribution
+strategy, whose iterators are made otherwise, and in graphs of TensorFlow 1.
 """
 
 from __future__ import annotations
@@ -58,24 +56,77 @@ INPUT_GRAPHS = ("Dataset", "tf_data_")
 """How the names of the functions of a pipeline begin (tensorflow/python/data/ops/structured_function.py)."""
 
 
-class InputWaits:
-    """How many elements this process took from its iterators, and how long it waited for them.
+class GraphTimer:
+    """Times calls in graphs: two ops read TensorFlow's clock, and a variable adds up what lies between.
+
+    Unlike what Python sees, this includes TensorFlow's C++ code and waiting for the GIL.
 
     Attributes:
-        trouble: why elements that are taken in graphs are not counted, in the words of Python; empty if they are.
+        variables: of each key that calls are counted by: how many, and their seconds.
+        trouble: why calls are not timed, in the words of Python; empty if they are.
     """
+
+    def __init__(self) -> None:
+        self.variables: dict[Any, Any] = {}
+        self.totals: dict[Any, list[float]] = {}
+        self.trouble = ""
+        self.lock = threading.RLock()
+
+    def call(
+        self, key: Any, inputs: Any, original: Callable[..., Any], arguments: Any, named: Mapping[str, Any]
+    ) -> Any:
+        """Call the original between two readings of the clock, once its inputs are ready; without them if they fail."""
+        import tensorflow as tf
+
+        def tensors_in(value: Any) -> list[Any]:
+            return [one for one in tf.nest.flatten(value, expand_composites=True) if tf.is_tensor(one)]
+
+        try:
+            variable = self._variable(key)
+            with tf.control_dependencies(tensors_in(inputs)):
+                start = tf.timestamp()
+        except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
+            self.trouble = repr(error)
+            return original(*arguments, **named)
+        with tf.control_dependencies([start]):
+            result = original(*arguments, **named)
+        with tf.device("CPU:0"), tf.control_dependencies(tensors_in(result)):
+            variable.assign_add(tf.stack([tf.ones((), tf.float64), tf.timestamp() - start]))
+        return result
+
+    def total(self, key: Any) -> list[float] | None:
+        """Return the calls of a key and their seconds, as far as they could be read; None if there are none."""
+        if key in self.variables:
+            try:
+                self.totals[key] = self.variables[key].numpy().tolist()
+            except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
+                self.trouble = self.trouble or repr(error)
+        return self.totals.get(key)
+
+    def _variable(self, key: Any) -> Any:
+        import tensorflow as tf
+
+        with self.lock, tf.init_scope():
+            if not tf.executing_eagerly():
+                raise RuntimeError("a graph of TensorFlow 1")
+            if key not in self.variables:
+                with tf.device("CPU:0"):
+                    self.variables[key] = tf.Variable(tf.zeros(2, tf.float64), trainable=False)
+            return self.variables[key]
+
+
+class InputWaits:
+    """How many elements this process took from its iterators, and how long it waited for them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
-        self.trouble = ""
         self.reset()
 
     def reset(self) -> None:
-        """Begin from zero, as a forked process has to; TensorFlow does not work in one, nor does its variable."""
+        """Begin from zero, as a forked process has to; TensorFlow does not work in one, nor do its variables."""
         self.lock = threading.RLock()
         self.eager = [0, 0.0]
-        self.in_graphs: Any = None
-        self.read = [0, 0.0]
+        self.timer = GraphTimer()
 
     def install(self, iterator_ops: Any) -> None:
         """Wrap the methods of TensorFlow's iterator."""
@@ -86,12 +137,8 @@ class InputWaits:
     def as_dict(self) -> dict[str, float]:
         """Return the elements that were taken and the seconds that they were waited for, as plain data."""
         with self.lock:
-            if self.in_graphs is not None:
-                try:
-                    self.read = self.in_graphs.numpy().tolist()
-                except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
-                    self.trouble = self.trouble or repr(error)
-            return {"elements": int(self.eager[0] + self.read[0]), "seconds": self.eager[1] + self.read[1]}
+            elements, seconds = self.timer.total(ITERATOR_OPS) or (0, 0.0)
+            return {"elements": int(self.eager[0] + elements), "seconds": self.eager[1] + seconds}
 
     def _wrap(self, original: Callable[..., Any], context: Any) -> Callable[..., Any]:
         clock = self.clock
@@ -99,7 +146,7 @@ class InputWaits:
         @functools.wraps(original)
         def wrapper(iterator: Any, *arguments: Any, **named: Any) -> Any:
             if not context.executing_eagerly():
-                return self._in_graph(original, iterator, *arguments, **named)
+                return self.timer.call(ITERATOR_OPS, (), original, (iterator, *arguments), named)
             start = clock()
             taken = 0
             try:
@@ -114,125 +161,16 @@ class InputWaits:
 
         return wrapper
 
-    def _in_graph(self, original: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Call the original between two readings of TensorFlow's clock, in that order; without them if they fail."""
-        import tensorflow as tf
-
-        try:
-            variable = self._variable()
-            begun = tf.timestamp()
-        except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
-            self.trouble = repr(error)
-            return original(*arguments, **named)
-        return _call_between(begun, variable, original, arguments, named)
-
-    def _variable(self) -> Any:
-        """Return the variable of all graphs: elements, and seconds."""
-        with self.lock:
-            if self.in_graphs is None:
-                self.in_graphs = _new_variable("pyopbench_waits")
-            return self.in_graphs
-
-
-class Flights:
-    """How long calls of each site in graphs take, from where their inputs are ready to where their outputs are.
-
-    Unlike what is seen from Python, this holds TensorFlow's C++ code and waiting for the GIL. Two ops read TensorFlow's
-    clock around each call, and a variable adds up what lies between.
-    """
-
-    def __init__(self) -> None:
-        self.variables: dict[Any, Any] = {}
-        self.read: dict[Any, float] = {}
-        self.trouble = ""
-
-    def call(self, site: Site, original: Callable[..., Any], arguments: Any, named: Mapping[str, Any]) -> Any:
-        """Call the original between two readings of the clock; without them if they fail."""
-        import tensorflow as tf
-
-        try:
-            variable = self._variable(site)
-            given = named.get("inp", arguments[1] if len(arguments) > 1 else ())
-            ready = [one for one in tf.nest.flatten(given, expand_composites=True) if tf.is_tensor(one)]
-            with tf.control_dependencies(ready):
-                begun = tf.timestamp()
-        except Exception as error:  # noqa: BLE001 - the program goes on, whatever this stumbles over
-            self.trouble = repr(error)
-            return original(*arguments, **named)
-        return _call_between(begun, variable, original, arguments, named)
-
-    def seconds(self, site: Site) -> float | None:
-        """Return the seconds of all calls of a site and of its gradient; None if they were not measured."""
-        variable = self.variables.get(site.key)
-        if variable is None or self.trouble:
-            return None
-        try:
-            self.read[site.key] = float(variable.numpy()[1])
-        except Exception as error:  # noqa: BLE001 - TensorFlow has ended before Python
-            self.trouble = repr(error)
-        return self.read.get(site.key)
-
-    def _variable(self, site: Site) -> Any:
-        if site.key not in self.variables:
-            self.variables[site.key] = _new_variable(f"pyopbench_flight_{len(self.variables)}")
-        return self.variables[site.key]
-
 
 LIBRARIES = ("tensorflow", "keras", "tf_keras")
 """Packages whose frames may lie between a program and its callbacks."""
 
+STAGE = "pyopbench_stage"
+"""Attribute of a mapped function: the call of `Dataset.map`, as `Recorder._stage` returns it."""
+
 
 def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__package__") or "")
-
-
-def _new_variable(name: str) -> Any:
-    """Return a variable of calls in graphs: how many, and their seconds.
-
-    Raises:
-        RuntimeError: in a graph of TensorFlow 1.
-    """
-    import tensorflow as tf
-
-    with tf.init_scope():
-        if not tf.executing_eagerly():
-            raise RuntimeError("a graph of TensorFlow 1")
-        with tf.device("CPU:0"):
-            return tf.Variable(tf.zeros(2, tf.float64), trainable=False, name=name)
-
-
-def _call_between(
-    begun: Any, variable: Any, original: Callable[..., Any], arguments: Any, named: Mapping[str, Any]
-) -> Any:
-    """Call the original in a graph between two readings of TensorFlow's clock, and add the call to a variable."""
-    import tensorflow as tf
-
-    with tf.control_dependencies([begun]):
-        found = original(*arguments, **named)
-    taken = [one for one in tf.nest.flatten(found, expand_composites=True) if tf.is_tensor(one)]
-    with tf.device("CPU:0"), tf.control_dependencies(taken):
-        variable.assign_add(tf.stack([tf.ones((), tf.float64), tf.timestamp() - begun]))
-    return found
-
-
-class MapUse:
-    """How a call of `Dataset.map` in the program is used.
-
-    Attributes:
-        code: that the call is in, which has to live as long as its number is used.
-        maps: how many datasets it made.
-        batched: how many of these could get batches, because `batch` was called on them and their functions only call a
-            callback.
-        size: of the last batch.
-    """
-
-    def __init__(self, code: CodeType) -> None:
-        self.code = code
-        self.maps = self.batched = self.size = 0
-
-
-USE = "pyopbench_map_use"
-"""Attribute of a mapped dataset."""
 
 
 def only_calls_back(graph: Any, own: Collection[int] = ()) -> bool:
@@ -245,14 +183,13 @@ def only_calls_back(graph: Any, own: Collection[int] = ()) -> bool:
         graph: of the mapped function.
         own: the numbers (`id`) of the handles of variables to which the recorder adds.
     """
+    captured = {id(one) for one in graph.internal_captures}
+    ours = {id(inside) for outside, inside in graph.captures if id(outside) in own}
 
     def source(tensor: Any) -> Any:
         while tensor.op.type == "Identity":
             tensor = tensor.op.inputs[0]
         return tensor
-
-    captured = {id(one) for one in graph.internal_captures}
-    ours = {id(inside) for outside, inside in graph.captures if id(outside) in own}
 
     def is_component(tensor: Any) -> bool:
         return source(tensor).op.type == "Placeholder" and id(source(tensor)) not in captured
@@ -307,13 +244,12 @@ class Recorder:
         self.keeper = Keeper(asked["keep_bytes"], asked["package"]) if asked.get("keep_bytes") else None
         self.watch = Watch(folder, asked, self._elements, clock) if asked else None
         self.counts = asked.get("counts", True)
-        self.flights = Flights() if asked.get("flights") else None
+        self.flights = GraphTimer() if asked.get("flights") else None
         self.folder = folder
         self.clock = clock
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
-        self.stages: list[tuple[Any, dict[str, Any], MapUse]] = []
-        self.map_uses: dict[tuple[int, int], MapUse] = {}
+        self.stages: dict[Any, dict[str, Any]] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
@@ -448,7 +384,8 @@ class Recorder:
             if site.forward.by_kernel:
                 if self.flights is None:
                     return original(*arguments, **named)
-                return self.flights.call(site, original, arguments, named)
+                inputs = named.get("inp", arguments[1] if len(arguments) > 1 else ())
+                return self.flights.call(site.key, inputs, original, arguments, named)
             start = clock()
             try:
                 return original(*arguments, **named)
@@ -478,47 +415,39 @@ class Recorder:
                 if GENERATED in caller.f_code.co_filename:
                     return None
                 calls, function = given.get("num_parallel_calls"), given["map_func"]
-                code = getattr(function, "__code__", None)
                 stage = {
                     "file": caller.f_code.co_filename,
                     "line": caller.f_lineno,
                     "parallel": 1 if calls is None else int(calls),
                     "function": getattr(function, "__name__", ""),
-                    "function_line": getattr(code, "co_firstlineno", 0),
+                    "function_line": getattr(getattr(function, "__code__", None), "co_firstlineno", 0),
                 }
-                self.stages.append((site.key, stage, self._map_use(caller)))
-                return stage
+                first = self.stages.setdefault(site.key, stage)
+                if (first["file"], first["line"]) != (stage["file"], stage["line"]):
+                    first["batch"] = 0  # a port for batches would get the elements of the other map
+                with suppress(AttributeError):  # a bound method has no attributes; its batches are not recorded
+                    setattr(function, STAGE, first)
+                return first
             frame = frame.f_back
         return None
 
-    def _map_use(self, caller: FrameType) -> MapUse:
-        """Return what is known about the call of `Dataset.map` that a frame of the program is in."""
-        return self.map_uses.setdefault((id(caller.f_code), caller.f_lasti), MapUse(caller.f_code))
-
     def watch_batches(self, dataset_ops: ModuleType) -> None:
-        """Record whether all datasets that a call of `Dataset.map` makes could get batches, and the size of these."""
-        map_dataset, batch_dataset = dataset_ops.DatasetV2.map, dataset_ops.DatasetV2.batch
+        """Record the size of the batches after a `Dataset.map` whose function could get batches, the smallest of all.
 
-        @functools.wraps(map_dataset)
-        def map_and_note(dataset: Any, *arguments: Any, **named: Any) -> Any:
-            mapped = map_dataset(dataset, *arguments, **named)
-            with suppress(Exception):  # another TensorFlow: it is not recorded
-                use = self._map_use(self._caller(sys._getframe(1)))
-                use.maps += 1
-                setattr(mapped, USE, use)
-            return mapped
+        It is only used where the source shows that each dataset of that `map` is batched.
+        """
+        batch_dataset = dataset_ops.DatasetV2.batch
 
         @functools.wraps(batch_dataset)
         def batch_and_note(dataset: Any, batch_size: Any, *arguments: Any, **named: Any) -> Any:
-            with suppress(Exception):  # a size that is a symbolic tensor, or another TensorFlow: it is not recorded
-                use = getattr(dataset, USE, None)
-                if use is not None and self._takes_batches(dataset):
-                    use.size = int(batch_size)
-                    use.batched += 1
-                    setattr(dataset, USE, None)  # another `batch` of the same dataset does not count again
+            # Not mapped, a size that is a symbolic tensor, or another TensorFlow: it is not recorded.
+            with suppress(Exception):
+                stage = getattr(dataset._map_func._func, STAGE)
+                size = int(batch_size) if self._takes_batches(dataset) else 0
+                stage["batch"] = min(stage.get("batch", size), size)
             return batch_dataset(dataset, batch_size, *arguments, **named)
 
-        dataset_ops.DatasetV2.map, dataset_ops.DatasetV2.batch = map_and_note, batch_and_note
+        dataset_ops.DatasetV2.batch = batch_and_note
 
     def _takes_batches(self, mapped: Any) -> bool:
         """Whether the function of a mapped dataset could get batches: elements of other shapes make none."""
@@ -529,15 +458,6 @@ class Recorder:
         handles = {id(one.handle) for one in own.values()}
         are_alike = all(one.shape.is_fully_defined() for one in specs)
         return are_alike and only_calls_back(mapped._map_func.function.graph, handles)
-
-    def _add_batches(self) -> None:
-        """Add the size of the batches to each stage whose `map` and whose callback are used with batches alone."""
-        uses: dict[Any, set[int]] = {}
-        for key, _, use in self.stages:
-            uses.setdefault(key, set()).add(id(use))
-        for key, stage, use in self.stages:
-            if len(uses[key]) == 1 and 0 < use.maps == use.batched:
-                stage["batch"] = use.size
 
     def _elements(self) -> float:
         return self.waits.as_dict()["elements"]
@@ -556,34 +476,31 @@ class Recorder:
 
     def _count_gradient(self, function: Any) -> Any:
         """Return the gradient of py_function, which is a callback that TensorFlow makes itself, counted."""
-        site = self._find_site_of_gradient(getattr(function, "__wrapped__", function))
+        site = self._site_of_gradient(getattr(function, "__wrapped__", function))
         return function if site is None else self.count(function, site.gradient, None, "py_function")
 
-    def _time_gradient(self, original: Callable[..., Any], flights: Flights) -> Callable[..., Any]:
+    def _time_gradient(self, original: Callable[..., Any], flights: GraphTimer) -> Callable[..., Any]:
         """Time the gradient of py_function in graphs, which TensorFlow makes with `_internal_py_func`."""
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
             if named.get("is_grad_func") and not self.script_ops.context.executing_eagerly():
-                site = self._find_site_of_gradient(named["func"])
+                site = self._site_of_gradient(named["func"])
                 if site is not None:
-                    return flights.call(site, original, arguments, named)
+                    return flights.call(site.key, named["inp"], original, arguments, named)
             return original(*arguments, **named)
 
         return wrapper
 
-    def _find_site_of_gradient(self, function: Any) -> Site | None:
+    def _site_of_gradient(self, function: Any) -> Site | None:
+        """Return the site whose gradient a function is, by the token that it holds (`_EagerPyFuncGrad`)."""
         try:
-            return self._site_of_gradient(function)
+            held = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+            token = held["token"].cell_contents if "token" in held else b""
+            forward = self.script_ops._py_funcs.get(token.decode() if isinstance(token, bytes) else token)
         except Exception as error:  # noqa: BLE001 - another TensorFlow may make it otherwise
             self.trouble = repr(error)
             return None
-
-    def _site_of_gradient(self, function: Any) -> Site | None:
-        """Return the site whose gradient a function is, by the token that it holds (`_EagerPyFuncGrad`)."""
-        held = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        token = held["token"].cell_contents if "token" in held else b""
-        forward = self.script_ops._py_funcs.get(token.decode() if isinstance(token, bytes) else token)
         tally = getattr(getattr(forward, "_func", forward), MARK, None)
         return next((site for site in self.sites.values() if site.forward is tally), None)
 
@@ -646,13 +563,15 @@ class Recorder:
             "pid": os.getpid(),
             "seconds": self.clock() - self.begun,
             "called": self.called,
-            "trouble": self.trouble or self.waits.trouble,
+            "trouble": self.trouble or self.waits.timer.trouble,
             "sites": [site.as_dict(self._name_of_dtype) | self._flight(site) for site in self.sites.values()],
         }
 
     def _flight(self, site: Site) -> dict[str, Any]:
-        seconds = None if self.flights is None else self.flights.seconds(site)
-        return {} if seconds is None else {"flight_seconds": seconds}
+        if self.flights is None or self.flights.trouble:
+            return {}
+        total = self.flights.total(site.key)
+        return {} if total is None else {"flight_seconds": total[1]}
 
     def _name_of_dtype(self, dtype: Any) -> str:
         """Return the name of a dtype, which is TensorFlow's number for it in keys of tensors."""
@@ -661,7 +580,6 @@ class Recorder:
     def save_all(self) -> None:
         """Write the counts, and what was kept."""
         self.save()
-        self._add_batches()
         if self.keeper is not None and self.keeper.held:
             try:
                 self.keeper.save((self.folder / self.name).with_suffix(".kept"))
@@ -753,7 +671,7 @@ def wait_for_tensorflow() -> Recorder:
             if watch is not None:
                 watch.seed(module.context)
         except Exception as error:  # noqa: BLE001 - as above
-            recorder.waits.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
+            recorder.waits.timer.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
 
     def watch_batches(module: ModuleType) -> None:
         with suppress(AttributeError):  # as above; then no batch is moved before a map

@@ -11,19 +11,17 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops
 
-from pyopbench.find.injected.recorder import Recorder
-from pyopbench.find.injected.tallies import Site
+from pyopbench.find.injected.recorder import STAGE, Recorder
 
 OFFSETS = tf.ones(1000)
 """Too many for TensorFlow to make a constant of them in each graph."""
 COUNTER = tf.Variable(0)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     made = Recorder(tmp_path, asked={"flights": True})
-    for name in ("map", "batch"):  # to be restored
-        monkeypatch.setattr(dataset_ops.DatasetV2, name, getattr(dataset_ops.DatasetV2, name))
+    monkeypatch.setattr(dataset_ops.DatasetV2, "batch", dataset_ops.DatasetV2.batch)  # to be restored
     made.watch_batches(dataset_ops)
     return made
 
@@ -43,9 +41,13 @@ def counted(x: Any) -> Any:
     return call_back(x)
 
 
-def sizes(recorder: Recorder) -> list[int]:
-    """Return the batch size of each call of `map`, 0 where not all of its datasets could get batches."""
-    return [one.size if one.maps == one.batched else 0 for one in recorder.map_uses.values()]
+def size_of(function: Callable[..., Any], *datasets: Any, size: Any = 4) -> int | None:
+    """Return the batch size that is recorded for a function that is mapped over some datasets; None for none."""
+    stage: dict[str, Any] = {}
+    setattr(function, STAGE, stage)
+    for dataset in datasets:
+        assert len(list(dataset.map(function).batch(size))) == 2
+    return stage.get("batch")
 
 
 @pytest.mark.parametrize(
@@ -63,57 +65,42 @@ def sizes(recorder: Recorder) -> list[int]:
         (lambda x, y: (counted(x), y), False),
     ],
 )
-def test_only_a_map_that_does_nothing_else_gets_batches(
-    recorder: Recorder, function: Callable[..., Any], *, is_recorded: bool
-) -> None:
-    mapped = tf.data.Dataset.from_tensor_slices((tf.range(6.0), tf.range(6.0))).map(function)
-    assert len(list(mapped.batch(4))) == 2
-    assert sizes(recorder) == [4 if is_recorded else 0]
+def test_only_a_map_that_does_nothing_else_gets_batches(function: Callable[..., Any], *, is_recorded: bool) -> None:
+    dataset = tf.data.Dataset.from_tensor_slices((tf.range(6.0), tf.range(6.0)))
+    assert size_of(function, dataset) == (4 if is_recorded else 0)
 
 
 def test_the_ops_around_recorded_callbacks_do_not_count(recorder: Recorder) -> None:
-    assert recorder.flights is not None
-    flights, site = recorder.flights, Site(("train.py", 3, "f", "numpy_function", "graph"), "f")
-    mapped = tf.data.Dataset.range(6).map(
-        lambda x: flights.call(site, tf.numpy_function, (lambda one: one, [x], tf.int64), {})
-    )
-    assert len(list(mapped.batch(4))) == 2
-    assert flights.seconds(site) is not None
-    assert sizes(recorder) == [4]
+    timer = recorder.flights
+    assert timer is not None
+
+    def timed(x: Any) -> Any:
+        return timer.call("a", [x], tf.numpy_function, (lambda one: one, [x], tf.int64), {})
+
+    assert size_of(timed, tf.data.Dataset.range(6)) == 4
+    assert timer.total("a") is not None
 
 
-def test_all_datasets_of_a_call_of_map_have_to_get_batches(recorder: Recorder) -> None:
-    def made(function: Callable[..., Any]) -> Any:
-        return tf.data.Dataset.from_tensor_slices(tf.range(6.0)).map(function)
-
-    made(call_back).batch(4)
-    assert sizes(recorder) == [4]
-    made(lambda x: 2.0 * x).batch(4)
-    assert sizes(recorder) == [0]
-    recorder.map_uses.clear()
-    made(call_back).batch(4)
-    made(call_back).cache()
-    assert sizes(recorder) == [0]
-
-
-def test_a_batch_that_does_not_follow_is_not_recorded(recorder: Recorder) -> None:
-    dataset = tf.data.Dataset.from_tensor_slices(tf.range(6.0))
-    assert len(list(dataset.batch(2).unbatch().map(call_back).shuffle(2).batch(3))) == 2
-    assert {*sizes(recorder)} == {0}
-
-
-def test_elements_whose_shapes_may_differ_make_no_batch(recorder: Recorder) -> None:
+def test_every_dataset_has_to_take_batches() -> None:
     specification = tf.TensorSpec([None], tf.float32)
-    dataset = tf.data.Dataset.from_generator(lambda: [np.ones(3), np.ones(3)], output_signature=specification)
-    assert len(list(dataset.map(call_back).batch(2))) == 1
-    assert sizes(recorder) == [0]
+    ragged = tf.data.Dataset.from_generator(lambda: [np.ones(3)] * 6, output_signature=specification)
+    assert size_of(call_back, ragged) == 0
+    assert size_of(call_back, tf.data.Dataset.range(6), ragged, tf.data.Dataset.range(6)) == 0
 
 
-def test_a_symbolic_batch_size_is_not_recorded(recorder: Recorder) -> None:
+def test_a_batch_that_does_not_follow_is_not_recorded() -> None:
+    dataset = tf.data.Dataset.from_tensor_slices(tf.range(6.0))
+    assert size_of(call_back) is None
+    assert len(list(dataset.map(call_back).shuffle(2).batch(3))) == 2
+    assert getattr(call_back, STAGE) == {}
+
+
+def test_a_symbolic_batch_size_is_not_recorded() -> None:
     @tf.function
     def total(size: Any) -> Any:
         dataset = tf.data.Dataset.from_tensor_slices(tf.range(6.0)).map(call_back).batch(size)
         return dataset.reduce(0.0, lambda so_far, one: so_far + tf.reduce_sum(one))
 
+    assert size_of(call_back) is None
     assert float(total(tf.constant(4, tf.int64))) == 15.0
-    assert sizes(recorder) == [0]
+    assert getattr(call_back, STAGE) == {}

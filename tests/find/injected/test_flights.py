@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.find.injected.recorder import Flights
-from pyopbench.find.injected.tallies import Site
+from pyopbench.find.injected.recorder import GraphTimer
 
-SITE = Site(("train.py", 3, "f", "numpy_function", "graph"), "work")
 CLOCK_SECONDS = 2e-6
 """What the clock of TensorFlow is rounded to, twice."""
 
@@ -32,32 +30,33 @@ class Work:
         return found
 
 
-def call(flights: Flights, work: Callable[..., Any], x: Any) -> Any:
-    return flights.call(SITE, tf.numpy_function, (work, [x], tf.float32), {})
+def call(timer: GraphTimer, work: Callable[..., Any], x: Any) -> Any:
+    return timer.call("a", [x], tf.numpy_function, (work, [x], tf.float32), {})
 
 
 @pytest.mark.parametrize("where", ["function", "map"])
 def test_a_flight_holds_the_body_and_changes_nothing(where: str) -> None:
-    flights, work = Flights(), Work()
-    assert flights.seconds(SITE) is None
+    timer, work = GraphTimer(), Work()
+    assert timer.total("a") is None
     x = tf.constant([3.0, 1.0, 2.0])
     if where == "function":
-        function = tf.function(lambda one: call(flights, work, one))
+        function = tf.function(lambda one: call(timer, work, one))
         found = [function(x) for _ in range(4)]
     else:
-        found = list(tf.data.Dataset.from_tensors(x).repeat(4).map(lambda one: call(flights, work, one)))
+        found = list(tf.data.Dataset.from_tensors(x).repeat(4).map(lambda one: call(timer, work, one)))
     assert work.calls == 4
     assert [one.numpy().tolist() for one in found] == [[1, 1, 1]] * 4
-    seconds = flights.seconds(SITE)
-    assert seconds is not None
-    assert seconds >= work.seconds - 4 * CLOCK_SECONDS
-    assert flights.trouble == ""
+    total = timer.total("a")
+    assert total is not None
+    assert total[0] == 4
+    assert total[1] >= work.seconds - 4 * CLOCK_SECONDS
+    assert timer.trouble == ""
 
 
 def test_a_graph_of_tensorflow_1_is_left_as_it_is_with_word_of_it() -> None:
-    flights, work = Flights(), Work()
+    timer, work = GraphTimer(), Work()
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        found = call(flights, work, tf.constant([3.0, 1.0, 2.0]))
+        found = call(timer, work, tf.constant([3.0, 1.0, 2.0]))
         assert session.run(found).tolist() == [1, 1, 1]
-    assert flights.trouble
-    assert flights.seconds(SITE) is None
+    assert timer.trouble
+    assert timer.total("a") is None

@@ -243,9 +243,9 @@ def test_a_graph_that_cannot_be_measured_is_left_as_it_is_with_word_of_it(
     def refuse() -> None:
         raise RuntimeError("no variable here")
 
-    monkeypatch.setattr(waits, "_variable", refuse)
+    monkeypatch.setattr(waits.timer, "_variable", lambda key: refuse())
     assert installed(waits, eager=False)._next_internal() == 2
-    assert waits.trouble == "RuntimeError('no variable here')"
+    assert waits.timer.trouble == "RuntimeError('no variable here')"
     assert waits.as_dict() == {"elements": 0, "seconds": 0.0}
 
 
@@ -253,10 +253,12 @@ def test_what_was_read_last_counts_when_tensorflow_has_ended(waits: InputWaits) 
     def gone() -> None:
         raise RuntimeError("gone")
 
-    waits.read = [5, 1.0]
-    waits.in_graphs = SimpleNamespace(numpy=gone)
+    total = SimpleNamespace(numpy=lambda: np.array([5, 1.0]))
+    waits.timer.variables = dict.fromkeys([recorder_module.ITERATOR_OPS], total)
     assert waits.as_dict() == {"elements": 5, "seconds": 1.0}
-    assert waits.trouble == "RuntimeError('gone')"
+    total.numpy = gone
+    assert waits.as_dict() == {"elements": 5, "seconds": 1.0}
+    assert waits.timer.trouble == "RuntimeError('gone')"
 
 
 @pytest.mark.parametrize(
