@@ -345,6 +345,9 @@ def np_of_items(items, dtype):
 
 def np_points(*places):
     """Return indices along each axis, broadcast against each other, as the points that `tf.gather_nd` takes."""
+    first, *others = [tf.TensorShape(one.shape) for one in places]
+    if first.is_fully_defined() and all(one == first for one in others):
+        return tf.stack(places, axis=-1)
     shape = tf.shape(places[0])
     for other in places[1:]:
         shape = tf.broadcast_dynamic_shape(shape, tf.shape(other))

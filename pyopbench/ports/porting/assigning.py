@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from pyopbench.model.syntax import NUMBER, number_of
-from pyopbench.ports.porting.control_flow import carried, dtype_of_name, is_sequence_where_ways_meet
-from pyopbench.ports.porting.grown_lists import is_grown, refuse_grown, write_list
+from pyopbench.ports.porting.calls import write_call
+from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
+from pyopbench.ports.porting.grown_lists import refuse_grown, write_list
 from pyopbench.ports.porting.indexing import (
     IndexEntry,
-    Picked,
-    assigned,
+    called,
     entries_of,
+    holds_for,
     is_by_tensor,
     is_never_negative,
     pick,
 )
 from pyopbench.ports.porting.names import name_of
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, TENSOR, dtype_of
+from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
 from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
@@ -39,32 +41,24 @@ SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.mini
 
 
 def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, node: ast.stmt) -> str:
-    """Return `x[key] = value` as a statement that binds `x`.
-
-    Args:
-        code: the writer.
-        target: `x[key]`, or `x[key][key]`.
-        value: the text of what is written, of the dtype of `x`.
-        rank: how many axes that has.
-        node: the statement.
-    """
+    """Return `x[key] = value` or `x[key][key] = value`, of a text with this many axes, as what binds `x`."""
     root, keys = root_of(code, target)
     name = code.write(root)
     entries = [entries_of(code, key) for key in keys]
     if not isinstance(node, ast.Assign | ast.AugAssign):
         _refuse_copy(code, target, entries)
     _refuse_copy(code, target, entries[:-1])
-    if len(entries) == 1 and not rank and _is_whole_mask(entries[0], code.rank(root)):
+    is_mask = [(one.kind, one.rank) for one in entries[0]] == [("mask", code.rank(root))]
+    if len(entries) == 1 and not rank and is_mask:
         return f"{name} = tf.where({code.write(entries[0][0].node)}, {value}, {name})"
     if len(entries) == 1 and entries[0] and not code.is_mapped and all(map(_is_of_part, entries[0])):
-        part = pick(code, target, Picked("np.s_", code.rank(root)), entries[0])
+        part = pick(code, target, "np.s_", entries[0])
         function = "np_part_replaced_for_xla" if code.is_compiled else "np_part_replaced"
         return f"{name} = {code.use(function)}({name}, {part}, {value})"
     function = _replacing(code, entries, code.rank(root), rank)
-    text, axes = f"{code.use('np_element_places')}({name})", code.rank(root)
+    text = f"{code.use('np_element_places')}({name})"
     for several in entries:
-        text = pick(code, target, Picked(text, axes), several)
-        axes = code.rank(root)
+        text = pick(code, target, text, several)
     return f"{name} = {code.use(function)}({name}, {text}, {value})"
 
 
@@ -85,20 +79,11 @@ def _is_of_part(entry: IndexEntry) -> bool:
     return entry.kind in ("number", "all", "rest") or (entry.kind == "slice" and is_next)
 
 
-def _is_whole_mask(entries: list[IndexEntry], rank: int) -> bool:
-    return len(entries) == 1 and entries[0].kind == "mask" and entries[0].rank == rank
-
-
 def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank: int) -> str:
     """Return the function that replaces elements; if an index occurs twice in one row, the last value is kept.
 
-    If there are several arrays of indices, NumPy writes in the order of their memory layout.
-
-    Args:
-        code: the writer.
-        entries: of one key or several.
-        axes: how many the array has.
-        rank: how many axes the values have.
+    If there are several arrays of indices, NumPy writes in the order of their memory layout. The array has `axes`,
+    and the values have `rank`.
     """
     several = [entry for one in entries for entry in one if entry.kind in ("places", "points")] if rank else []
     if not any(code.holds_tensors(entry.node) and not _is_once(code, entry) for entry in several):
@@ -113,7 +98,24 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
 
 def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
     """Does the source show that indices contain no element twice?"""
-    return (is_distinct if entry.kind == "places" else _are_distinct)(code, entry.node)
+    return holds_for(code, entry.node, _distinct if entry.kind == "places" else _distinct_together)
+
+
+def _distinct(code: TypedCode, node: ast.expr) -> bool | Sequence[ast.expr]:
+    """Are the places of one axis distinct? Of several, each has its own, and theirs may be equal."""
+    if isinstance(node, ast.Subscript):
+        entries = entries_of(code, node.slice)
+        return [node.value, *(entry.node for entry in entries if entry.kind in ("places", "points"))]
+    if not isinstance(node, ast.Call):
+        return False
+    name, given = called(code, node)
+    is_row = code.rank(node) <= 1 or all(code.rank(one) <= 1 for one in given[:1] if code.is_tensor(one))
+    return is_row and name in DISTINCT and not (name == "np.where" and len(given) > 1)  # which chooses values
+
+
+def _distinct_together(code: TypedCode, node: ast.expr) -> bool:
+    name, given = called(code, node) if isinstance(node, ast.Call) else ("", [])
+    return name in TOGETHER and not (name == "np.where" and len(given) > 1)
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -127,32 +129,31 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
     return target, keys[::-1]
 
 
-def assign(code: TypedCode, node: ast.Assign) -> str | None:
+def assign(code: Any, node: ast.Assign) -> str | None:
     """Return an assignment that is not written as it stands."""
     for one in node.targets:
         _refuse_container(code, one)
         if isinstance(one, ast.Attribute) and code.is_tensor(one.value):
             raise code.refusal(one, f"`{ast.unparse(one)}` of an array is assigned to", "bind a new array to a name")
     target, value = node.targets[0], node.value
-    if len(node.targets) > 1 or isinstance(target, ast.Tuple | ast.List):
-        if any(_is_changed(code, one, value) for one in node.targets) or _casts(code, node):
-            return _one_by_one(code, node)
-        if len(node.targets) == 1 and code.is_tensor(value):
-            names = code.source.text(*code.source.span(target))
-            is_unknown = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in code.seen(value))
-            if is_unknown and any(isinstance(one, ast.Starred) for one in target.elts):  # type: ignore[attr-defined]
-                raise code.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
-            number = f", num={len(target.elts)}" if is_unknown else ""  # type: ignore[attr-defined]
-            return f"{names} = tf.unstack({code.write(value)}{number})"
-        return None
+    if len(node.targets) > 1:
+        is_changed = _is_changed(code, node.targets, [value] * len(node.targets))
+        return in_lines(node, _to_each(code, node)) if is_changed else None
+    if isinstance(target, ast.Tuple | ast.List):
+        return _unpack(code, node, target, value)
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
-        if several := _row_by_row(code, target, value):
-            return _in_lines(node, several)
         root, _ = root_of(code, target)
-        return write_item(code, target, code.tensor(value, code.dtype(root)), code.one(value).rank, node)
-    if isinstance(target, ast.Name):
-        return write_list(code, target, value) or assign_name(code, target, value)
-    return None
+        text, rank = code.tensor(value, code.dtype(root)), code.one(value).rank
+        items = target.slice.elts if isinstance(target.slice, ast.List) and target.value is root else []
+        if any(map(code.is_tensor, items)) and not any(map(code.rank, items)) and rank == code.rank(root):
+            # Of equal places, the last value is kept.
+            rows = code.fresh("rows")
+            each = [ast.copy_location(ast.Subscript(root, one, ast.Store()), target) for one in items]
+            lines = [write_item(code, one, f"{rows}[{place}]", rank - 1, node) for place, one in enumerate(each)]
+            return in_lines(node, [f"{rows} = {text}", *lines])
+        return write_item(code, target, text, rank, node)
+    text = bound_text(code, target, value) if isinstance(target, ast.Name) else ""
+    return f"{target.id} = {text}" if text else None  # type: ignore[attr-defined]
 
 
 def _refuse_container(code: TypedCode, target: ast.expr) -> None:
@@ -169,26 +170,61 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
         )
 
 
-def _is_changed(code: TypedCode, target: ast.expr, value: ast.expr) -> bool:
+def _is_changed(code: TypedCode, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
     """Is a target written otherwise than it stands?"""
-    if isinstance(target, ast.Tuple | ast.List):
-        is_taken_apart = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
-        values = value.elts if is_taken_apart else [value] * len(target.elts)  # type: ignore[attr-defined]
-        return any(_is_changed(code, one, part) for one, part in zip(target.elts, values, strict=True))
-    if isinstance(target, ast.Subscript):
-        return _writes(code, target, value)
-    if is_grown(code, target):
-        return True
-    return isinstance(target, ast.Name) and (assign_name(code, target, value) or "").startswith(f"{target.id} = tf.con")
+    for target, value in zip(targets, values, strict=True):
+        inner = getattr(target, "elts", ())
+        if isinstance(target, ast.Name) and bound_text(code, target, value):
+            return True
+        if isinstance(target, ast.Subscript) and _writes(code, target, value):
+            return True
+        if inner and _is_changed(code, inner, [value] * len(inner)):
+            return True
+    return False
 
 
-def _casts(code: TypedCode, node: ast.Assign) -> list[str]:
+def _to_each(code: Any, node: ast.Assign) -> list[str]:
+    """Return `x = y = value` as a statement for each target."""
+    value, names = node.value, [one for one in node.targets if isinstance(one, ast.Name)]
+    if {one.kind for one in code.seen(value)} == {NUMBER_KIND} and len(names) == len(node.targets):
+        return [f"{one.id} = {bound_text(code, one, value) or code.write(value)}" for one in names]
+    name = names[0].id if names else code.fresh("value")
+    others = [one for one in node.targets if not (isinstance(one, ast.Name) and one.id == name)]
+    first = (bound_text(code, names[0], value) if names else "") or code.write(value)
+    rank = code.one(value).rank
+    return [f"{name} = {first}", *(line for one in others for line in _to(code, one, name, rank, node))]
+
+
+def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: ast.expr) -> str | None:
+    """Return `x, y[key] = values`: items are written to after all values are computed."""
+    is_display = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+    values = value.elts if is_display else [value] * len(target.elts)  # type: ignore[attr-defined]
+    is_changed, casts = _is_changed(code, target.elts, values), [] if is_display else _casts(code, target)
+    if not is_changed and not casts and not code.is_tensor(value):
+        return None
+    is_unknown = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in code.seen(value))
+    if is_unknown and any(isinstance(one, ast.Starred) for one in target.elts):
+        raise code.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
+    names, lines = [], []
+    for one, part in zip(target.elts, values, strict=True):
+        if isinstance(one, ast.Name) or not is_changed:
+            names.append(code.source.text(*code.source.span(one)))
+            continue
+        names.append(code.fresh("item"))
+        lines += _to(code, one, names[-1], code.one(part).rank - (not is_display), node)
+    if is_display:
+        pairs = zip(target.elts, values, strict=True)
+        texts = [(isinstance(one, ast.Name) and bound_text(code, one, part)) or code.write(part) for one, part in pairs]
+    else:
+        number = f", num={len(names)}" if is_unknown else ""
+        texts = [f"tf.unstack({code.write(value)}{number})" if code.is_tensor(value) else code.write(value)]
+    end = "," if len(names) == 1 else ""
+    return in_lines(node, [f"{', '.join(names)}{end} = {', '.join(texts)}{end * is_display}", *lines, *casts])
+
+
+def _casts(code: TypedCode, target: ast.Tuple | ast.List) -> list[str]:
     """Return statements that turn unpacked numbers into tensors, where a branch or loop gives the name a tensor."""
-    target = node.targets[0]
-    if len(node.targets) > 1 or isinstance(node.value, ast.Tuple | ast.List):
-        return []
-    names = [one.id for one in getattr(target, "elts", []) if isinstance(one, ast.Name)]
-    seen = {name: carried(code, name) for name in names}
+    seen = {one.id: carried(code, one.id) for one in target.elts if isinstance(one, ast.Name)}
     return [
         f"{name} = {code.use('np_number')}({name}, tf.{dtype})"
         for name, several in seen.items()
@@ -196,79 +232,16 @@ def _casts(code: TypedCode, node: ast.Assign) -> list[str]:
     ]
 
 
-def _in_lines(node: ast.stmt, several: list[str]) -> str:
-    return ("\n" + " " * node.col_offset).join(several)
-
-
-def _one_by_one(code: Any, node: ast.Assign) -> str:
-    """Return an assignment to several targets as a statement for each, after all values are computed."""
-    value = node.value
-    if len(node.targets) > 1:
-        names = [one for one in node.targets if isinstance(one, ast.Name)]
-        seen = code.seen(value)
-        if len(names) == len(node.targets) and seen and all(one.kind == "number" for one in seen):
-            texts = [assign_name(code, one, value) or f"{one.id} = {code.write(value)}" for one in names]
-            return _in_lines(node, texts)
-        name = names[0].id if names else code.fresh("value")
-        lines = [f"{name} = {code.write(value)}"]
-        for one in node.targets:
-            if not isinstance(one, ast.Name):
-                lines += _to(code, one, name, code.one(value).rank, node)
-            elif one.id != name:
-                lines.append(f"{one.id} = {name}")
-        return _in_lines(node, lines)
-    (target,) = node.targets
-    assert isinstance(target, ast.Tuple | ast.List)
-    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
-        texts, made, lines = [], [], []
-        for one, part in zip(target.elts, value.elts, strict=True):
-            if isinstance(one, ast.Name):
-                as_number = write_list(code, one, part) or assign_name(code, one, part)
-                texts.append(as_number.partition(" = ")[2] if as_number else code.write(part))
-                made.append(one.id)
-                continue
-            made.append(code.fresh("item"))
-            texts.append(code.write(part))
-            lines += _to(code, one, made[-1], code.one(part).rank, node)
-        return _in_lines(node, [f"{', '.join(made)} = {', '.join(texts)}", *lines])
-    made, lines = [], []
-    for one in target.elts:
-        if isinstance(one, ast.Name):
-            made.append(one.id)
-            continue
-        made.append(code.fresh("item"))
-        lines += _to(code, one, made[-1], max(code.one(value).rank - 1, 0), node)
-    text = f"tf.unstack({code.write(value)})" if code.is_tensor(value) else code.write(value)
-    return _in_lines(node, [f"{', '.join(made)} = {text}", *lines, *_casts(code, node)])
-
-
 def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
     """Return the statements that assign a name's value, of some number of axes, to a target."""
+    if isinstance(target, ast.Name):
+        return [f"{target.id} = {text}"]
     if not isinstance(target, ast.Subscript):
         raise code.refusal(node, "nested targets of an assignment", "write one statement per line")
-    root, _ = root_of(code, target)
     if not _writes(code, target, node.value):
         return [f"{code.source.text(*code.source.span(target))} = {text}"]
-    return [write_item(code, target, f"tf.cast({text}, tf.{code.dtype(root)})", rank, node)]
-
-
-def _row_by_row(code: Any, target: ast.Subscript, value: ast.expr) -> list[str]:
-    """Return `x[[i, j]] = rows` as a statement for each, in their order: of equal places NumPy keeps the last."""
-    key = target.slice
-    if not isinstance(key, ast.List) or not isinstance(target.value, ast.Name):
-        return []
-    if not any(map(code.is_tensor, key.elts)) or any(code.rank(one) for one in key.elts):
-        return []
-    name = target.value.id
-    if code.one(value).rank != code.rank(target.value):
-        return []
-    rows = code.fresh("rows")
-    lines = [f"{rows} = {code.tensor(value, code.dtype(target.value))}"]
-    whole = Picked(f"{code.use('np_element_places')}({name})", code.rank(target.value))
-    for place, one in enumerate(key.elts):
-        picked = pick(code, target, whole, [IndexEntry("number", one)])
-        lines.append(f"{name} = {code.use('np_replaced')}({name}, {picked}, {rows}[{place}])")
-    return lines
+    root, _ = root_of(code, target)
+    return [write_item(code, target, f"tf.cast({text}, tf.{code.dtype(root)})", max(rank, 0), node)]
 
 
 def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
@@ -293,16 +266,16 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         return f"{target.id} = {write_between(code, node, node.op, target, value)}"
     if type(node.op) not in BINARY:
         return None
-    sign = operator_of(code, node)
+    between = code.source.span(target)[1], code.source.span(value)[0]
+    sign = code.source.text(*between).partition("=")[0].strip()
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, keys = root_of(code, target)
         dtype = code.dtype(root)
-        name, text = code.write(root), code.base(root)
+        text = code.base(root)
         for key in keys:
-            text = pick(code, target, Picked(text, code.rank(root)), entries_of(code, key))
-        given = code.operand(value, dtype)
+            text = pick(code, target, text, entries_of(code, key))
         rank = max(code.one(value).rank, 1)  # what is added to differs from place to place
-        return write_item(code, target, f"{text} {sign} {bracketed(given)}", rank, node) if name else None
+        return write_item(code, target, f"{text} {sign} {bracketed(code.operand(value, dtype))}", rank, node)
     if isinstance(target, ast.Name) and (code.holds_tensors(value) or code.is_tensor(target)):
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
@@ -324,108 +297,55 @@ def _dtype_in_place(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
     return dtypes[1]
 
 
-def operator_of(code: TypedCode, node: ast.AugAssign) -> str:
-    """Return the operator as it stands in the file, without the `=`."""
-    begin, end = code.source.span(node.target)[1], code.source.span(node.value)[0]
-    return code.source.text(begin, end).split("=")[0].strip()
-
-
-def assign_name(code: TypedCode, target: ast.Name, value: ast.expr) -> str | None:
-    """Return `x = value` where it is not written as it stands.
+def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
+    """Return the right side of `x = value`; empty where it is written as it stands.
 
     A number beside a tensor on the other way of an `if` is one of TensorFlow's own dtype to AutoGraph; so it gets
     the other's. What converts to what is there already would assign a name to itself.
     """
+    listed = write_list(code, target, value)
+    if listed is not None:
+        return listed.partition(" = ")[2]
     if code.is_tensor(value):
         text = code.write(value)
-        return f"{target.id} = tf.identity({text})" if text == target.id and not isinstance(value, ast.Name) else None
+        return f"tf.identity({text})" if text == target.id and not isinstance(value, ast.Name) else ""
     if isinstance(value, ast.Tuple | ast.List) and any(map(is_number, value.elts)):
-        return _sequence(code, target, value)
-    seen = code.seen(value)
-    if not seen or any(one.kind != NUMBER_KIND for one in seen):
-        return None
+        return write_items(code, value) if is_sequence_where_ways_meet(code, target.id) else ""
     dtype = dtype_of_name(code, target.id)
-    return f"{target.id} = tf.constant({code.write(value)}, tf.{dtype})" if dtype else None
-
-
-def _sequence(code: TypedCode, target: ast.Name, value: ast.Tuple | ast.List) -> str | None:
-    """Return a tuple or list with numbers in it, which are tensors where ways meet, as one of tensors."""
-    if not is_sequence_where_ways_meet(code, target.id):
-        return None
-    return f"{target.id} = {write_items(code, value)}"
-
-
-def is_distinct(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
-    """Is it seen from the source that no place is named twice? `asked` are names that this is being asked of."""
-    if isinstance(node, ast.Subscript):
-        return is_distinct(code, node.value, asked) and _picks_once(code, node, asked)
-    if isinstance(node, ast.Name):
-        if node.id in asked:  # `order = order[:n]`
-            return True
-        values = assigned(code, node.id)
-        asked |= {node.id}
-        return bool(values) and all(one is not None and is_distinct(code, one, asked) for one in values)
-    if isinstance(node, ast.Call):
-        name = name_of(code.value_of(node.func))
-        if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):
-            name = f"np.{node.func.attr}"
-        if name == "np.where" and len(node.args) > 1:
-            return False  # which chooses values
-        return name in DISTINCT and _is_in_a_row(code, node)
-    return False
-
-
-def _picks_once(code: TypedCode, node: ast.Subscript, asked: frozenset[str]) -> bool:
-    """Does a key pick each element once at most?"""
-    entries = entries_of(code, node.slice)
-    return all(entry.kind not in ("places", "points") or is_distinct(code, entry.node, asked) for entry in entries)
-
-
-def _are_distinct(code: TypedCode, node: ast.expr) -> bool:
-    """Does the source show that a tuple of indices contains no element twice?"""
-    if isinstance(node, ast.Name):
-        values = assigned(code, node.id)
-        return bool(values) and all(isinstance(one, ast.Call) and _are_distinct(code, one) for one in values)
-    if not isinstance(node, ast.Call):
-        return False
-    is_method = isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value)
-    name = f"np.{node.func.attr}" if is_method else name_of(code.value_of(node.func))  # type: ignore[attr-defined]
-    return name in TOGETHER and not (name == "np.where" and len(node.args) > 1)
-
-
-def _is_in_a_row(code: TypedCode, call: ast.Call) -> bool:
-    """Are places those of one axis? Of several, each has its own, and theirs may be equal."""
-    given = [call.func.value] if isinstance(call.func, ast.Attribute) and code.is_tensor(call.func.value) else call.args
-    return all(code.rank(one) <= 1 for one in given[:1] if code.is_tensor(one)) or code.rank(call) <= 1
+    is_of_numbers = {one.kind for one in code.seen(value)} == {NUMBER_KIND}
+    return f"tf.constant({code.write(value)}, tf.{dtype})" if dtype and is_of_numbers else ""
 
 
 def write_statement(code: TypedCode, call: ast.Call) -> str | None:
-    """Return a call that writes to an array which is, or becomes, a tensor; None for any other."""
-    function = call.func
-    if isinstance(function, ast.Attribute):
-        if function.attr == "at" and name_of(code.value_of(function.value)) in SCATTERS:
-            return _scatter(code, call, SCATTERS[name_of(code.value_of(function.value))])
-        if code.is_tensor(function.value) and function.attr in ("fill", "sort"):
-            name = _name(code, function.value)
-            if function.attr == "fill":
-                dtype = code.dtype(function.value)
-                return f"{name} = tf.fill(tf.shape({name}), {code.tensor(call.args[0], dtype)})"
-            axis = "".join(f", axis={code.write(one)}" for one in call.args)
-            return f"{name} = tf.sort({name}{axis})"
-    if (written := _write_output(code, call)) is not None:
-        return written
-    named = name_of(code.value_of(function))
-    if named == "np.fill_diagonal" and code.is_tensor(call.args[0]):
-        name, dtype = _name(code, call.args[0]), code.dtype(call.args[0])
-        value = code.tensor(call.args[1], dtype)
-        return f"{name} = tf.linalg.set_diag({name}, tf.fill(tf.shape({name})[:1], {value}))"
-    if named in ("np.place", "np.putmask") and len(call.args) == 3 and any(map(code.holds_tensors, call.args)):
-        written = _write_where(code, call)
-        if written is not None:
-            return written
-    if named in ("np.copyto", "np.put", "np.putmask", "np.place") and any(map(code.holds_tensors, call.args)):
-        raise code.refusal(call, f"`{named}` has no counterpart in TensorFlow", "assign to elements")
+    """Return a call that writes to an array which is, or becomes, a tensor; None for any other call."""
+    if (output := _write_output(code, call)) is not None:
+        return output
+    function, (name, given) = call.func, called(code, call)
+    if isinstance(function, ast.Attribute) and function.attr == "at":
+        ufunc = name_of(code.value_of(function.value))
+        return _scatter(code, call, SCATTERS[ufunc]) if ufunc in SCATTERS else None
+    if not any(map(code.holds_tensors, given)):
+        return None
+    if name == "np.sort" and len(given) > len(call.args):
+        return f"{_name(code, given[0])} = {write_call(code, name, call, given[0])}"
+    if name == "np.fill":
+        return _fill(code, given[0], ast.Constant(...), given[1], call)
+    if name in ("np.place", "np.putmask") and list(map(code.rank, given[1:])) == [code.rank(given[0]), 0]:
+        return _fill(code, given[0], given[1], given[2], call)
+    if name == "np.fill_diagonal" and code.is_tensor(given[0]):
+        array, value = _name(code, given[0]), code.tensor(given[1], code.dtype(given[0]))
+        return f"{array} = tf.linalg.set_diag({array}, tf.fill(tf.shape({array})[:1], {value}))"
+    if name in ("np.copyto", "np.put", "np.putmask", "np.place"):
+        raise code.refusal(call, f"`{name}` has no counterpart in TensorFlow", "assign to elements")
     return None
+
+
+def _fill(code: TypedCode, array: ast.expr, key: ast.expr, value: ast.expr, call: ast.Call) -> str:
+    """Return a call as `array[key] = value`, of one value."""
+    target = ast.copy_location(ast.Subscript(array, key, ast.Store()), call)
+    root, _ = root_of(code, target)
+    statement = ast.copy_location(ast.Assign([target], value), call)
+    return write_item(code, target, code.tensor(value, code.dtype(root)), 0, statement)
 
 
 def _write_output(code: TypedCode, call: ast.Call) -> str | None:
@@ -447,19 +367,6 @@ def _write_output(code: TypedCode, call: ast.Call) -> str | None:
     if isinstance(output, ast.Subscript):
         return write_item(code, output, text, code.rank(output), ast.copy_location(ast.Expr(call), call))
     return f"{_name(code, output)} = {text}"
-
-
-def _write_where(code: TypedCode, call: ast.Call) -> str | None:
-    """Return `np.place(x, mask, number)`, where `x` may be a part of an array; None for several values."""
-    array, mask, value = call.args
-    if code.rank(value) or not {one.kind for one in code.seen(value)} <= {TENSOR, ARRAY, NUMBER_KIND}:
-        return None
-    if code.rank(mask) != code.rank(array):
-        return None
-    text = f"tf.where({code.tensor(mask, 'bool')}, {code.tensor(value, code.dtype(array))}, {code.write(array)})"
-    if isinstance(array, ast.Subscript):
-        return write_item(code, array, text, code.rank(array), ast.copy_location(ast.Expr(call), call))
-    return f"{_name(code, array)} = {text}"
 
 
 def _name(code: TypedCode, node: ast.expr) -> str:

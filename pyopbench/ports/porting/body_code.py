@@ -20,14 +20,7 @@ from pyopbench.ports.porting.units import Unit, Units
 
 
 class BodyCode(Code):
-    """Writes functions with the decorator that compiles them, if there is one, the body under a name of its own.
-
-    Args:
-        units: where the statements are from.
-        root: the name of the body.
-        compiled: names of the functions that are compiled.
-        decorator: what compiles them; empty where nothing does.
-        types: of the expressions of what is compiled.
+    """Writes the functions `compiled` with their decorator, empty for none, and the body `root` under another name.
 
     Attributes:
         helpers: the functions of `for_numba.helpers` that were written calls of.

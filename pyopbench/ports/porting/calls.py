@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import number_of
 from pyopbench.ports.functions.table import NUMBER, TABLE, Helper, Row, dtypes_by_rule
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.render import bracketed
-from pyopbench.ports.porting.typed import Spelled, TypedCode
+from pyopbench.ports.porting.typed import TypedCode
 
 PLACE = re.compile(r"(, )?\{(\w*)(=\w*|:[\w ]+)?\}")
 """The place of an argument in an expression of the table, by the name of its parameter:
@@ -36,14 +35,7 @@ What is not given, or None, is left out with the comma before it. An argument ne
 
 @dataclass(frozen=True)
 class Given:
-    """A call of a function of NumPy's.
-
-    Attributes:
-        code: the writer.
-        name: of the function, as the table has it.
-        node: the call.
-        by_name: its arguments.
-    """
+    """A call of a function of NumPy's, by its name in the table, and its arguments by the names of parameters."""
 
     code: TypedCode
     name: str
@@ -70,17 +62,7 @@ class Given:
 
 
 def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None) -> str:
-    """Return the text of a call of a function of the table.
-
-    Args:
-        code: the writer.
-        name: of the function, in the table.
-        node: the call.
-        first: the array of which it is a method; None for a function.
-
-    Raises:
-        CannotPort: there is an argument that cannot be written.
-    """
+    """Return the text of a call of a function of the table, or of a method of the array `first`."""
     entry = TABLE[name]
     expression = entry.expression
     given = None if expression is None else _given(code, name, node, first, entry)
@@ -137,8 +119,7 @@ def _argument(given: Given, name: str, node: ast.expr, kind: str) -> str:
     if kind == "items":
         return code.items(node, given.dtype)
     if kind == "helper":
-        dtype = code.dtype(node)
-        return _text(code, node, dtype, iter([np.dtype(dtype)]))
+        return _for_helper(code, node, np.dtype(code.dtype(node)).name)
     if kind == "loop":
         dtypes, _ = code.loop(getattr(np, given.name.removeprefix("np.")), list(given.by_name.values()))
         kind = dtypes[list(given.by_name).index(name)]
@@ -197,8 +178,6 @@ def _several(nodes: Sequence[ast.expr]) -> ast.expr:
 
 def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call, first: ast.expr | None) -> str:
     """Return the text of a call of a helper."""
-    calls = code.spelled.setdefault(entry.spelling, {})
-    calls[code.source.path, number_of(node)] = Spelled(name, node.lineno)
     given = _bound(code, entry, name, node, first)
     for key, value in given.items():
         if key not in entry.rules and code.holds_tensors(value):
@@ -209,14 +188,16 @@ def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call
         if key not in given:
             is_by_name = is_by_name or parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
             continue
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            each = iter(kinds.get(key, ()))
-            parts += [_text(code, one, entry.rules[key], each) for one in given[key]]
-            is_by_name = True
-            continue
-        text = _text(code, given[key], entry.rules.get(key, NUMBER), iter(kinds.get(key, ())))
+        is_several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        values = given[key] if is_several else [given[key]]
+        if key in kinds:
+            texts = [_for_helper(code, one, dtype.name) for one, dtype in zip(values, kinds[key], strict=True)]
+        else:
+            texts = [code.write(one) for one in values]
         is_by_name = is_by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        parts.append(f"{key}={text}" if is_by_name and not entry.is_of_tensorflow else text)
+        is_named = is_by_name and not is_several and not entry.is_of_tensorflow
+        parts += [f"{key}={text}" if is_named else text for text in texts]
+        is_by_name = is_by_name or is_several
     if not entry.is_of_tensorflow:
         code.use(entry.spelling)
     return f"{entry.spelling}({', '.join(parts)})"
@@ -224,8 +205,7 @@ def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call
 
 def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:
     """Return the text of a call of a function on tensors that is in no table, with arrays of some dtypes."""
-    texts = [_text(code, node, dtype, iter([np.dtype(dtype)])) for node, dtype in arrays]
-    return f"{code.use(function)}({', '.join(texts)})"
+    return f"{code.use(function)}({', '.join(_for_helper(code, node, dtype) for node, dtype in arrays)})"
 
 
 def _bound(code: TypedCode, entry: Helper, name: str, node: ast.Call, first: ast.expr | None) -> dict[str, Any]:
@@ -259,15 +239,12 @@ def _kinds(code: TypedCode, entry: Helper, given: dict[str, Any]) -> dict[str, A
     return dtypes_by_rule(entry.rules, examples)
 
 
-def _text(code: TypedCode, node: ast.expr, rule: str, kinds: Iterator[Any]) -> str:
-    """Return the text of an argument as a tensor of the next dtype."""
-    if rule == NUMBER:
-        return code.write(node)
-    dtype, seen = np.dtype(next(kinds)).name, code.seen(node)
+def _for_helper(code: TypedCode, node: ast.expr, dtype: str) -> str:
+    """Return the text of an argument as a tensor of a dtype."""
+    seen = code.seen(node)
     if seen and all(one.kind == TENSOR and one.dtype == dtype for one in seen):
         return code.write(node)
-    plain = (NUMBER_KIND, SEQUENCE, ARRAY)
-    if seen and all(one.kind in plain for one in seen) and not code.holds_tensors(node):
+    if seen and all(one.kind in (NUMBER_KIND, SEQUENCE, ARRAY) for one in seen) and not code.holds_tensors(node):
         return f"tf.constant({code.write(node)}, tf.{dtype})"
     if all(one.kind == TENSOR for one in seen):
         return f"tf.cast({code.write(node)}, tf.{dtype})"

@@ -106,15 +106,7 @@ def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
 
 
 def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
-    """Return the statement that binds a name for AutoGraph, if it is not bound before, or is a number.
-
-    Args:
-        code: the writer.
-        node: the statement that binds the name where values decide.
-        name: the name.
-        seen: what it is behind the statement.
-        is_on_all: do all ways bind it?
-    """
+    """Return what binds a name for AutoGraph before a statement that changes it, `seen` behind that, if need be."""
     assert code.unit is not None
     function, dtype = code.unit.node, dtype_of_name(code, name)
     kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}

@@ -161,17 +161,15 @@ def _refuse_out_of_range(given: Given, bound: ast.expr) -> None:
             raise given.code.refusal(bound, f"`{ast.unparse(bound)}` is out of the range of {given.dtype}")
 
 
-@written("int np.int64 np.int32 np.int16 np.int8 np.uint8 np.uint16 np.uint32 np.uint64", "x")
-def to_integer(given: Given) -> str:
-    """Return a number as an integer."""
-    return given.code.tensor(given["x"], "int64" if given.name == "int" else given.name.removeprefix("np."))
-
-
-@written("float np.float64 np.float32 np.float16 bool np.bool np.complex64 np.complex128", "x")
+@written(
+    "int np.int64 np.int32 np.int16 np.int8 np.uint8 np.uint16 np.uint32 np.uint64 "
+    "float np.float64 np.float32 np.float16 bool np.bool np.complex64 np.complex128",
+    "x",
+)
 def to_number(given: Given) -> str:
     """Return a number as one of another kind."""
     name = given.name.removeprefix("np.")
-    return given.code.tensor(given["x"], {"float": "float64"}.get(name, name))
+    return given.code.tensor(given["x"], {"int": "int64", "float": "float64"}.get(name, name))
 
 
 @written("len", "x")

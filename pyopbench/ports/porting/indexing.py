@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -38,15 +38,6 @@ class IndexEntry:
         return self.kind in ("places", "mask", "points")
 
 
-@dataclass(frozen=True)
-class Picked:
-    """An array and what is picked of it: a text to which more can be added, and how many axes it has."""
-
-    text: str
-    rank: int
-    fixed: str = ""
-
-
 def entries_of(code: TypedCode, key: ast.expr) -> list[IndexEntry]:
     """Return the expressions in brackets, each with what it is."""
     if not isinstance(key, ast.Tuple) and any(one.is_point for one in code.seen(key)):
@@ -76,18 +67,18 @@ def _entry(code: TypedCode, node: ast.expr) -> IndexEntry:
 
 def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     """Return `x[...]` of a tensor, or by one."""
-    if code.holds_tensors(node.value) and (found := _places_of_axis(code, node)):
-        return found
-    if is_table(code, node.value) and code.is_tensor(node.slice):
-        return look_up(code, node, node.value, node.slice)
-    by_tensor = code.holds_tensors(node.slice) or is_by_tensor(code, node.slice)
-    if not code.is_tensor(node.value) and not (
-        by_tensor and (_is_array(code, node.value) or isinstance(node.slice, ast.Tuple))
-    ):
+    whole, key = node.value, node.slice
+    if code.holds_tensors(whole) and isinstance(whole, ast.Call) and isinstance(key, ast.Constant):
+        name, given = called(code, whole)
+        if name in ("np.where", "np.nonzero") and len(given) == 1 and not whole.keywords:
+            return f"tf.where({code.tensor(given[0], 'bool')})[:, {ast.unparse(key)}]"
+    if is_table(code, whole) and code.is_tensor(key):
+        return look_up(code, node, whole, key)
+    is_array = isinstance(key, ast.Tuple) or any(one.kind == ARRAY for one in code.seen(whole))
+    by_tensor = code.holds_tensors(key) or is_by_tensor(code, key)
+    if not code.is_tensor(whole) and not (by_tensor and is_array):
         return None
-    entries = entries_of(code, node.slice)
-    whole = code.base(node.value)
-    return pick(code, node, Picked(whole, code.rank(node.value), whole), entries)
+    return pick(code, node, code.base(whole), entries_of(code, key))
 
 
 def is_table(code: TypedCode, node: ast.expr) -> bool:
@@ -97,17 +88,16 @@ def is_table(code: TypedCode, node: ast.expr) -> bool:
 
 def look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr, default: ast.expr | None = None) -> str:
     """Return the value in a dictionary for a key that is a tensor."""
-    if not code.holds_tensors(node) or code.rank(key) or not code.dtype(node):
-        raise code.refusal(
-            node,
-            f"`{ast.unparse(node)}` is supported only for a single key and values that are numbers",
-            "use an array",
-        )
-    dtype = code.dtype(node)
-    is_same = default is None or (code.one(default).weak is int and np.dtype(dtype).kind in "iu")
-    if default is not None and not is_same and not np.can_cast(code.dtype(default), dtype, "same_kind"):
-        raise code.refusal(node, f"`{ast.unparse(node)}` has a default of another type than its values", "use one type")
-    others = f", {code.tensor(default, dtype)}" if default is not None else ""
+    dtype, others = code.dtype(node), ""
+    if not code.holds_tensors(node) or code.rank(key) or not dtype:
+        why = f"`{ast.unparse(node)}` is supported only for a single key and values that are numbers"
+        raise code.refusal(node, why, "use an array")
+    if default is not None:
+        is_whole = code.one(default).weak is int and np.dtype(dtype).kind in "iu"
+        if not is_whole and not np.can_cast(code.dtype(default), dtype, "same_kind"):
+            why = f"`{ast.unparse(node)}` has a default of another type than its values"
+            raise code.refusal(node, why, "use one type")
+        others = f", {code.tensor(default, dtype)}"
     text = f"{code.use('np_looked_up')}({code.write(table)}, {code.tensor(key)}, tf.{dtype}{others})"
     return f"tf.unstack({text})" if code.one(node).kind == SEQUENCE else text
 
@@ -119,33 +109,23 @@ def is_by_tensor(code: TypedCode, key: ast.expr) -> bool:
     return code.is_tensor(key) or any(map(code.is_tensor, parts))
 
 
-def _places_of_axis(code: TypedCode, node: ast.Subscript) -> str:
-    """Return `np.where(mask)[axis]`; nothing for anything else."""
-    call, key = node.value, node.slice
-    if not isinstance(call, ast.Call) or not isinstance(key, ast.Constant) or call.keywords or len(call.args) > 1:
-        return ""
-    place = ast.unparse(key)
-    name = name_of(code.value_of(call.func))
-    if isinstance(call.func, ast.Attribute) and code.is_tensor(call.func.value) and call.func.attr == "nonzero":
-        return f"tf.where({code.tensor(call.func.value, 'bool')})[:, {place}]"
-    if name not in ("np.where", "np.nonzero") or len(call.args) != 1:
-        return ""
-    return f"tf.where({code.tensor(call.args[0], 'bool')})[:, {place}]"
+def called(code: TypedCode, call: ast.Call) -> tuple[str, list[ast.expr]]:
+    """Return NumPy's name of a function, or of a method of a tensor, and its arguments, the array of a method first."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and code.is_tensor(function.value):
+        return f"np.{function.attr}", [function.value, *call.args]
+    return name_of(code.value_of(function)), call.args
 
 
-def _is_array(code: TypedCode, node: ast.expr) -> bool:
-    return any(one.kind == ARRAY for one in code.seen(node))
-
-
-def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
-    """Return the code that selects the elements at a key."""
+def pick(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEntry]) -> str:
+    """Return the code that selects the elements of an array at a key; `[...]` can be added to the text of the array."""
     _refuse_steps(code, node, entries)
     if [entry.kind for entry in entries] == ["points"]:
-        return f"{code.use('np_at_points')}({whole.text}, {code.write(entries[0].node)})"
+        return f"{code.use('np_at_points')}({whole}, {code.write(entries[0].node)})"
     special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
     if not special:
         found = _mapped(code, whole, entries) or _in_two_keys(code, whole, entries)
-        return found or f"{whole.text}[{', '.join(_basic(code, entries))}]"
+        return found or f"{whole}[{', '.join(_basic(code, entries))}]"
     if len(special) > 1:
         return _pick_points(code, node, whole, entries)
     (place,) = special
@@ -160,10 +140,10 @@ def pick(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[Index
         where = f", axis={axis}" if axis not in ("0", "") else ""
         return f"tf.boolean_mask({text}, {code.write(entry.node)}{where})"
     where = f", axis={axis}" if axis != "0" else ""
-    return f"tf.gather({text}, {_places(code, entry.node, text, axis)}{where})"
+    return f"tf.gather({text}, {_counted(code, entry.node, text, axis)}{where})"
 
 
-def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> str:
+def _mapped(code: TypedCode, whole: str, entries: Sequence[IndexEntry]) -> str:
     """Return what integers pick that differ from example to example of a batch; nothing where none do.
 
     `tf.vectorized_map` takes a gather at any places, and a slice only where it is the same for all examples.
@@ -174,17 +154,17 @@ def _mapped(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> st
     kept = [":" if place in varying else text for place, text in enumerate(_basic(code, entries))]
     while kept and kept[-1] == ":":
         kept.pop()
-    text = f"{whole.text}[{', '.join(kept)}]" if kept else whole.text
+    text = f"{whole}[{', '.join(kept)}]" if kept else whole
     for place in reversed(varying):
         before = entries[:place]
         axis = sum(entry.kind != "number" or one in varying for one, entry in enumerate(before))
         of_whole = sum(entry.kind != "new" for entry in before)
         where = f", axis={axis}" if axis else ""
-        text = f"tf.gather({text}, {_point(code, entries[place], whole.fixed or whole.text, of_whole)}{where})"
+        text = f"tf.gather({text}, {_counted(code, entries[place].node, whole, of_whole, 'int64')}{where})"
     return text
 
 
-def _in_two_keys(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) -> str:
+def _in_two_keys(code: TypedCode, whole: str, entries: Sequence[IndexEntry]) -> str:
     """Return `x[i, 1:-1]` as `x[i, :][1:-1]` for XLA; empty for a key that XLA supports.
 
     In a loop that XLA compiles, a key with a tensor and a slice that starts at a number selects the wrong elements,
@@ -194,7 +174,7 @@ def _in_two_keys(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) 
     by_tensor = {number for number, one in slices.items() if any(map(code.is_tensor, _bounds(one)))}
     from_number = any(one.lower or one.step for number, one in slices.items() if number not in by_tensor)
     by_tensor |= {number for number, one in enumerate(entries) if one.kind == "number" and code.is_tensor(one.node)}
-    if not code.is_compiled or whole.text == "np.s_" or not by_tensor or not from_number:
+    if not code.is_compiled or whole == "np.s_" or not by_tensor or not from_number:
         return ""
     first, second = [], []
     for number, (entry, text) in enumerate(zip(entries, _basic(code, entries), strict=True)):
@@ -202,7 +182,7 @@ def _in_two_keys(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry]) 
             first.append(text if number in by_tensor or entry.kind == "rest" else ":")
         if number not in by_tensor or entry.kind != "number":
             second.append(":" if number in by_tensor else text)
-    return f"{whole.text}[{', '.join(first)}][{', '.join(second)}]"
+    return f"{whole}[{', '.join(first)}][{', '.join(second)}]"
 
 
 def _refuse_steps(code: TypedCode, node: ast.expr, entries: Sequence[IndexEntry]) -> None:
@@ -241,7 +221,7 @@ def _as_int64(code: TypedCode, entry: IndexEntry) -> str:
     return code.operand(entry.node, "int64") if entry.kind == "number" else code.write(entry.node)
 
 
-def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry], place: int) -> tuple[str, str]:
+def _with_basic(code: TypedCode, whole: str, entries: Sequence[IndexEntry], place: int) -> tuple[str, str]:
     """Return an array of which all is picked but what arrays of indices pick, and the axis that those are of."""
     before = entries[:place]
     picked = [":"] * (entries[place].rank if entries[place].kind == "mask" else 1)
@@ -252,62 +232,73 @@ def _with_basic(code: TypedCode, whole: Picked, entries: Sequence[IndexEntry], p
         axis = str(-1 - sum(entry.kind != "number" for entry in entries[place + 1 :]))
     others = [entry for position, entry in enumerate(entries) if position != place]
     if all(entry.kind in ("all", "rest") for entry in others):
-        return whole.text, axis
+        return whole, axis
     while kept and kept[-1] == ":":
         kept.pop()
-    return f"{whole.text}[{', '.join(kept)}]", axis
+    return f"{whole}[{', '.join(kept)}]", axis
 
 
-def _places(code: TypedCode, node: ast.expr, whole: str, axis: str) -> str:
-    """Return indices that count from the front, as TensorFlow wants them."""
+def _counted(code: TypedCode, node: ast.expr, whole: str, axis: object, dtype: str = "") -> str:
+    """Return indices that count from the front, as TensorFlow wants them, of a dtype if one is given."""
     seen = code.seen(node)
-    if any(one.kind == SEQUENCE and one.holds_tensors for one in seen):
-        places = code.tensor(node)
-        items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-        if all(is_never_negative(code, one) for one in items):
-            return places
-        return f"{code.use('np_from_front')}(tf.convert_to_tensor({places}), tf.shape({whole})[{axis}])"
-    if not any(one.kind == TENSOR for one in seen):
-        if not any(one.is_negative for one in seen):
-            return code.write(node)
-        return f"{code.use('np_from_front')}({code.tensor(node, 'int64')}, tf.shape({whole}, tf.int64)[{axis}])"
-    text = code.write(node) if code.dtype(node) in ("int32", "int64") else code.tensor(node, "int64")
-    if is_never_negative(code, node):
+    is_sequence = any(one.kind == SEQUENCE and one.holds_tensors for one in seen)
+    if not is_sequence and not any(one.kind == TENSOR or one.is_negative for one in seen):
+        return f"tf.cast({code.write(node)}, tf.{dtype})" if dtype else code.write(node)
+    own = code.dtype(node)
+    text = code.tensor(node, dtype or (own if code.is_tensor(node) and own == "int32" else "int64"))
+    items = node.elts if is_sequence and isinstance(node, ast.List | ast.Tuple) else [node]
+    if all(is_never_negative(code, one) for one in items):
         return text
     return f"{code.use('np_from_front')}({text}, tf.shape({whole})[{axis}])"
 
 
-def is_never_negative(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
-    """Is it seen from the source that no element is below 0? `asked` are names that this is being asked of."""
+def holds_for(
+    code: TypedCode,
+    node: ast.expr,
+    rule: Callable[[TypedCode, ast.expr], bool | Sequence[ast.expr]],
+    asked: frozenset[str] = frozenset(),
+) -> bool:
+    """Does the source show that a rule holds for an expression? It may return others for which it has to hold then.
+
+    It holds for a name if it does for all values that the function assigns to it; `asked` are names under question,
+    as in `order = order[:n]`.
+    """
+    found = rule(code, node)
+    if not found and isinstance(node, ast.Name):
+        values = [] if node.id in asked else assigned(code, node.id)
+        return node.id in asked or (
+            bool(values) and all(one is not None and holds_for(code, one, rule, asked | {node.id}) for one in values)
+        )
+    return found if isinstance(found, bool) else all(holds_for(code, one, rule, asked) for one in found)
+
+
+def is_never_negative(code: TypedCode, node: ast.expr) -> bool:
+    """Does the source show that no element is below 0?"""
+    return holds_for(code, node, _never_negative)
+
+
+def _never_negative(code: TypedCode, node: ast.expr) -> bool | Sequence[ast.expr]:
     one = code.one(node)
     if one.dtype.startswith("u") or one.dtype == "bool":
         return True
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value >= 0
-    if isinstance(node, ast.Call):
-        name = name_of(code.value_of(node.func))
-        if isinstance(node.func, ast.Attribute) and code.is_tensor(node.func.value):
-            name = f"np.{node.func.attr}"
-            if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
-                return is_never_negative(code, node.func.value, asked)
-        if name == "np.where" and len(node.args) > 1:  # which chooses values
-            return all(is_never_negative(code, one, asked) for one in node.args[1:])
-        if name in ("np.arange", "range") and (len(node.args) > 1 or node.keywords):
-            is_named = any(one.arg != "dtype" for one in node.keywords)
-            first_and_step = [*node.args[:1], *node.args[2:3]] if len(node.args) > 1 else []
-            return not is_named and all(is_never_negative(code, one, asked) for one in first_and_step)
-        return name in NEVER_NEGATIVE
     if isinstance(node, ast.Subscript):
-        return is_never_negative(code, node.value, asked)
+        return [node.value]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult | ast.FloorDiv | ast.Mod):
-        return all(is_never_negative(code, side, asked) for side in (node.left, node.right))
-    if isinstance(node, ast.Name):
-        if node.id in asked:  # `order = order[:n]`
-            return True
-        values = assigned(code, node.id)
-        asked |= {node.id}
-        return bool(values) and all(value is not None and is_never_negative(code, value, asked) for value in values)
-    return False
+        return [node.left, node.right]
+    if not isinstance(node, ast.Call):
+        return False
+    name, given = called(code, node)
+    if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
+        return given[:1]
+    if name == "np.where" and len(given) > 1:  # which chooses values
+        return given[1:]
+    if name in ("np.arange", "range") and (len(given) > 1 or node.keywords):
+        is_named = any(one.arg != "dtype" for one in node.keywords)
+        first_and_step = [*given[:1], *given[2:3]] if len(given) > 1 else []
+        return not is_named and (first_and_step or True)
+    return name in NEVER_NEGATIVE
 
 
 def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
@@ -331,39 +322,11 @@ def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
     return simple if len(simple) == len(found) - len(simple) else found
 
 
-def _pick_points(code: TypedCode, node: ast.expr, whole: Picked, entries: Sequence[IndexEntry]) -> str:
+def _pick_points(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEntry]) -> str:
     """Return the elements at places that several arrays of indices name together."""
     together = [entry for entry in entries if entry.kind in ("places", "number")]
     leading = entries[: len(together)]
     if leading != together or any(entry.kind not in ("all", "rest") for entry in entries[len(together) :]):
         raise code.refusal(node, f"`{ast.unparse(node)}` mixes several arrays of indices with slices", "index twice")
-    ranks = {entry.rank for entry in together}
-    arrays = [entry.node for entry in together if entry.rank]
-    shapes = {shape for node in arrays for shape in _shapes_of(code, node)}
-    texts = [_point(code, entry, whole.text, axis) for axis, entry in enumerate(together)]
-    if len(ranks) > 1 or len(shapes) > 1:
-        return f"tf.gather_nd({whole.text}, {code.use('np_points')}({', '.join(texts)}))"
-    return f"tf.gather_nd({whole.text}, tf.stack([{', '.join(texts)}], axis=-1))"
-
-
-def _shapes_of(code: TypedCode, node: ast.expr) -> set[tuple[Any, ...]]:
-    """Return the shapes of an array of indices; of a list by its source. An unknown shape includes the source text."""
-    found: set[tuple[Any, ...]] = {one.shape for one in code.seen(node) if one.kind in (TENSOR, ARRAY)}
-    if found:
-        return found
-    lengths: list[Any] = []
-    inner: ast.expr = node
-    while isinstance(inner, ast.List | ast.Tuple) and inner.elts:
-        lengths.append(len(inner.elts))
-        inner = inner.elts[0]
-    return {(*lengths, ast.unparse(inner))} if not isinstance(inner, ast.Constant | ast.UnaryOp) else {tuple(lengths)}
-
-
-def _point(code: TypedCode, entry: IndexEntry, whole: str, axis: int) -> str:
-    seen = code.seen(entry.node)
-    if not any(one.kind == TENSOR or one.is_negative for one in seen):
-        return f"tf.cast({code.write(entry.node)}, tf.int64)"
-    text = code.tensor(entry.node, "int64")
-    if is_never_negative(code, entry.node):
-        return text
-    return f"{code.use('np_from_front')}({text}, tf.shape({whole}, tf.int64)[{axis}])"
+    texts = [_counted(code, entry.node, whole, axis, "int64") for axis, entry in enumerate(together)]
+    return f"tf.gather_nd({whole}, {code.use('np_points')}({', '.join(texts)}))"

@@ -17,6 +17,7 @@ from types import ModuleType
 from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.errors import BadInput
 from pyopbench.model.modules import load_file
+from pyopbench.model.syntax import bindings
 from pyopbench.model.write_file import write_atomically
 from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort
@@ -38,14 +39,14 @@ USUAL = {
 def module_text(
     docstring: str, statements: Sequence[str], units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()
 ) -> str:
-    """Return the text of a file.
+    """Return the text of a file with the imports that its statements need.
 
     Args:
         docstring: what it says of itself.
         statements: its statements, in order.
         units: whose imports the statements may use.
         extra: import statements of other files beside it.
-        also: import statements that are written whatever the statements seem to need.
+        also: import statements that are written in any case.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
     first = ast.parse(body).body[0]
@@ -86,28 +87,12 @@ def copied_module(path: Path) -> tuple[list[str], str, set[str]]:
     tree = ast.parse(text)
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
     rest = "".join(text.splitlines(keepends=True)[imports[-1].end_lineno :])
-    bound = {one.asname or one.name.partition(".")[0] for statement in imports for one in statement.names}
-    bound |= {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
-    bound |= {
-        target.id
-        for one in tree.body
-        if isinstance(one, ast.Assign)
-        for target in one.targets
-        if isinstance(target, ast.Name)
-    }
     statements = [ast.unparse(one) for one in imports if getattr(one, "module", "") != "__future__"]
-    return statements, rest, bound - {"annotations"}
+    return statements, rest, {*bindings(tree.body)} - {"annotations"}
 
 
 def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, is_anywhere: bool = False) -> None:
-    """Check that the user's code binds none of these names, unless by the same import.
-
-    Args:
-        units: the user's code.
-        taken: the names.
-        imports: statements that both have.
-        is_anywhere: may no function of theirs bind one for itself either?
-    """
+    """Check that the user's code, or no function in it either, binds one of these names, unless by the same import."""
     imported = {name for name, one in units.imports.items() if one.statement in imports}
     bound = {*units.by_name, *units.imports} - imported
     if is_anywhere:
@@ -117,15 +102,7 @@ def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, 
 
 
 def with_layer(text: str, name: str) -> str:
-    """Return the module of a port that can be called with the tensors of a Keras model, too.
-
-    Args:
-        text: the module.
-        name: of the function of tensors in it.
-
-    Raises:
-        CannotPort: a name that this needs means something else in it.
-    """
+    """Return the module of a port whose function can be called with the tensors of a Keras model, too."""
     tree = ast.parse(text)
     needed, layer, names = copied_module(Path(keras_layer.__file__))
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]

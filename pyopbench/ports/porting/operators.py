@@ -16,9 +16,11 @@ from pyopbench.ports.porting.typed import TypedCode, is_number
 BINARY = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.FloorDiv: np.floor_divide,
     ast.Mod: np.remainder, ast.Pow: np.power, ast.BitAnd: np.bitwise_and, ast.BitOr: np.bitwise_or,
-    ast.BitXor: np.bitwise_xor,
+    ast.BitXor: np.bitwise_xor, ast.LShift: np.left_shift, ast.RShift: np.right_shift,
 }  # fmt: skip
-SHIFTS = {ast.LShift: (np.left_shift, "left_shift"), ast.RShift: (np.right_shift, "right_shift")}
+SHIFTS = {ast.LShift: "np_left_shift", ast.RShift: "np_right_shift"}
+ROUNDED = {ast.FloorDiv: "np_floor_divide", ast.Mod: "np_remainder"}
+"""Helpers for floats: TensorFlow's floor of a quotient may be one too many, and it has other signs of 0."""
 COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
@@ -40,28 +42,19 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 
 def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
     """Return the text of an operation, which stays as it stands where no side needs a cast."""
-    if type(operator) in SHIFTS:
-        ufunc, name = SHIFTS[type(operator)]
-        (first, second), _ = code.loop(ufunc, [left, right])
-        return f"tf.bitwise.{name}({code.tensor(left, first)}, {code.tensor(right, second)})"
     if type(operator) not in BINARY:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     (first, second), _ = code.loop(BINARY[type(operator)], [left, right])
-    if isinstance(operator, ast.FloorDiv | ast.Mod) and "float" in first:
-        # TensorFlow's floor of a quotient may be one too many, and it has other signs of 0.
-        name = "np_floor_divide" if isinstance(operator, ast.FloorDiv) else "np_remainder"
-        return write_helper(code, name, [(left, first), (right, second)])
+    helper = SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if "float" in first else None)
+    if helper is not None:
+        return write_helper(code, helper, [(left, first), (right, second)])
     return write_sides(code, node, [left, right], [first, second])
 
 
 def write_sides(code: TypedCode, node: ast.AST, sides: Sequence[ast.expr], dtypes: Sequence[str]) -> str:
     """Return an operation with its sides as they have to be, and what is between them as it stands."""
-    source = code.source
-    parts = []
-    for side, dtype in zip(sides, dtypes, strict=True):
-        text = code.operand(side, dtype)
-        parts.append((*source.span(side), text))
-    return source.replaced(*source.span(node), parts)
+    parts = [(*code.source.span(side), code.operand(side, dtype)) for side, dtype in zip(sides, dtypes, strict=True)]
+    return code.source.replaced(*code.source.span(node), parts)
 
 
 def write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:
@@ -129,11 +122,12 @@ def _write_membership(code: TypedCode, node: ast.Compare) -> str:
     """Return `x in several`."""
     (several,) = node.comparators
     if is_table(code, several):
-        keys = f"tf.constant(list({code.write(several)}), tf.{code.dtype(node.left)})"
-        found = f"tf.reduce_any(tf.equal({keys}, {code.tensor(node.left)}))"
-        return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found
-    dtype = code.loop_dtype(node.left, several)
-    found = f"tf.reduce_any(tf.equal({code.tensor(several, dtype)}, {code.tensor(node.left, dtype)}))"
+        dtype = code.dtype(node.left)
+        items = f"tf.constant(list({code.write(several)}), tf.{dtype})"
+    else:
+        dtype = code.loop_dtype(node.left, several)
+        items = code.tensor(several, dtype)
+    found = f"tf.reduce_any(tf.equal({items}, {code.tensor(node.left, dtype)}))"
     return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found
 
 
@@ -175,24 +169,21 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    sides = (node.body, node.orelse)
-    is_decided = code.is_tensor(asked)
-    if is_decided and all(isinstance(one, ast.Tuple | ast.List) for one in sides):
-        parts = [(*code.source.span(one), write_items(code, one)) for one in sides]  # type: ignore[arg-type]
-        parts.append((*code.source.span(node.test), write_truth(code, node.test)))
-        return code.source.replaced(*code.source.span(node), parts)
-    if not (is_decided and code.is_tensor(node)):
+    sides = [node.body, node.orelse]
+    if not code.is_tensor(asked):
         return None
-    inside = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.IfExp)]
-    if any(code.is_tensor(one.test) for one in inside):
-        raise code.refusal(
-            node, "one `a if x else b` inside another, which AutoGraph does not convert", "write an `if`"
-        )
-    dtype = code.dtype(node)
-    texts = {one: code.tensor(one, dtype) for one in (node.body, node.orelse)} | {
-        node.test: write_truth(code, node.test)
-    }
-    parts = [(*code.source.span(one), texts[one]) for one in (node.body, node.test, node.orelse)]
+    if all(isinstance(one, ast.Tuple | ast.List) for one in sides):
+        texts = [write_items(code, one) for one in sides]  # type: ignore[arg-type]
+    elif code.is_tensor(node):
+        inside = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.IfExp)]
+        if any(code.is_tensor(one.test) for one in inside):
+            why = "one `a if x else b` inside another, which AutoGraph does not convert"
+            raise code.refusal(node, why, "write an `if`")
+        texts = [code.tensor(one, code.dtype(node)) for one in sides]
+    else:
+        return None
+    parts = [(*code.source.span(one), text) for one, text in zip(sides, texts, strict=True)]
+    parts.append((*code.source.span(node.test), write_truth(code, node.test)))
     return code.source.replaced(*code.source.span(node), parts)
 
 

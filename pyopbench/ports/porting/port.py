@@ -32,6 +32,7 @@ from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
+from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made
 from pyopbench.ports.rebinding import around, with_body, written
@@ -88,7 +89,7 @@ def write_port(op: Op, variant: str) -> PortModule:
     if variant.startswith("traced"):  # a body itself is given arrays, whose sizes are known
         example = examples_of(op, 1, 1)[0]
         example = batches.stacked([example])[0] if how else example
-        facts = replace(facts, known=_inputs_of_known_sizes(text, facts, keywords, example))
+        facts = replace(facts, known=_inputs_of_known_sizes(text, body.source, facts, keywords, example))
     if facts.known:
         text, notes = _with_sentence(text, facts), (f"known sizes: {_sizes_text(facts)}", *notes)
     prints = _prints(body.source)
@@ -104,7 +105,9 @@ def write_port(op: Op, variant: str) -> PortModule:
     )
 
 
-def _inputs_of_known_sizes(text: str, facts: Facts, keywords: Sequence[str], example: Sequence[Any]) -> tuple[str, ...]:
+def _inputs_of_known_sizes(
+    text: str, source: Source, facts: Facts, keywords: Sequence[str], example: Sequence[Any]
+) -> tuple[str, ...]:
     """Return which inputs have to have sizes that are known where a port is traced, by running it.
 
     None if it takes all sizes unknown, or does not even take known ones, which its test will say; one if that alone is
@@ -112,6 +115,7 @@ def _inputs_of_known_sizes(text: str, facts: Facts, keywords: Sequence[str], exa
 
     Args:
         text: of its module.
+        source: the file of the body.
         facts: what it takes and returns.
         keywords: names of the last inputs, where it takes them by name.
         example: the inputs that it is run on.
@@ -125,6 +129,10 @@ def _inputs_of_known_sizes(text: str, facts: Facts, keywords: Sequence[str], exa
         specs = [tf.TensorSpec(one.shape if name in known else [None] * one.ndim, one.dtype) for name, one in of_known]
         try:
             called(called(tf.function(port).get_concrete_function, specs), tensors)
+        except NotImplementedError as error:
+            if known == names:
+                raise _refused_option(error, text, source) from error
+            return False
         except Exception:  # noqa: BLE001 - a port may raise anything
             return False
         return True
@@ -137,6 +145,18 @@ def _inputs_of_known_sizes(text: str, facts: Facts, keywords: Sequence[str], exa
         return ()
     sized = [name for name, one in zip(names, tensors, strict=True) if one.ndim]
     return next(((name,) for name in sized if len(sized) > 1 and works([name])), tuple(sized))
+
+
+def _refused_option(error: NotImplementedError, text: str, source: Source) -> CannotPort:
+    """Return the error about an option of NumPy's that the function on tensors in place of its own does not have."""
+    # AutoGraph's message has the lines of the port, and the functions that they are of.
+    frames = re.findall(r"line (\d+), in (\w+)", str(error))
+    depth = next((depth for depth, (_, name) in enumerate(frames) if name.startswith(("np_", "scipy_"))), 0)
+    line = lines_of_body(text, source).get(int(frames[depth - 1][0])) if depth else None
+    what = [f"`{frames[depth][1].replace('_', '.', 1)}`"] if depth else []
+    why = " ".join([*what, str(error).rpartition(f"{NotImplementedError.__name__}: ")[2].strip()])
+    place = None if line is None else place_of_user((source.path, line))
+    return CannotPort(why, fix="use numba_op, or keep the callback", place=place)
 
 
 def _with_sentence(text: str, facts: Facts) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from pyopbench.ports.porting.observe import (
     SEQUENCE,
     TENSOR,
     Observed,
-    Place,
     Seen,
     seen_as,
 )
@@ -37,13 +36,6 @@ SEVERAL = "convert it first, write one function for each, or use numba_op"
 ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
 
-class Spelled(NamedTuple):
-    """A call that is ported to a function on tensors: NumPy's name of the function, and the line."""
-
-    name: str
-    line: int
-
-
 class TypedCode(Code):
     """Code that knows what its expressions are."""
 
@@ -54,7 +46,6 @@ class TypedCode(Code):
         self.is_mapped = False  # is it called for each example of a batch by `tf.vectorized_map`?
         # XLA supports neither writes at tensor indices nor `tf.range` with tensors.
         self.is_compiled = False
-        self.spelled: dict[str, dict[Place, Spelled]] = {}  # calls of functions on tensors, by their names
 
     def seen(self, node: ast.AST) -> set[Seen]:
         """Return what an expression was; a number is one where it was not evaluated, too."""

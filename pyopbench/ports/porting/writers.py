@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import threading
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
@@ -26,10 +22,8 @@ from pyopbench.ports.porting.batches import LEADING
 from pyopbench.ports.porting.body_code import BodyCode
 from pyopbench.ports.porting.facts import (
     Facts,
-    TooLong,
     docstring,
     examples_of,
-    interrupted_after,
     smaller_examples,
     without_drawn_sizes,
 )
@@ -37,7 +31,6 @@ from pyopbench.ports.porting.module_text import copied_module, module_text, requ
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import documented, with_head
-from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
@@ -45,12 +38,6 @@ from pyopbench.ports.rebinding import arrange, written
 
 DECORATOR = "@numba.njit(error_model='numpy')"
 """What compiles a function. Divisions by zero are as NumPy has them."""
-
-PORT = "<port>"
-"""The name of the file of a port that is run as soon as it is written."""
-
-OPTIONS_SECONDS = 5.0
-"""How long such a port may take to show that its functions on tensors support their options."""
 
 
 @dataclass(frozen=True)
@@ -67,21 +54,15 @@ class Made:
 
 @dataclass(frozen=True)
 class Body:
-    """What is ported.
-
-    Attributes:
-        source: the file of the body.
-        definition: of the body in it.
-        facts: what the port takes and returns.
-        keywords: names of the last inputs, where the body takes them by name.
-        is_mapped: is the port called by `tf.vectorized_map`?
-    """
+    """What is ported: the definition in its file, and what the port takes and returns."""
 
     source: Source
     definition: Any
     facts: Facts
     keywords: tuple[str, ...]
+    """Names of the last inputs, where the body takes them by name."""
     is_mapped: bool = False
+    """Is the port called by `tf.vectorized_map`?"""
 
     @property
     def doc(self) -> str:
@@ -96,23 +77,22 @@ Writer = Callable[[Op, Body, Examples], Made]
 def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False) -> Made:
     observed = observe(op.numpy, examples)
     refuse_stale(observed)
-    made, code = _of_tensors(body, observed, is_compiled=is_compiled)
+    made = _of_tensors(body, observed, is_compiled=is_compiled)
     if made.not_run:
         try:
             observed = observe(op.numpy, [*examples, *smaller_examples(op, examples)])
-            more, its_code = _of_tensors(body, observed, is_compiled=is_compiled)
+            more = _of_tensors(body, observed, is_compiled=is_compiled)
         except CannotPort:
             more = made
         refuse_stale(observed)
         if set(more.not_run) < set(made.not_run):
             # Lines that only smaller examples go through are still said to be in no example: no test runs them.
-            made, code = replace(more, not_run=made.not_run), its_code
-    _require_options(op, made.text, body, code, examples)
+            made = replace(more, not_run=made.not_run)
     return made
 
 
-def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> tuple[Made, TensorCode]:
-    """Return the body in TensorFlow ops, and its writer."""
+def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> Made:
+    """Return the body in TensorFlow ops."""
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     code = TensorCode(units, observed)
@@ -131,9 +111,9 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
         statements[name] = compiled(statements[name], name, *([code.use("np_compiled")] if reruns else []))
-    texts = _with_snippets(units, statements, sorted(code.snippets), tables=code.tables)
+    texts = _with_snippets(units, statements, sorted(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
-    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes)), code
+    return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
 
 
 def _has_control_flow(code: TensorCode) -> bool:
@@ -171,81 +151,27 @@ def _refuse_lost_gradients(code: TensorCode) -> None:
                 )
 
 
-def _require_options(op: Op, text: str, body: Body, code: TensorCode, examples: Examples) -> None:
-    """Check that the functions on tensors of a port support their options, by one run of limited time.
-
-    Only the main thread can be interrupted; in any other one, the port is not run. What else it raises is left to its
-    test, because an example may be one on which the body fails, too.
-    """
-    may_refuse = any(NotImplementedError.__name__ in one for one in source_of(sorted(code.snippets)))
-    if not may_refuse or threading.current_thread() is not threading.main_thread():
-        return
-    scope: dict[str, Any] = {}
-    was_eager = tf.config.functions_run_eagerly()
-    if code.is_compiled:  # nothing is to be compiled by XLA
-        tf.config.run_functions_eagerly(True)
-    try:
-        exec(compile(text, PORT, "exec", dont_inherit=True), scope)
-        with interrupted_after(OPTIONS_SECONDS):
-            arrange(op.numpy, scope[body.facts.function])(*(tf.constant(one) for one in examples[0]))
-    except NotImplementedError as error:
-        refused = _refused_option(error, text, body, code)
-        if refused is not None and traceback.extract_tb(error.__traceback__)[-1].filename == PORT:
-            function, place = refused
-            raise CannotPort(f"`{function}` {error}", place=place) from error
-    except (Exception, TooLong):  # noqa: BLE001 - a body may raise anything, and so may its port
-        return
-    finally:
-        if code.is_compiled:
-            tf.config.run_functions_eagerly(was_eager)
-
-
-def _refused_option(
-    error: NotImplementedError, text: str, body: Body, code: TensorCode
-) -> tuple[str, tuple[str, int] | None] | None:
-    """Return NumPy's name of the function on tensors that refuses its options, and the line of the user's call.
-
-    The line is None if it is not known which of several calls it is; None in place of both for any other error.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    for caller, frame in itertools.pairwise(frames):
-        calls = code.spelled.get(frame.name)
-        if calls and frame.filename == caller.filename == PORT:
-            statement = lines_of_body(text, body.source).get(caller.lineno or 0)
-            behind = [call for call, one in calls.items() if statement and one.line >= statement]
-            call = min(behind or calls, key=lambda one: (calls[one].line, one))
-            is_known = statement is not None or len(calls) == 1
-            return calls[call].name, (call[0], calls[call].line) if is_known else None
-    return None
-
-
 def _with_snippets(
     units: Units,
     statements: dict[str, str],
     snippets: list[str],
     sources: Callable[[list[str]], list[str]] = source_of,
-    tables: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return constants, then the functions that are not the user's, tables that they make of constants, then theirs.
+    """Return constants, then the functions that are not the user's, then theirs.
 
     A constant that calls a function of theirs stands behind that.
     """
     require_free(units, {*snippets}, is_anywhere=True)
-    helpers = sources(snippets)
     early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
-    constants = [statements[unit.name] for unit in early]
+    constants = "\n".join(statements[unit.name].strip("\n") for unit in early)
     functions = [statements[unit.name] for unit in units.in_order() if unit not in early and unit.name in statements]
-    return [*_together(constants), *helpers, *_together(list((tables or {}).values())), *functions]
+    return [*([constants] if constants else []), *sources(snippets), *functions]
 
 
 def _calls(unit: Unit, units: Units) -> bool:
     """Does a constant need a function of the user's, or another constant that does?"""
     needed = [units.by_name[name] for name in unit.reads if name in units.by_name]
     return any(_is_function(one) or _calls(one, units) for one in needed if one is not unit)
-
-
-def _together(constants: list[str]) -> list[str]:
-    return ["\n".join(one.strip("\n") for one in constants)] if constants else []
 
 
 def _is_function(unit: Unit) -> bool:
@@ -260,11 +186,7 @@ def compiled(text: str, name: str, decorator: str = "tf.function(jit_compile=Tru
 def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
     """Return the body and all that it needs compiled by Numba, the module that makes ops of it, and the function.
 
-    Args:
-        op: whose body it is.
-        body: what is ported; of what takes a batch.
-        examples: of it.
-        is_of_batch: is it called with a batch, and calls the body for each example?
+    That of a batch calls the body for each example.
     """
     units, facts, name = Units(), body.facts, body.definition.name
     one = _of_one(facts) if is_of_batch else facts
@@ -336,7 +258,7 @@ def _of_seed(drawn: Set[str]) -> str:
 
 def _gradient_op(op: Op, facts: Facts, one: Facts, gradient: str, *, is_of_batch: bool) -> tuple[str, list[str]]:
     """Return what `NumbaOp` takes of the gradient, as source, and the statements that it needs."""
-    picked, is_writing = _picked(op, one), _gradient_writes(op, one)
+    picked, is_writing = _facts_of_gradient(op, one)
     called, text, names = numba_text.call_of_gradient(one, gradient, picked, is_writing=is_writing)
     texts = [text]
     by = [facts.inputs[place][1:] for place in facts.differentiable]
@@ -373,8 +295,7 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     if op.numpy_gradient is not None and not is_of_batch:
         home, of_gradient = definition_of(written(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
-        picked = _picked(op, facts)
-        gradient_writes = _gradient_writes(op, facts)
+        picked, gradient_writes = _facts_of_gradient(op, facts)
     statements = BodyCode(units, name, functions, "", Types()).write_units(units)
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
@@ -386,27 +307,22 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     return Made(module_text(how, texts, units), has_gradient=bool(gradient), notes=("callback",))
 
 
-def _picked(op: Op, facts: Facts) -> list[int] | None:
-    """Return which results of the user's gradient are those by the differentiable inputs; None if it is an array."""
-    assert op.numpy_gradient is not None
-    example, outputs, incoming = _given_to_gradient(op, facts)
-    found = written(op.numpy_gradient)(example, outputs, incoming)
-    if not isinstance(found, (list, tuple)):
-        return None
-    return list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
+def _facts_of_gradient(op: Op, facts: Facts) -> tuple[list[int] | None, bool]:
+    """Return which results of the user's gradient are those by the differentiable inputs, and does it write to arrays?
 
-
-def _gradient_writes(op: Op, facts: Facts) -> bool:
-    """Does the user's gradient write to arrays that it is given?"""
+    Of an array, there is no which.
+    """
     assert op.numpy_gradient is not None
-    function = written(op.numpy_gradient)
-    given = _given_to_gradient(op, facts)
-    ends = [len(given[0]), len(given[0]) + len(given[1])]
+    function, (example, outputs, incoming) = written(op.numpy_gradient), _given_to_gradient(op, facts)
+    found, ends = function(example, outputs, incoming), (len(example), len(example) + len(outputs))
+    picked = None
+    if isinstance(found, list | tuple):
+        picked = list(facts.differentiable) if len(found) == len(example) else list(range(len(found)))
 
     def on_arrays(*arrays: Any) -> Any:
         return function(arrays[: ends[0]], arrays[ends[0] : ends[1]], arrays[ends[1] :])
 
-    return writes_to_arrays(on_arrays, [one for group in given for one in group])
+    return picked, writes_to_arrays(on_arrays, [*example, *outputs, *incoming])
 
 
 def _given_to_gradient(op: Op, facts: Facts) -> tuple[tuple[Any, ...], list[Any], list[Any]]:

@@ -17,9 +17,6 @@ from written_ports import line_of, run_its_test, write_source
 
 pytestmark = pytest.mark.slow  # XLA compiles each port for seconds
 
-SEEN_WRONG = ("2.21.",)
-"""Versions of TensorFlow in which XLA was seen to select the wrong elements."""
-
 READS = [
     "x[i, 1:-1]", "x[1:-1, i]", "x[i, 1:4]", "x[i, 2:]", "x[i : i + 2, 1:-1]", "x[i, ::2]", "x[i, None, 1:-1]",
     "x[..., 1:3, i]", "x[1:, i:]", "x[i, ..., 1:]", "x[i, :-1]", "x[i, j]", "x[:j, i]", "x[i, j:]",
@@ -50,23 +47,6 @@ def _in_loop(statement: str) -> str:
 @pytest.fixture(autouse=True)
 def _no_loop_is_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observe, "MOST_UNROLLED", 0)
-
-
-@pytest.mark.skipif(
-    not tf.__version__.startswith(SEEN_WRONG), reason="XLA was not tried with such keys in this TensorFlow"
-)
-def test_xla_compiles_a_key_with_a_tensor_and_a_slice_from_a_number_wrong() -> None:
-    def loop(x: tf.Tensor) -> tf.Tensor:
-        found = tf.zeros([3], x.dtype)
-        for i in tf.range(2, 5):
-            found += x[i, 1:4]
-        return found
-
-    x = tf.random.stateless_uniform([7, 7], [1, 2])
-    right = tf.function(loop)(x)
-    is_right = np.allclose(tf.function(loop, jit_compile=True)(x), right)
-    np.testing.assert_allclose(right, tf.reduce_sum(x[2:5, 1:4], 0), rtol=1e-6)
-    assert not is_right, "ports need not take such keys apart for this TensorFlow (`_apart` in indexing.py)"
 
 
 def _agrees(folder: Path, source: str, shape: tuple[int, ...]) -> None:
@@ -144,32 +124,6 @@ def test_what_xla_silently_computes_wrong_is_refused(line: str, tmp_path: Path) 
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, source, "rng.random(9)", to="traced_xla")
     assert line_of(refused.value) == line
-
-
-@pytest.mark.skipif(
-    not tf.__version__.startswith(SEEN_WRONG), reason="XLA was not tried with such loops in this TensorFlow"
-)
-def test_xla_drops_what_a_list_is_grown_by_and_gradients_of_what_a_loop_selects() -> None:
-    def grown(x: tf.Tensor) -> tf.Tensor:
-        items = tf.TensorArray(x.dtype, size=0, dynamic_size=True, element_shape=[])
-        for i in tf.range(3):
-            items = items.write(items.size(), x[i])
-        return items.stack()
-
-    def gradient(x: tf.Tensor) -> tf.Tensor:
-        total = tf.zeros([], x.dtype)
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            for i in tf.range(3):
-                total += tf.reduce_sum(tf.boolean_mask(x, x > x[i]))
-        return tape.gradient(total, x)
-
-    x = tf.constant([1.0, 2.0, 3.0])
-    wanted = ((grown, [1.0, 2.0, 3.0]), (gradient, [0.0, 1.0, 2.0]))
-    for function, right in wanted:
-        np.testing.assert_array_equal(tf.function(function)(x), right)
-        found = tf.function(function, jit_compile=True)(x)
-        assert not np.array_equal(found, right), "ports need not be refused for this TensorFlow"
 
 
 @pytest.mark.parametrize("how", ["eager", "graph", "compiled"])
