@@ -33,7 +33,6 @@ from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here
 from pyopbench.engine import pipeline as pipelines
 from pyopbench.engine.port import write_port
 from pyopbench.judge.decision import Decision
-from pyopbench.judge.findings import BaselineFailed, NoCandidate
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
@@ -164,8 +163,8 @@ def _measured_answer(
         decision = decisions[0]
         candidates = measured_candidates(callback, decision, judgement)
         failures = _failures_of(callback, judgement, {one.variant for one in candidates})
-        if isinstance(decision.reason, BaselineFailed):
-            return Answer("leave", decision.reason.text(), "not_measured", failures=failures)
+        if decision.reason.kind == "baseline_failed":
+            return Answer("leave", decision.reason.sentence, "not_measured", failures=failures)
         has_port = any(one.variant in ports_of(callback) for one in candidates)
         seconds, why = decision.seconds[-1].today if decision.seconds else None, _why_kept(decision)
     bounds = {one: most_saved(callback, step, one, seconds) for one in candidates}
@@ -251,7 +250,8 @@ def _failures_of(callback: Callback, judgement: Judgement, measured: set[str]) -
 
 
 def _why_kept(decision: Decision) -> str:
-    return "no port could be measured" if isinstance(decision.reason, NoCandidate) else decision.reason.text()
+    has_candidate = decision.reason.kind not in ("no_candidate", "none_meets_requirements")
+    return decision.reason.sentence if has_candidate else "no port could be measured"
 
 
 def write_candidate(callback: Callback, folder: Path, answer: Answer, candidate: Candidate) -> Answer | str:

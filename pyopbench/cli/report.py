@@ -12,17 +12,6 @@ from rich.markup import escape
 
 from pyopbench.cli.output import err, out, print_failures, print_table, print_warnings, say
 from pyopbench.judge import judge
-from pyopbench.judge.findings import (
-    BaselineFailed,
-    BaselineNotMeasured,
-    BaselineTooNoisy,
-    BeyondMeasured,
-    DtypeNotCalled,
-    NoCandidate,
-    SecondLaunch,
-    StillOpen,
-    open_text,
-)
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU
 from pyopbench.model import formatting
@@ -35,7 +24,7 @@ from pyopbench.report.sections.places import places_of
 from pyopbench.store.run import OpenRun, Source
 
 if TYPE_CHECKING:
-    from pyopbench.judge.decision import Decision
+    from pyopbench.judge.decision import Decision, Reason
     from pyopbench.store.measured_run import Run
     from pyopbench.store.types import EndedLine
 
@@ -143,49 +132,47 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
     again = ["pyopbench", "run", *op, *_as_measured(decision, run)]
     report = ["pyopbench", "report", *(str(one.folder) for one in own)]
     words: Sequence[str] = again
-    match reason:
-        case StillOpen():
+    match reason.kind:
+        case "still_open":
             words = _settling(reason, again, report, run)
-        case NoCandidate(required=True) | DtypeNotCalled():
+        case "none_meets_requirements" | "dtype_not_called":
             words = report  # without the requirements that no variant meets
-        case NoCandidate():
+        case "no_candidate":
             words = ["pyopbench", "verify", *op]
-        case BaselineFailed():
+        case "baseline_failed":
             words = ["pyopbench", "verify", *op, "--variant", variant]
-        case BaselineNotMeasured():
+        case "baseline_not_measured":
             words = ["pyopbench", "run", *op, "--variant", variant, "--baseline", variant]
-        case BaselineTooNoisy() if decision.mode == NODE:
+        case "baseline_too_noisy" if decision.mode == NODE:
             # A call is timed itself, and is no difference that noise can swallow.
             words = ["pyopbench", "run", *op, "--axis", "mode=call", "--baseline", variant]
-        case BaselineTooNoisy():
+        case "baseline_too_noisy":
             words = [*again, "--launches", str(2 * reason.launches)]
-        case BeyondMeasured(sizes=sizes, statuses=()):
+        case "beyond_measured":
             measured = {size for one in decision.ranges for size in (one.low, one.high)}
-            every = ",".join(map(str, sorted({*sizes, *measured})))
+            every = ",".join(map(str, sorted({*reason.sizes, *measured})))
             words = ["pyopbench", "run", *op, "--baseline", variant, "--axis", f"size={every}"]
-        case BeyondMeasured():
+        case "failed_beyond":
             beyond = ",".join(map(str, reason.sizes))
             words = ["pyopbench", "verify", *op, "--variant", variant, "--axis", f"size={beyond}"]
     return shlex.join(words)
 
 
-def _settling(reason: StillOpen, again: list[str], report: list[str], run: Run) -> list[str]:
+def _settling(reason: Reason, again: list[str], report: list[str], run: Run) -> list[str]:
     """Return what settles a choice: launches as long as anybody waits for them, else a larger difference that matters.
 
     A difference below what all candidates can save is one that none of them makes.
     """
-    settled = reason.settled_by
-    if isinstance(settled, SecondLaunch):
-        return [*again, "--launches", "2"]
-    if settled.enough is not None and settled.enough <= MOST_LAUNCHES_ASKED:
-        launches = max(settled.enough, settled.launches + 1)
+    if reason.enough is not None and reason.enough <= MOST_LAUNCHES_ASKED:
+        launches = max(reason.enough, reason.launches + 1)
         budget = run.settings.budget_seconds
-        minutes = [] if budget is None else ["--budget", f"{math.ceil(budget * launches / settled.launches / 60)}m"]
-        return [*again, "--launches", str(launches), *minutes]
-    least = max((one.high for one in reason.candidates if one.high is not None), default=math.inf)
-    if least < MOST_EFFECT_ASKED:
-        return [*report, "--min-effect", f"{math.floor(least * 100) + 1}%"]
-    return [*again, "--launches", str(2 * settled.launches)]
+        if budget is None or reason.launches < 2:
+            return [*again, "--launches", str(launches)]
+        minutes = math.ceil(budget * launches / reason.launches / 60)
+        return [*again, "--launches", str(launches), "--budget", f"{minutes}m"]
+    if reason.most_saved is not None and reason.most_saved < MOST_EFFECT_ASKED:
+        return [*report, "--min-effect", f"{math.floor(reason.most_saved * 100) + 1}%"]
+    return [*again, "--launches", str(2 * reason.launches)]
 
 
 def _as_measured(decision: Decision, run: Run) -> list[str]:
@@ -227,7 +214,7 @@ def print_undecided(judgement: Judgement, sources: Sequence[Source]) -> None:
     most = MOST_UNDECIDED if len(judgement.decisions) > MOST_FEW else len(undecided)
     following: dict[str, list[str]] = {}
     for one in undecided[:most]:
-        why = f"{' '.join((one.op, one.use, *places.of(one)))} is undecided: {open_text(one.reason)}"
+        why = f"{' '.join((one.op, one.use, *places.of(one)))} is undecided: {one.reason.brief or one.reason.sentence}"
         following.setdefault(next_command(one, judgement, sources), []).append(why)
     for command, reasons in following.items():
         for why in reasons:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from pyopbench.judge.contrasts import Contrasts, contrasts_of
 from pyopbench.judge.decision import Bar, Unknown
-from pyopbench.judge.findings import BaselineFailed, BaselineNotMeasured, BaselineTooNoisy, finite
 from pyopbench.judge.latencies import label_of, standing, usual_gradients
 from pyopbench.model.case import Case, Failure
-from pyopbench.model.label import Label
 from pyopbench.stats.estimate import Spread
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ class SettingComparison:
         candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
         curves: seconds per call, one row per size, one column per label; nan is no number.
         contrasts: differences of what labels cost, in shares of the baseline's time.
-        too_noisy: what was measured of the baseline without a cost above zero, by size, ascending.
+        too_noisy: (label, size) -> launches, of what was measured of the baseline without a cost above zero; by size.
         unclear: (label, size) of costs that are too noisy to be shown (`Estimate.is_too_noisy`).
         planned: sizes that were planned or measured for any label, ascending.
         failures: (label, size) -> the first failure.
@@ -91,7 +89,7 @@ class SettingComparison:
     contrasts: Contrasts
     planned: tuple[int, ...]
     failures: Mapping[tuple[str, int], Failure]
-    too_noisy: tuple[BaselineTooNoisy, ...] = ()
+    too_noisy: Mapping[tuple[str, int], int] = field(default_factory=dict)
     unclear: frozenset[tuple[str, int]] = frozenset()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
@@ -99,18 +97,8 @@ class SettingComparison:
 
     def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
         """Return how a label failed at some sizes, each status once; empty where nothing is known of that."""
-        noisy = {(one.label, one.size) for one in self.too_noisy}
-        known = dict.fromkeys(noisy, TOO_NOISY) | {place: one.status for place, one in self.failures.items()}
+        known = dict.fromkeys(self.too_noisy, TOO_NOISY) | {place: one.status for place, one in self.failures.items()}
         return tuple(dict.fromkeys(known[label, size] for size in sizes if (label, size) in known))
-
-    def baseline_failure(self) -> BaselineFailed | BaselineNotMeasured | BaselineTooNoisy:
-        """Return why the baseline has no number at all."""
-        if self.too_noisy:
-            return self.too_noisy[0]
-        for (label, size), failure in sorted(self.failures.items()):
-            if Label.parse(label).variant == self.baseline:
-                return BaselineFailed(label, size, failure.status, failure.reason)
-        return BaselineNotMeasured(self.baseline)
 
 
 def settings_of(run: Run) -> list[Setting]:
@@ -186,11 +174,11 @@ def comparisons_of(
             contrasts,
             tuple(sorted(planned.get(setting, set()) | {int(row.size) for row in here})),
             failed,
-            tuple(
-                BaselineTooNoisy(row.label, row.size, row.seconds, finite(row.low), finite(row.high), row.launches)
+            {
+                (row.label, int(row.size)): int(row.launches)
                 for row in sorted(ours, key=lambda row: row.size)
                 if not row.seconds > 0
-            ),
+            },
             frozenset((row.label, int(row.size)) for row in here if row.too_noisy),
         )
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.contrasts import Contrasts
-from pyopbench.judge.findings import Action, Answer
+from pyopbench.judge.decision import Action, Answer
 from pyopbench.judge.program import Mix
 from pyopbench.stats.estimate import FAMILY_ERROR, Estimate
 

@@ -2,37 +2,81 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pyopbench.judge.findings import (
-    PROVISIONAL_TEXT,
-    Action,
-    Answer,
-    Caveat,
-    Reason,
-    _bound_text,
-)
 from pyopbench.model import formatting
 
+Action: TypeAlias = Literal["keep", "switch", "port", "undecided"]
 Outcome: TypeAlias = Literal["faster", "slower", "equivalent", "unresolved"]
+ReasonKind: TypeAlias = Literal[
+    "clear_gain",
+    "none_worth_it",
+    "still_open",
+    "no_candidate",
+    "none_meets_requirements",
+    "baseline_failed",
+    "baseline_not_measured",
+    "baseline_too_noisy",
+    "dtype_not_called",
+    "beyond_measured",
+    "failed_beyond",
+]
+
+PROVISIONAL_TEXT = "provisional"
+NO_LOSS_DIGITS = 3
+"""A loss below half a tenth of a percent is shown as none."""
+COUNTED: dict[Action, str] = {
+    "port": "to port",
+    "switch": "to switch to another callback",
+    "keep": "to keep",
+    "undecided": "undecided",
+}
+"""What follows the number of decisions with an action, in the order in which they are named."""
+TWO_SCOPES = "“saves” is over all sizes, or over your mix of them; “one op” is at the smallest size"
+"""Why two numbers of one answer differ."""
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number; None for what is infinite, no number, or not there."""
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
-class Unresolved:
-    """Why a verdict is left open.
+class Answer:
+    """The action, and the label to change to; None for keep and undecided."""
 
-    Attributes:
-        kind: `never_paired`, `one_launch`, `not_above_zero` or `across_border`.
-        sentence: a clause, without a full stop.
-    """
-
-    kind: Literal["never_paired", "one_launch", "not_above_zero", "across_border"]
-    sentence: str
+    action: Action
+    choice: str | None
 
     def text(self) -> str:
-        """Return why, a clause."""
-        return self.sentence
+        """Return `keep`, `undecided`, `port to native` or `switch to numpy_function`."""
+        return self.action if self.choice is None else f"{self.action} to {self.choice}"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a decision is what it is, with what a next command is made of.
+
+    Attributes:
+        kind: which of the reasons.
+        sentence: a clause, without a full stop.
+        brief: the same with only the best of several open candidates; "" where `sentence` is brief.
+        launches: of what is open or too noisy.
+        enough: about how many launches in all would settle what is open; None for more than anybody waits for.
+        most_saved: the largest share that any open candidate may save; None where one launch does not show it.
+        sizes: that the mix needs and were not measured.
+    """
+
+    kind: ReasonKind
+    sentence: str
+    brief: str = ""
+    launches: int = 0
+    enough: int | None = None
+    most_saved: float | None = None
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +114,7 @@ class Verdict:
         low, high: its 95% interval over launches.
         launches: number of launches behind the ratio.
         p: corrected for all verdicts of the same op and use; `outcome` follows from it and the minimum effect.
-        reason: why an `unresolved` one is left open.
+        reason: why an `unresolved` one is left open, a clause.
         needed: about how many launches in all would resolve it; None for more than anybody waits for.
         fewest: how few could, if luck has been bad so far. Both are `launches` for one that is resolved.
     """
@@ -83,7 +127,7 @@ class Verdict:
     launches: int
     p: float
     outcome: Outcome
-    reason: Unresolved | None = None
+    reason: str | None = None
     needed: int | None = None
     fewest: int | None = None
 
@@ -160,7 +204,7 @@ class Decision:
     saved_high: float | None
     reason: Reason
     ranges: tuple[SizeRange, ...] = ()
-    caveats: tuple[Caveat, ...] = ()
+    caveats: tuple[str, ...] = ()
     barred: tuple[Bar, ...] = ()
     unknown: tuple[Unknown, ...] = ()
     launches: int | None = None
@@ -189,7 +233,37 @@ class Decision:
 
     def why(self) -> str:
         """Return the reason of a decision with what goes with it."""
-        bound = self.loss_text()
-        return "; ".join(
-            (self.reason.text(), *((bound,) if bound else ()), *(caveat.text() for caveat in self.caveats))
-        )
+        return "; ".join(filter(None, (self.reason.sentence, self.loss_text(), *self.caveats)))
+
+
+def _bound_text(loss: float) -> str:
+    if round(loss, NO_LOSS_DIGITS) <= 0:
+        return "no other variant is better"
+    return f"another variant could save up to {formatting.points(loss)} more of that time"
+
+
+def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
+    """Return how many decisions of each kind there are, and how to read the savings.
+
+    Args:
+        actions: of each decision.
+        ops: how many ops they are about.
+        baseline: the current callback.
+    """
+    counts = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
+    return (
+        f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(counts)}. "
+        f"“Saves” is the share of the time of {baseline}, the current callback, that is no longer spent; ≥ is the "
+        "lower end of its 95% interval."
+    )
+
+
+def standing_text(decisions: Sequence[Decision]) -> str:
+    """Return how many of many answers are not the whole story, in a line; "" where all are."""
+    kinds = {
+        "undecided": sum(one.action == "undecided" for one in decisions),
+        PROVISIONAL_TEXT: sum(one.is_provisional for one in decisions),
+        "different at some sizes": sum(len(one.ranges) > 1 for one in decisions),
+    }
+    counts = [f"{n:,} {'is' if n == 1 else 'are'} {kind}" for kind, n in kinds.items() if n]
+    return f"Of {formatting.count(len(decisions), 'answer')}, {formatting.listing(counts)}" if counts else ""

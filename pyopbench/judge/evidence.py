@@ -1,109 +1,169 @@
-"""The evidence behind a decision, as findings: why it is what it is, what it leaves out, and what would change it."""
+"""The evidence behind a decision in words: why it is what it is, and what it leaves out."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Gain
-from pyopbench.judge.decision import Decision
-from pyopbench.judge.findings import (
-    BaselineBarred,
-    BaselineLacksSizes,
-    CandidateLacksSizes,
-    Caveat,
-    ClearGain,
-    DiffersBySize,
-    MeasuredGain,
-    MoreLaunches,
-    NoAnswerAt,
-    NoCandidate,
-    NoLaunchOverMix,
-    NoneWorthIt,
-    Note,
-    Reason,
-    SecondLaunch,
-    Settling,
-    StillOpen,
-)
+from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.program import Mix
+from pyopbench.model import formatting
 from pyopbench.model.case import Case
+from pyopbench.model.label import Label
+from pyopbench.stats.estimate import MOST_LAUNCHES
 
 if TYPE_CHECKING:
     from pyopbench.store.measured_run import Run
 
+MOST_NAMED = 3
+"""Open candidates that a reason names; the verdicts list all of them."""
+
 
 def reason_of(choice: Choice, comparison: SettingComparison) -> Reason:
-    """Return what speaks for `choice`.
-
-    Args:
-        choice: the choice over the mix.
-        comparison: what it was made from.
-    """
-    baseline = comparison.baseline
+    """Return what speaks for a choice over the mix, which was made from the comparison."""
+    baseline, threshold = comparison.baseline, formatting.points(choice.minimum_effect)
     if choice.gain is None:
-        return NoCandidate(baseline, required=bool(comparison.barred or comparison.unknown))
+        is_required = bool(comparison.barred or comparison.unknown)
+        required = " that supports what you require" if is_required else ""
+        sentence = f"no variant{required} was measured alongside {baseline} at all sizes of the mix"
+        return Reason("none_meets_requirements" if is_required else "no_candidate", sentence)
     if choice.action == "keep":
-        return NoneWorthIt(baseline, choice.minimum_effect, _measured(choice.gain))
+        best = gain_text(choice.gain)
+        sentence = f"no variant saves more than {threshold} of the time of {baseline}: {best}"
+        return Reason("none_worth_it", sentence)
     if choice.action == "undecided":
-        by_gain = sorted(choice.open or choice.gains, key=lambda gain: (-gain.saved, gain.label))
-        return StillOpen(baseline, choice.minimum_effect, tuple(map(_measured, by_gain)), settling(choice))
-    return _clear_gain(choice, choice.gain, baseline)
+        return _still_open(choice, f"{threshold} of the time of {baseline}")
+    return Reason("clear_gain", _clear_gain(choice, choice.gain, baseline))
 
 
-def caveats_of(comparison: SettingComparison, mix: Mix) -> tuple[Caveat, ...]:
-    """Return what goes with the reason: that the baseline cannot stay, and which numbers were missing."""
-    baseline = comparison.baseline
-    found: list[Caveat] = [BaselineBarred(baseline)] if comparison.must_change else []
-    gone = tuple(size for size in comparison.planned if size not in comparison.seconds)
-    if gone:
-        found.append(BaselineLacksSizes(baseline, gone, comparison.statuses(baseline, gone)))
-    for candidate in comparison.candidates:
-        lacks = comparison.contrasts.lacks(mix, candidate.label)
-        if lacks:
-            found.append(CandidateLacksSizes(candidate.label, lacks, comparison.statuses(candidate.label, lacks)))
-        elif not comparison.contrasts.over(mix, candidate.label, baseline).n:
-            found.append(NoLaunchOverMix(candidate.label))
-    return tuple(found)
+def _clear_gain(choice: Choice, chosen: Gain, baseline: str) -> str:
+    """Return the reason to change, with the candidate that saves most where that was not chosen and saves more."""
+    why = f"{gain_text(chosen)} of the time of {baseline}"
+    best = max(choice.gains, key=lambda gain: gain.saved, default=chosen)
+    if best is chosen or best.saved <= chosen.saved + choice.minimum_effect:
+        return why
+    work = ", and takes more work" if best.candidate.effort > chosen.candidate.effort else ""
+    return f"{why}; {gain_text(best)}, not clearly more{work}"
 
 
-def settling(choice: Choice) -> Settling:
-    """Return how many launches would settle an undecided choice.
+def _still_open(choice: Choice, border: str) -> Reason:
+    """Return which candidates may save more or less than what counts, and how many launches would settle it."""
+    gains = sorted(choice.open or choice.gains, key=lambda gain: (-gain.saved, gain.label))
+    label, launches, enough = launches_to_settle(choice)
+    if launches < 2:
+        settled = "run a second launch: one launch gives no interval"
+    elif enough is None:
+        settled = f"{label}: more than {MOST_LAUNCHES:,} launches would be needed to settle it"
+    else:
+        settled = f"{label}: about {enough} launches instead of {launches} should settle it"
+
+    def sentence(most: int) -> str:
+        named, left = [gain_text(gain) for gain in gains[:most]], len(gains) - most
+        still_open = formatting.listing([*named, *([formatting.count(left, "other")] if left > 0 else [])])
+        return f"{still_open}: this may be more or less than {border}; {settled}"
+
+    most_saved = max((gain.saved_high for gain in gains if not math.isnan(gain.saved_high)), default=None)
+    return Reason("still_open", sentence(MOST_NAMED), sentence(1), launches, enough, most_saved)
+
+
+def launches_to_settle(choice: Choice) -> tuple[str, int, int | None]:
+    """Return the candidate that decides an undecided choice, its launches, and about how many in all would settle it.
 
     One clear candidate is enough, so the first of those above the minimum effect counts; with all of them below it, all
-    have to be shown to be below.
+    have to be shown to be below. What has a single launch comes first: it has no interval.
     """
     contests = choice.open or choice.gains
-    if any(gain.change.n < 2 for gain in contests):
-        return SecondLaunch()
+    single = next((gain for gain in contests if gain.change.n < 2), None)
+    if single is not None:
+        return single.label, single.change.n, 2
     border = -choice.minimum_effect
     above = [gain for gain in contests if gain.change.mean < border]
     enough = {gain.label: gain.change.launches_to_clear(border, gain.level) for gain in above or contests}
     needed = [(enough[gain.label] or math.inf, gain.label, gain.change.n) for gain in above or contests]
     _, label, launches = min(needed) if above else max(needed)
-    return MoreLaunches(label, launches, enough[label])
+    return label, launches, enough[label]
 
 
-def notes_of(decision: Decision, run: Run) -> tuple[Note, ...]:
+def gain_text(gain: Gain) -> str:
+    """Return what is saved with its interval and launches: `native saves 50% (47% to 52%, 3 launches)`.
+
+    A variant that takes at least twice the time has a multiple of the time instead. One that is known only to a factor
+    of ten has neither.
+    """
+    launches = formatting.count(gain.change.n, "launch", "launches")
+    low, high, is_known = gain.saved_low, gain.saved_high, not math.isnan(gain.saved_low)
+    if low < -formatting.LARGEST_SHARE:
+        return f"{gain.label} is {formatting.TOO_NOISY} ({launches})"
+    if 1 - gain.saved >= formatting.FAR_SLOWER:
+        least, most = (formatting.ratio(max(1 - end, 0.0)) for end in (high, low))
+        interval = f"{least} to {most}, " if is_known else ""
+        return f"{gain.label} takes {formatting.ratio(1 - gain.saved)} the time ({interval}{launches})"
+    interval = f"{formatting.saved_interval(low, high)}, " if is_known else ""
+    return f"{gain.label} saves {formatting.saved_at_least(gain.saved, None)} ({interval}{launches})"
+
+
+def baseline_failure(comparison: SettingComparison) -> Reason:
+    """Return why the current callback has no number at all."""
+    for (label, size), launches in comparison.too_noisy.items():
+        made = formatting.count(launches, "launch", "launches")
+        sentence = (
+            f"the cost of {label} is {formatting.TOO_NOISY} (at {formatting.size(size)}, in {made}), so there is "
+            "nothing to compare with; measure it in more launches, or on a quieter machine"
+        )
+        return Reason("baseline_too_noisy", sentence, launches=launches)
+    for (label, size), failure in sorted(comparison.failures.items()):
+        if Label.parse(label).variant == comparison.baseline:
+            why = f"{failure.status} at {formatting.size(size)}: {failure.reason}"
+            return Reason("baseline_failed", f"{label} has no number: {why}")
+    sentence = f"{comparison.baseline} was not measured, so there is nothing to compare with"
+    return Reason("baseline_not_measured", sentence)
+
+
+def beyond_measured(comparison: SettingComparison, sizes: Sequence[int]) -> Reason:
+    """Return that the mix needs sizes at which the current callback has no number."""
+    baseline = comparison.baseline
+    sentence = f"{_no_number_at(comparison, baseline, sizes)}, which the mix needs"
+    failed = comparison.statuses(baseline, sizes)
+    return Reason("failed_beyond" if failed else "beyond_measured", sentence, sizes=tuple(sizes))
+
+
+def _no_number_at(comparison: SettingComparison, label: str, sizes: Sequence[int]) -> str:
+    statuses = formatting.listing(comparison.statuses(label, sizes))
+    return f"{label} has no number at {_sizes_text(sizes)}{statuses and f' ({statuses})'}"
+
+
+def _sizes_text(sizes: Sequence[int]) -> str:
+    return formatting.listing([formatting.size(size) for size in sizes])
+
+
+def caveats_of(comparison: SettingComparison, mix: Mix) -> tuple[str, ...]:
+    """Return what goes with the reason: that the baseline cannot stay, and which numbers were missing."""
+    baseline = comparison.baseline
+    found = []
+    if comparison.must_change:
+        found.append(f"{baseline} does not support what you require, so it must be replaced")
+    gone = [size for size in comparison.planned if size not in comparison.seconds]
+    if gone:
+        found.append(f"{_no_number_at(comparison, baseline, gone)}, so the answer does not cover it")
+    for candidate in comparison.candidates:
+        label = candidate.label
+        lacks = comparison.contrasts.lacks(mix, label)
+        if lacks:
+            missing = _no_number_at(comparison, label, lacks)
+            found.append(f"{missing}, so it is a candidate only at the other sizes")
+        elif not comparison.contrasts.over(mix, label, baseline).n:
+            found.append(f"no launch measured {label} at all sizes of the mix, so it is a candidate only by size")
+    return tuple(found)
+
+
+def notes_of(decision: Decision, run: Run) -> tuple[str, ...]:
     """Return at which planned sizes a decision has no answer, and that its answer differs by size."""
     setting = (decision.op, decision.mode, decision.dtype)
     cases = [Case.from_id(key) for key in run.cases]
     planned = sorted({case.size for case in cases if (case.op, case.mode, case.dtype) == setting})
-    gone = tuple(size for size in planned if not any(one.low <= size <= one.high for one in decision.ranges))
-    without = (NoAnswerAt(gone),) if gone and decision.ranges else ()
-    return (*without, *((DiffersBySize(),) if len(decision.ranges) > 1 else ()))
-
-
-def _measured(gain: Gain) -> MeasuredGain:
-    low, high = (None if math.isnan(end) else end for end in (gain.saved_low, gain.saved_high))
-    return MeasuredGain(gain.label, gain.saved, low, high, gain.change.n)
-
-
-def _clear_gain(choice: Choice, chosen: Gain, baseline: str) -> ClearGain:
-    """Return the reason to change, with the candidate that saves most where that was not chosen and saves more."""
-    best = max(choice.gains, key=lambda gain: gain.saved, default=chosen)
-    if best is chosen or best.saved <= chosen.saved + choice.minimum_effect:
-        return ClearGain(baseline, _measured(chosen))
-    more_work = best.candidate.effort > chosen.candidate.effort
-    return ClearGain(baseline, _measured(chosen), _measured(best), faster_takes_more_work=more_work)
+    gone = [size for size in planned if not any(one.low <= size <= one.high for one in decision.ranges)]
+    without = (f"no number at {_sizes_text(gone)}",) if gone and decision.ranges else ()
+    return (*without, *(("the answer differs by size",) if len(decision.ranges) > 1 else ()))

@@ -14,16 +14,9 @@ import pandas as pd
 from pyopbench.judge.body_share import BodyShare, body_shares_of
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
-from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
+from pyopbench.judge.decision import Answer, Decision, Reason, SizeRange, SizeSeconds, finite
 from pyopbench.judge.devices import DeviceComparison, device_comparisons
-from pyopbench.judge.evidence import caveats_of, reason_of
-from pyopbench.judge.findings import (
-    Answer,
-    BeyondMeasured,
-    DtypeNotCalled,
-    Reason,
-    finite,
-)
+from pyopbench.judge.evidence import baseline_failure, beyond_measured, caveats_of, reason_of
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.program import Mix, even_mix
 from pyopbench.judge.verdicts import NO_CONTROLS, Controls, controls_of
@@ -113,12 +106,12 @@ def decide(
         calls: the mix.
     """
     if not comparison.seconds:
-        return _undecided(comparison, comparison.baseline_failure())
+        return _undecided(comparison, baseline_failure(comparison))
     if not is_called(comparison, calls):
-        return _undecided(comparison, DtypeNotCalled(comparison.setting.dtype))
+        reason = Reason("dtype_not_called", f"your mix has no calls in {comparison.setting.dtype}")
+        return _undecided(comparison, reason)
     if made is None:
-        beyond, baseline = tuple(sizes_beyond(comparison, calls)), comparison.baseline
-        reason = BeyondMeasured(baseline, beyond, comparison.statuses(baseline, beyond))
+        reason = beyond_measured(comparison, sizes_beyond(comparison, calls))
         return replace(_undecided(comparison, reason), ranges=_ranges(comparison, rules))
     choice, mix = made
     at_size = replace(rules, preferred=choice.label, must_change=comparison.must_change)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pyopbench.judge.findings import finite
+from pyopbench.judge.decision import finite
 from pyopbench.model import formatting
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import pandas as pd
 from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.contrasts import contrasts_of
-from pyopbench.judge.findings import NO_LOSS_DIGITS
+from pyopbench.judge.decision import NO_LOSS_DIGITS
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting

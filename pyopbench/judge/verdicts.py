@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.judge.candidates import Setting
-from pyopbench.judge.decision import Outcome, Unresolved, Verdict
+from pyopbench.judge.decision import Outcome, Verdict
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.model import formatting
 from pyopbench.model.case import CONTROL_SUFFIX, Case
@@ -144,9 +144,7 @@ def _outcome(one: Estimate, p: float, delta: float, error: float) -> Outcome:
     return "faster" if one.mean < 0 else "slower"
 
 
-def _why_unresolved(
-    one: Estimate, border: float, level: float, verdicts: int, ratio: Callable[[float], float]
-) -> Unresolved:
+def _why_unresolved(one: Estimate, border: float, level: float, verdicts: int, ratio: Callable[[float], float]) -> str:
     """Return how far the corrected interval reaches and what would settle it.
 
     Args:
@@ -157,9 +155,9 @@ def _why_unresolved(
         ratio: turns a difference into a ratio.
     """
     if one.n == 0:
-        return Unresolved("never_paired", "never measured in the same launch and round")
+        return "never measured in the same launch and round"
     if not one.known:
-        return Unresolved("one_launch", "one launch gives no interval")
+        return "one launch gives no interval"
     low, high, at = (formatting.ratio(ratio(end)) for end in (*one.interval(level), border))
     enough = one.launches_to_clear(border, level)
     remedy = (
@@ -168,7 +166,7 @@ def _why_unresolved(
         else f"about {enough} launches instead of {one.n} would decide it"
     )
     corrected = f"corrected for {formatting.count(verdicts, 'verdict')}"
-    return Unresolved("across_border", f"the interval ({corrected}) is {low} to {high} and includes {at}; {remedy}")
+    return f"the interval ({corrected}) is {low} to {high} and includes {at}; {remedy}"
 
 
 @dataclass(frozen=True)
@@ -208,7 +206,7 @@ class CaseVerdict:
     launches: int
     p: float
     outcome: Outcome
-    reason: Unresolved | None = None
+    reason: str | None = None
 
 
 def verdicts_on(estimates: Sequence[Estimate], minimum_effect: float, error: float = FAMILY_ERROR) -> list[CaseVerdict]:
@@ -252,7 +250,7 @@ def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, CaseVer
     for case, launches, lost in zip(measured.index, measured, measured - above, strict=True):
         if lost:
             of = formatting.count(int(launches), "launch", "launches")
-            why = Unresolved("not_above_zero", f"too small for a ratio: in {lost} of {of} its cost is not above zero")
+            why = f"too small for a ratio: in {lost} of {of} its cost is not above zero"
             found[str(case)] = CaseVerdict(math.nan, math.nan, math.nan, int(launches), 1.0, "unresolved", why)
     return found
 

@@ -91,10 +91,7 @@ _WHY_UNRESOLVED = ("reason", "text", "why it is unresolved, in words; missing wh
 
 
 def _decisions(judgement: Judgement) -> Iterable[dict[str, Any]]:
-    return (
-        {**asdict(one), "answer": one.answer.text(), "reason": one.why(), "caveats": [it.text() for it in one.caveats]}
-        for one in judgement.decisions
-    )
+    return ({**asdict(one), "answer": one.answer.text(), "reason": one.why()} for one in judgement.decisions)
 
 
 def _verdicts(judgement: Judgement) -> Iterable[dict[str, Any]]:
@@ -103,7 +100,6 @@ def _verdicts(judgement: Judgement) -> Iterable[dict[str, Any]]:
             **_case(one.case, judgement),
             **vars(one),
             "baseline": _case(one.baseline, judgement)["label"],
-            "reason": one.reason and one.reason.text(),
         }
         for one in judgement.verdicts
     )
@@ -123,7 +119,6 @@ def _compared(comparison: Comparison) -> Iterable[dict[str, Any]]:
             "seconds_b": one.second_seconds,
             "launches_a": one.first_launches,
             "launches_b": one.second_launches,
-            "reason": one.verdict.reason and one.verdict.reason.text(),
         }
         for one in comparison.cases
     )

@@ -20,8 +20,7 @@ from pyopbench.advise.answers import Answer, decide
 from pyopbench.advise.callbacks import Callback, KeptCall, KeptSource, Stage, Step
 from pyopbench.advise.candidates import Candidate, cheapest_first, most_saved, variant_text
 from pyopbench.advise.graph_body import graph_body_of
-from pyopbench.judge.decision import Decision
-from pyopbench.judge.findings import BaselineFailed
+from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.pipeline import TrainingStep, judge
 from pyopbench.model.arrangement import AUTOTUNE, Arrangement
 from pyopbench.model.portable import BRIDGE
@@ -148,7 +147,7 @@ def of_ratios(monkeypatch: pytest.MonkeyPatch, ratios: Mapping[str, float], **de
     none = pd.DataFrame({"variant": [], "reason": []})
     monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: none))
     monkeypatch.setattr(answers, "write_op_file", lambda callback, folder: folder / "f.py")
-    reason = SimpleNamespace(text=lambda: "kept")
+    reason = Reason("none_worth_it", "kept")
     decision = SimpleNamespace(reason=reason, use="inference", seconds=[SimpleNamespace(today=ALONE)], **decided)
     monkeypatch.setattr(answers, "_measure", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
 
@@ -190,13 +189,14 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     of_ratios(monkeypatch, {})
-    failed = BaselineFailed(label="py_function_numpy+tape", size=1024, status="wrong", message="another gradient")
-    decision = Decision("f", "training", "node", "float32", "cpu", failed.label, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
+    failed = Reason("baseline_failed", "py_function_numpy+tape has no number")
+    where = ("f", "training", "node", "float32", "cpu", "py_function_numpy+tape")
+    decision = Decision(*where, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
     monkeypatch.setattr(answers, "_measure", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     reasons = pd.DataFrame({"variant": ["traced", "native"], "reason": ["it is refused", "of no interest"]})
     monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: reasons))
     answer = decide(IN_GRAPH, STEP, tmp_path, 1.0, EFFECT)
-    assert (answer.action, answer.obstacle, answer.why) == ("leave", "not_measured", failed.text())
+    assert (answer.action, answer.obstacle, answer.why) == ("leave", "not_measured", failed.sentence)
     assert answer.failures == ("port to traced: it is refused",)
 
 

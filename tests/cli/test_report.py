@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,19 +15,7 @@ from commands import noisy_results
 from judgements import decision
 from pyopbench.cli import app
 from pyopbench.cli.report import MOST_LAUNCHES_ASKED, next_command, retry_commands
-from pyopbench.judge.decision import Unknown
-from pyopbench.judge.findings import (
-    BaselineFailed,
-    BaselineNotMeasured,
-    BaselineTooNoisy,
-    BeyondMeasured,
-    DtypeNotCalled,
-    MeasuredGain,
-    MoreLaunches,
-    NoCandidate,
-    SecondLaunch,
-    StillOpen,
-)
+from pyopbench.judge.decision import Reason, Unknown
 from pyopbench.model.case import BASELINE as TODAY
 from pyopbench.model.errors import BadInput
 from pyopbench.store.run import open_run
@@ -99,39 +86,30 @@ def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
     ]
 
 
-SAVES = MeasuredGain("native", 0.05, -0.02, 0.12, 4)
+CALLS = ["run", *MINE, "--axis", "mode=call"]
 
 
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (StillOpen(TODAY, 0.03, (SAVES,), SecondLaunch()), ["run", *MINE, "--axis", "mode=call", "--launches", "2"]),
+        (Reason("still_open", "", launches=1, enough=2), [*CALLS, "--launches", "2"]),
+        (Reason("still_open", "", launches=4, enough=9), [*CALLS, "--launches", "9", "--budget", "6m"]),
         (
-            StillOpen(TODAY, 0.03, (SAVES,), MoreLaunches("native", 4, 9)),
-            ["run", *MINE, "--axis", "mode=call", "--launches", "9", "--budget", "6m"],
-        ),
-        (
-            StillOpen(TODAY, 0.03, (SAVES,), MoreLaunches("native", 4, MOST_LAUNCHES_ASKED + 1)),
+            Reason("still_open", "", launches=4, enough=MOST_LAUNCHES_ASKED + 1, most_saved=0.12),
             ["report", "RUN", "--min-effect", "13%"],
         ),
+        (Reason("still_open", "", launches=4, most_saved=0.9), [*CALLS, "--launches", "8"]),
+        (Reason("none_meets_requirements", ""), ["report", "RUN"]),
+        (Reason("no_candidate", ""), ["verify", *MINE]),
+        (Reason("baseline_failed", ""), ["verify", *MINE, "--variant", TODAY]),
+        (Reason("baseline_not_measured", ""), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
+        (Reason("baseline_too_noisy", "", launches=3), [*CALLS, "--launches", "6"]),
+        (Reason("dtype_not_called", ""), ["report", "RUN"]),
         (
-            StillOpen(TODAY, 0.03, (replace(SAVES, high=0.9),), MoreLaunches("native", 4, None)),
-            ["run", *MINE, "--axis", "mode=call", "--launches", "8"],
-        ),
-        (NoCandidate(TODAY, required=True), ["report", "RUN"]),
-        (NoCandidate(TODAY, required=False), ["verify", *MINE]),
-        (BaselineFailed(TODAY, 1, "raised", "no"), ["verify", *MINE, "--variant", TODAY]),
-        (BaselineNotMeasured(TODAY), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
-        (
-            BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3),
-            ["run", *MINE, "--axis", "mode=call", "--launches", "6"],
-        ),
-        (DtypeNotCalled("float64"), ["report", "RUN"]),
-        (
-            BeyondMeasured(TODAY, (5000,), ()),
+            Reason("beyond_measured", "", sizes=(5000,)),
             ["run", *MINE, "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"],
         ),
-        (BeyondMeasured(TODAY, (5000,), ("raised",)), ["verify", *MINE, "--variant", TODAY, "--axis", "size=5000"]),
+        (Reason("failed_beyond", "", sizes=(5000,)), ["verify", *MINE, "--variant", TODAY, "--axis", "size=5000"]),
     ],
 )
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
@@ -151,7 +129,7 @@ def test_a_callback_that_noise_swallows_in_a_graph_is_measured_by_calls(results)
     settings = Settings(baseline=TODAY, launches=3)
     catalogue = Catalogue(ops={}, variants={})
     run = SimpleNamespace(own={"f": MINE}, catalogue=catalogue, cases=(), settings=settings)
-    reason = BaselineTooNoisy(TODAY, 1, -1e-5, None, None, 3)
+    reason = Reason("baseline_too_noisy", "", launches=3)
     made = decision("f", action="undecided", choice=None, baseline=TODAY, reason=reason, mode="node")
     command = shlex.split(next_command(made, SimpleNamespace(run=run), [open_run(results)]))
     assert command == ["pyopbench", "run", *MINE, "--axis", "mode=call", "--baseline", TODAY]

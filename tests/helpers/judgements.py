@@ -12,8 +12,7 @@ from msgspec import structs
 
 from frames import Bench, run_of
 from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
-from pyopbench.judge.decision import Decision, SizeRange, SizeSeconds
-from pyopbench.judge.findings import ClearGain, MeasuredGain
+from pyopbench.judge.decision import Decision, Reason, SizeRange, SizeSeconds
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.model.errors import NothingMeasured
@@ -126,7 +125,7 @@ def decision(name: str, **fields: Any) -> Decision:
     """Return a decision that says `name` wherever it can, with two ranges of sizes."""
     ranges = (SizeRange(1_000, 10_000, "port", name, 0.5, 0.35), SizeRange(100_000, 100_000, "keep", None, -1.0, -1.5))
     where = (name, "inference", "call", "float32", "cpu", name)
-    reason = ClearGain(name, MeasuredGain(name, 0.7, 0.66, 0.74, 4))
+    reason = Reason("clear_gain", f"{name} saves 70%")
     made = Decision(*where, "port", name, 0.7, 0.66, 0.74, reason, ranges)
     made = replace(made, loss=0.01, as_good=(name, "xla"), seconds=(SizeSeconds(1_000, 1.2e-4, 3.6e-5),))
     return replace(made, **fields)

@@ -18,7 +18,7 @@ from pyopbench.judge.choice import (
     choose,
     standings_of,
 )
-from pyopbench.judge.findings import Answer
+from pyopbench.judge.decision import Answer
 from pyopbench.judge.program import even_mix
 from shares import TODAY as NOW
 from shares import candidate, contrasts_by_hand, spread

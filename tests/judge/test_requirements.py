@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.judge import requirements
-from pyopbench.judge.decision import Bar, Unknown
-from pyopbench.judge.findings import Answer, BaselineBarred, NoCandidate
+from pyopbench.judge.decision import Answer, Bar, Unknown
 from pyopbench.judge.judge import judge_run
 from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput
@@ -45,7 +44,7 @@ def test_a_callback_that_cannot_stay_gives_way_to_what_is_slower() -> None:
     (bound,) = judged(*lines, requires=("xla",), curves=curves).decisions
     assert bound.answer == Answer("port", "native")
     assert bound.saved == pytest.approx(-1.0, rel=0.05)
-    assert bound.caveats == (BaselineBarred(TODAY),)
+    assert [one.split(" does not")[0] for one in bound.caveats] == [TODAY]
 
 
 def test_where_nothing_is_left_the_answer_is_open() -> None:
@@ -55,7 +54,7 @@ def test_where_nothing_is_left_the_answer_is_open() -> None:
     ).decisions
     assert (decision.action, decision.saved) == ("undecided", None)
     assert decision.barred == tuple(Bar(name, "xla", "fails", "no") for name in curves)
-    assert decision.reason == NoCandidate(TODAY, required=True)
+    assert decision.reason.kind == "none_meets_requirements"
 
 
 def test_a_gradient_is_answered_for_only_by_itself() -> None:
@@ -67,7 +66,7 @@ def test_a_gradient_is_answered_for_only_by_itself() -> None:
 def test_what_was_not_tried_is_unknown_and_no_candidate() -> None:
     (decision,) = judged(line("xla", TODAY), line("xla", "native", op="log"), requires=("xla",)).decisions
     assert decision.answer == Answer("undecided", None)
-    assert (decision.reason, decision.barred) == (NoCandidate(TODAY, required=True), ())
+    assert (decision.reason.kind, decision.barred) == ("none_meets_requirements", ())
     assert decision.unknown == (Unknown("xla", ("native", "numpy_function", "xla")),)
 
 
@@ -79,7 +78,7 @@ def test_a_callback_that_was_not_seen_to_do_it_is_not_kept(status: str | None) -
     assert judged(*lines, requires=(), curves=curves).decisions[0].action == "keep"
     (decision,) = judged(*lines, requires=("xla",), curves=curves).decisions
     assert decision.answer == Answer("port", "native")
-    assert decision.caveats == (BaselineBarred(TODAY),)
+    assert [one.split(" does not")[0] for one in decision.caveats] == [TODAY]
 
 
 def test_gpu_is_met_by_what_was_measured_on_one() -> None:

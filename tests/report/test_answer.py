@@ -8,7 +8,7 @@ from frames import Bench
 from judgements import decision, plain
 from pyopbench.judge import judge
 from pyopbench.judge.body_share import BodyShare
-from pyopbench.judge.findings import TWO_SCOPES, DiffersBySize, NoAnswerAt, standing_text
+from pyopbench.judge.decision import TWO_SCOPES, standing_text
 from pyopbench.judge.latencies import without_number_text
 from pyopbench.model import formatting
 from pyopbench.model.formatting import MISSING
@@ -34,7 +34,7 @@ def test_it_says_where_an_answer_holds():
     notes = notes_of(changed)
     differ = [made, *(one for one in judged.decisions if len(one.ranges) > 1)]
     names = (f"{one.op} {one.use} {one.dtype}" for one in differ)
-    assert f"{DiffersBySize().text()}: {', '.join(names)}" in notes
+    assert f"the answer differs by size: {', '.join(names)}" in notes
     # One case crashed in a launch and has its number from the others: it is no hole.
     assert without_number_text({"wrong": 1, "timeout": 6, "unsupported": 40, "not measured": 1}) in notes
 
@@ -50,7 +50,7 @@ def test_the_terminal_table_names_sizes_without_an_answer():
         formatting.change_of_seconds(made.seconds[0].today, made.seconds[0].after),
     )
     assert notes_of(judged) == (
-        f"{NoAnswerAt((1000,)).text()}: sinh inference",
+        "no number at 1k: sinh inference",
         without_number_text({"timeout": 1}),
     )
 
@@ -74,9 +74,8 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     told = (made[0].answer.text(), formatting.at_least(made[0].saved_low))
     assert rows[0] == ("op_0", made[0].dtype, *told, *told)
     assert rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
-    by_size = sum(len(one.ranges) > 1 for one in judged.decisions)
-    provisional = sum(one.is_provisional for one in judged.decisions)
-    assert standing_text(25, undecided=1, by_size=by_size, provisional=provisional) in notes_of(judged)
+    assert standing_text(judged.decisions) == "Of 25 answers, 1 is undecided and 25 are different at some sizes"
+    assert standing_text(judged.decisions) in notes_of(judged)
 
 
 def test_what_a_body_bounds_is_not_said_below_an_answer_with_another_body():

@@ -120,6 +120,6 @@ def test_many_unresolved_cases_do_not_fill_a_ticket(found: Comparison) -> None:
     shown, left = comparison.MOST_REASONS, len(reasons) - comparison.MOST_REASONS
     assert left > 0
     assert comparison.markdown(many, "").splitlines()[-shown - 1 :] == [
-        *(f"- {escape(str(key))}: {escape(reason.text())}" for key, reason in reasons[:shown]),
+        *(f"- {escape(str(key))}: {escape(reason)}" for key, reason in reasons[:shown]),
         f"- and {left} more",
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -391,9 +391,9 @@ def reach_of(comparison: Comparison) -> Note:
     slowdown = comparison.smallest
     if slowdown is None:
         reason = comparison.cases[0].verdict.reason
-        why = "" if reason is None else f": {reason.text()}"
+        why = "" if reason is None else f": {reason}"
         sentence = f"No case has an interval, so nothing can be said{why}."
-        return Note("no_interval", sentence, {"reason": None if reason is None else asdict(reason)})
+        return Note("no_interval", sentence, {"reason": reason})
     if formatting.smallest_difference(slowdown) == formatting.TOO_NOISY:
         sentence = (
             "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pyopbench.judge.decision import TWO_SCOPES, standing_text, summary_text
 from pyopbench.judge.devices import DeviceComparison, DeviceSummary, summaries_of
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.findings import TWO_SCOPES, standing_text, summary_text
 from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_number_text
 from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
@@ -137,7 +137,8 @@ def _holes(judgement: Judgement) -> str:
 
 def _notes(judgement: Judgement) -> list[str]:
     """Return what else to know about the answers: which ones of few, how many of many; controls and noise."""
-    notes = _notes_of_many(judgement) if len(judgement.decisions) > MOST_FEW else _notes_of_few(judgement)
+    many = len(judgement.decisions) > MOST_FEW
+    notes = [standing_text(judgement.decisions)] if many else _notes_of_few(judgement)
     notes += port_commands(judgement)
     notes += [
         judgement.controls.text() if judgement.controls.told_apart else "",
@@ -146,24 +147,13 @@ def _notes(judgement: Judgement) -> list[str]:
     return notes
 
 
-def _notes_of_many(judgement: Judgement) -> list[str]:
-    decisions = judgement.decisions
-    text = standing_text(
-        len(decisions),
-        undecided=sum(one.action == "undecided" for one in decisions),
-        by_size=sum(len(one.ranges) > 1 for one in decisions),
-        provisional=sum(one.is_provisional for one in decisions),
-    )
-    return [text]
-
-
 def _notes_of_few(judgement: Judgement) -> list[str]:
     places = places_of(judgement)
     holds_for: dict[str, list[str]] = {}
     for decision in judgement.decisions:
         name = " ".join((decision.op, decision.use, *places.of(decision)))
         bound = decision.loss_text() if decision.is_provisional else decision.as_good_text()
-        for note in filter(None, (*(one.text() for one in notes_of(decision, judgement.run)), bound)):
+        for note in filter(None, (*notes_of(decision, judgement.run), bound)):
             holds_for.setdefault(note, []).append(name)
     for share in _bounds_of_bodies(judgement):
         holds_for.setdefault(share.text(), []).append(" ".join((share.op, *places.of(share))))

@@ -11,7 +11,7 @@ from altair.utils.schemapi import debug_mode
 from msgspec import to_builtins
 
 from pyopbench.judge import pipeline as wording
-from pyopbench.judge.findings import finite
+from pyopbench.judge.decision import finite
 from pyopbench.judge.pipeline import PipelineJudgement, Throughput
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
