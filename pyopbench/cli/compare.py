@@ -84,7 +84,7 @@ def print_history(found: History, folder: Path) -> None:
         say(escape(found.alarm_text()))
     for note in found.notes:
         say(escape(note.text()), mark="- ")
-    commands = [one.text() for one in found.reruns()[:MOST_ROWS]]
+    commands = found.commands()[:MOST_ROWS]
     if commands:
         out.print(RERUN)
     for command in commands:

@@ -125,16 +125,14 @@ def history(
     ],
     by: Annotated[
         str | None,
-        choice_option(
-            "--by", "NAME", "commit, tf or date. Default: whatever the results differ in.", "commit", "tf", "date"
-        ),
+        choice_option("--by", "NAME", "commit or date. Default: whatever the results differ in.", "commit", "date"),
     ] = None,
     minimum_effect: options.MinimumEffect = None,
     out_path: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = Path("results/history"),
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Plot results over commits, TensorFlow versions or dates, and find where they changed.
+    """Plot results over commits or dates, and find where they changed.
 
     A suspected change is confirmed by measuring both sides again, interleaved: the command is printed.
     """

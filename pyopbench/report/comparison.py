@@ -142,7 +142,7 @@ def as_document(found: Comparison, fail_on: float | None, *, failed: bool) -> An
         "fail_on": fail_on,
         "failed": failed,
         "counts": found.counts(),
-        "notes": [{**note.as_data(), "text": note.text()} for note in notes_of(found)],
+        "notes": [{"kind": note.kind, "text": note.text()} for note in notes_of(found)],
         "differences": [asdict(one) for one in found.differences],
         "bodies": [_body(body) for body in found.bodies],
         "cases": columns.COMPARED.records(found),

@@ -7,8 +7,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyopbench.judge.comparison.changes import FoundChange, Traced
-from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, History
+from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, FoundChange, History, Series
 from pyopbench.model import formatting
 from pyopbench.model.printable import printable
 from pyopbench.report import page
@@ -19,7 +18,7 @@ from pyopbench.report.markdown import escape, fence, table
 from pyopbench.report.sections import Bullets, Cell, Code, Paragraph, Table
 from pyopbench.store.json_file import without_nan
 
-SCHEMA = 1
+SCHEMA = 2
 COLUMNS = ("case", "change", "from, to")
 MOST_MARKDOWN = 200
 """So many changes are listed in Markdown, the most important first; the JSON has all."""
@@ -31,7 +30,7 @@ MOST_CHARTS = 40
 def row_of(history: History, change: FoundChange) -> tuple[str, ...]:
     """Return the cells of `COLUMNS` for a change."""
     return (
-        formatting.shorten(history.traced[change.number].series.name, LONGEST_NAME),
+        formatting.shorten(history.series[change.number].name, LONGEST_NAME),
         change.text(),
         change.place_text(),
     )
@@ -44,7 +43,7 @@ def short_rows(history: History, most: int) -> tuple[str, list[tuple[str, ...]]]
         The parts that the cases of all series have in common, which the rows go without; and the cells of `COLUMNS`
         for each change.
     """
-    cases = [one.series.name for one in history.traced]
+    cases = [one.name for one in history.series]
     names = short_names(cases)
     rows = [(names[one.number], *row_of(history, one)[1:]) for one in history.changes[:most]]
     return shared_parts(cases), rows
@@ -61,7 +60,7 @@ def markdown(history: History) -> str:
         lines.append("")
     lines += [escape(history.alarm_text()), ""]
     lines += [f"- {escape(one.text())}" for one in history.notes]
-    commands = [one.text() for one in history.reruns()[:MOST_COMMANDS]]
+    commands = history.commands()[:MOST_COMMANDS]
     if commands:
         lines += ["", RERUN, "", str(fence("\n".join(commands)))]
     return printable("\n".join(lines).rstrip() + "\n")
@@ -75,25 +74,23 @@ def as_json(history: History) -> str:
         "tools": history.tools,
         "minimum_effect": history.minimum_effect,
         "moments": [asdict(moment) for moment in history.moments],
-        "series": [_series(one) for one in history.traced],
+        "series": [_series(one) for one in history.series],
         "changes": [_change(history, change) for change in history.changes],
-        "reruns": [{**asdict(one), "command": one.command} for one in history.reruns()],
-        "notes": [note.as_data() for note in history.notes],
+        "commands": history.commands(),
+        "notes": [asdict(note) for note in history.notes],
         "warnings": [asdict(warning) for warning in history.warnings],
     }
     return json.dumps(without_nan(document), sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def _series(traced: Traced) -> dict[str, Any]:
-    series, found = traced.series, traced.found
+def _series(series: Series) -> dict[str, Any]:
+    found = series.found
     return {
         "case": series.case,
         "environment": dict(series.environment),
         "tool": series.tool,
         "measure": series.measure,
         "anchor": series.anchor or None,
-        "anchored_to": series.anchored_to or None,
-        "noise": series.noise,
         "between": series.between,
         "excess": found.excess,
         "threshold": found.threshold,
@@ -110,9 +107,7 @@ def _series(traced: Traced) -> dict[str, Any]:
 
 
 def _change(history: History, change: FoundChange) -> dict[str, Any]:
-    values = asdict(change)
-    rerun = change.rerun and {**asdict(change.rerun), "command": change.rerun.command}
-    return {**values, "case": history.traced[change.number].series.case, "direction": change.direction, "rerun": rerun}
+    return {**asdict(change), "case": history.series[change.number].case, "direction": change.direction}
 
 
 def _rounded(values: Any) -> list[float]:
@@ -153,7 +148,7 @@ def html(history: History) -> str:
         more=[Paragraph(f"{left:,} more series with changes have no chart.", "muted")] if left else [],
         table=Table(
             ("case", "values", "points", "first level", "last level"),
-            tuple(_series_row(one) for one in history.traced),
+            tuple(_series_row(one) for one in history.series),
             "All series",
             folded=True,
         ),
@@ -174,19 +169,19 @@ def _linked_row(history: History, change: FoundChange) -> tuple[Cell | str, ...]
 
 
 def _commands(history: History) -> list[Paragraph | Code]:
-    commands = [one.text() for one in history.reruns()[:MOST_COMMANDS]]
+    commands = history.commands()[:MOST_COMMANDS]
     return [Paragraph(RERUN), Code("\n".join(commands))] if commands else []
 
 
 def _figure(history: History, number: int) -> Figure:
-    traced = history.traced[number]
+    series = history.series[number]
     mine = [change for change in history.changes if change.number == number]
-    name = formatting.shorten(traced.series.name, LONGEST_NAME)
-    return Figure(_anchor(number), name, traced.series.measure_text(), series_chart(traced, history.moments, mine))
+    name = formatting.shorten(series.name, LONGEST_NAME)
+    return Figure(_anchor(number), name, series.measure_text(), series_chart(series, history.moments, mine))
 
 
-def _series_row(traced: Traced) -> tuple[str, ...]:
-    series, levels = traced.series, traced.found.levels
+def _series_row(series: Series) -> tuple[str, ...]:
+    levels = series.found.levels
     show = formatting.ratio if series.measure == "ratio" else formatting.seconds
     ends = (show(math.exp(one.mean)) for one in (levels[0], levels[-1]))
     return (formatting.shorten(series.name, LONGEST_NAME), series.measure_text(), f"{len(series.values):,}", *ends)

@@ -74,7 +74,7 @@ def test_undecided_names_the_one_that_straddles_and_the_launches_needed() -> Non
     decision = only_decision(noisy.run())
     assert decision.answer == UNDECIDED
     assert (decision.reason.kind, decision.reason.launches) == ("still_open", 4)
-    assert "native: about " in decision.reason.sentence
+    assert "; native: " in decision.reason.sentence
     assert "xla" not in decision.reason.sentence
 
 

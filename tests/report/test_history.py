@@ -32,7 +32,7 @@ def test_a_change_is_in_every_output(found):
         assert cells[1] in text
     (told,) = json.loads(as_json(found))["changes"]
     assert (told["case"], told["after"], told["direction"]) == (CHANGED, commit(8)[:10], "slower")
-    assert told["rerun"]["command"][:2] == ["pyopbench", "run"]
+    assert told["command"][:2] == ["pyopbench", "run"]
 
 
 def test_a_terminal_has_what_differs(found):
@@ -45,8 +45,8 @@ def test_json_has_every_point_and_no_number_that_is_none(found):
     document = json.loads(as_json(found), parse_constant=pytest.fail)
     assert document["schema"] == SCHEMA
     assert len(document["moments"]) == 14
-    for one, traced in zip(document["series"], found.traced, strict=True):
-        assert one["points"]["value"] == pytest.approx(traced.series.values.tolist(), rel=1e-5)
+    for one, traced in zip(document["series"], found.series, strict=True):
+        assert one["points"]["value"] == pytest.approx(traced.values.tolist(), rel=1e-5)
         assert [level["mean"] for level in one["levels"]] == [level.mean for level in traced.found.levels]
 
 
@@ -67,7 +67,7 @@ def test_the_page_has_a_chart_of_each_series_with_a_change_and_a_row_for_every_s
     assert page.count("<svg") == len({one.number for one in found.changes}) == 1
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
     table = page.split("All series", maxsplit=1)[1]
-    assert all(one.series.name in table for one in found.traced)
+    assert all(one.name in table for one in found.series)
 
 
 def test_names_are_no_markup(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -318,22 +318,16 @@ class Note:
     Attributes:
         kind: what it is about, for programs.
         sentence: for people.
-        values: the numbers of the sentence, by name.
         heading: keeps what is grave from being overlooked; "" for what is not.
     """
 
     kind: str
     sentence: str
-    values: Mapping[str, Any] = field(default_factory=dict)
     heading: str = ""
 
     def text(self) -> str:
         """Return the sentence with its heading."""
         return f"{self.heading}: {self.sentence}" if self.heading else self.sentence
-
-    def as_data(self) -> dict[str, Any]:
-        """Return kind and numbers as plain data."""
-        return {"kind": self.kind, **self.values}
 
 
 def notes_of(comparison: Comparison) -> tuple[Note, ...]:
@@ -343,7 +337,6 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
         Note(
             "different_processors",
             f"{one.first} in A, {one.second} in B. The ratios compare machines, not code.",
-            {"first": one.first, "second": one.second},
             "DIFFERENT PROCESSORS",
         )
         for one in comparison.differences
@@ -370,7 +363,6 @@ def _pairing_note(comparison: Comparison) -> Note:
         f"{formatting.percent(RUN_SPREAD)} (one standard deviation) for the difference between runs, and by "
         f"more where other cases differ more. The common change of all cases, {formatting.ratio(comparison.common)}, "
         "is attributed to the machine.",
-        {"run_spread": RUN_SPREAD, "common": comparison.common},
         "UNPAIRED",
     )
 
@@ -382,7 +374,6 @@ def _correction_note(comparison: Comparison) -> Note:
         "stepped_down",
         f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is "
         f"at most {formatting.percent(comparison.error)}. Intervals of 95% are not corrected.",
-        {"error": comparison.error, "comparisons": comparison.among},
     )
 
 
@@ -393,7 +384,7 @@ def reach_of(comparison: Comparison) -> Note:
         reason = comparison.cases[0].verdict.reason
         why = "" if reason is None else f": {reason}"
         sentence = f"No case has an interval, so nothing can be said{why}."
-        return Note("no_interval", sentence, {"reason": reason})
+        return Note("no_interval", sentence)
     if formatting.smallest_difference(slowdown) == formatting.TOO_NOISY:
         sentence = (
             "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
@@ -401,4 +392,4 @@ def reach_of(comparison: Comparison) -> Note:
         )
     else:
         sentence = f"A slowdown to {formatting.ratio(1 + slowdown)} or more would be found."
-    return Note("smallest_slowdown", sentence, {"slowdown": slowdown})
+    return Note("smallest_slowdown", sentence)

@@ -14,8 +14,7 @@ import altair as alt
 import numpy as np
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.judge.comparison.changes import FoundChange, Traced
-from pyopbench.judge.comparison.series import Measure, Moment
+from pyopbench.judge.comparison.history import FoundChange, Measure, Moment, Series
 from pyopbench.report.charts.picture import DATA, PADDING, WIDTH_PIXELS, Spec
 from pyopbench.report.charts.style import OUTCOMES, THEME
 
@@ -32,24 +31,22 @@ NUMBERS: dict[Measure, str] = {
 
 
 @debug_mode(False)
-def series_chart(traced: Traced, moments: Sequence[Moment], changes: Sequence[FoundChange]) -> Spec:
+def series_chart(series: Series, moments: Sequence[Moment], changes: Sequence[FoundChange]) -> Spec:
     """Return the chart of a series: its points with their intervals, its levels, and a rule at each change.
 
     Ratios and seconds are both on a logarithmic axis, so that the same factor has the same height everywhere.
 
     Args:
-        traced: the series.
+        series: its points and levels.
         moments: places on the axis.
         changes: those of this series.
     """
-    rows = [*_points_of(traced), *_levels_of(traced)]
+    rows = [*_points_of(series), *_levels_of(series)]
     rows += [{"x": one.place - 0.5, "direction": one.direction} for one in changes]
     labels = f"{json.dumps([one.label for one in moments])}[datum.value]"
     layers = {"direction": _changes, "level": _levels, "from": _intervals, "y": _points}
     context: dict[str, Any] = {"top_level": False, "data": alt.NamedData(DATA), "datasets": {}}
-    drawn = [
-        layer(labels, traced.series.measure) for field, layer in layers.items() if any(field in row for row in rows)
-    ]
+    drawn = [layer(labels, series.measure) for field, layer in layers.items() if any(field in row for row in rows)]
     return {
         "config": THEME,
         "padding": PADDING,
@@ -61,8 +58,7 @@ def series_chart(traced: Traced, moments: Sequence[Moment], changes: Sequence[Fo
     }
 
 
-def _points_of(traced: Traced) -> Iterator[dict[str, Any]]:
-    series = traced.series
+def _points_of(series: Series) -> Iterator[dict[str, Any]]:
     for x, value, low, high in zip(series.places, series.values, series.lows, series.highs, strict=True):
         row = {"x": int(x), "y": math.exp(value)}
         if np.isfinite(low) and np.isfinite(high):
@@ -71,9 +67,9 @@ def _points_of(traced: Traced) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _levels_of(traced: Traced) -> Iterator[dict[str, Any]]:
-    places = traced.series.places
-    for one in traced.found.levels:
+def _levels_of(series: Series) -> Iterator[dict[str, Any]]:
+    places = series.places
+    for one in series.found.levels:
         ends = {"start": int(places[one.start]) - 0.4, "stop": int(places[one.stop - 1]) + 0.4}
         yield {**ends, "level": math.exp(one.mean)}
 

@@ -1,4 +1,4 @@
-"""What changed when, and what a reader has to know of it."""
+"""Points of each case over moments, the series that they make, and what changed when."""
 
 from __future__ import annotations
 
@@ -6,30 +6,149 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec import structs
 
+import foreign_files
 import stored
+from frames import Bench
 from histories import CHANGED, KEYS, commit, stepped, write_asv, write_commits
 from pairs import cases, write_run, write_versions
-from pyopbench.judge.comparison.changes import FoundChange, Rerun
-from pyopbench.judge.comparison.history import read_history
+from pyopbench.judge.comparison.history import (
+    FoundChange,
+    moment_of,
+    points_of,
+    read_history,
+    series_of,
+    usual_axis,
+)
+from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.stats.change_points import SMALLEST_ERROR
 from pyopbench.store.json_file import encode_in_lines
+from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_one, read_source
 from pyopbench.store.run import RUN_FILE
-from pyopbench.store.types import Revision, ValueDifference, Values
-from revision_runs import write_revisions
+from pyopbench.store.types import Revision
 
-VERSIONS = ("2.14.1", "2.15.1", "2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0", "2.21.0")
+FIRST, SECOND = "1a" * 20, "2b" * 20
+BASELINE = "py_function_numpy"
 
-CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, None)
+CHANGE = FoundChange(0, 1, "aaa", "bbb", "bbb", "bbb", 1.05, 1.04, 1.06, ())
 
 
-def notes(found, kind):
-    return [dict(one.values) for one in found.notes if one.kind == kind]
+def kinds(found):
+    return [one.kind for one in found.notes]
+
+
+def read(*paths: Path) -> list[Run]:
+    return [run for path in paths for run in read_source(path)]
+
+
+def bench(seconds: float, environment: dict[str, Any] | None = None, **changes: Any) -> Run:
+    made = Bench({BASELINE: 1e-3, "native": seconds}, sizes=(1,), directions=("forward",), **changes).run()
+    return Run(**{**vars(made), **({} if environment is None else {"environment": environment})})
+
+
+def variants_of(*runs: Run):
+    return {point.case.split("/")[1]: point for point in points_of(runs)}
+
+
+@pytest.mark.parametrize(
+    ("commits", "axis"),
+    [((FIRST, SECOND), "commit"), ((FIRST, FIRST), "date"), ((None, FIRST), "date")],
+)
+def test_the_axis_is_what_runs_differ_in(commits, axis):
+    assert usual_axis([bench(2e-4, {"commit": one}) for one in commits]) == axis
+
+
+def test_commits_are_in_the_order_of_their_dates_and_else_of_the_runs():
+    runs = [
+        replace(bench(2e-4, {"commit": FIRST, "commit_date": "2025-01-01T00:00:00+00:00"}), created="2026-03-01"),
+        replace(bench(2e-4, {"commit": SECOND}), created="2026-02-01T00:00:00+00:00"),
+        replace(bench(2e-4, {"commit": "3c" * 20, "commit_date": "2024-01-01T00:00:00Z"}), created="2026-04-01"),
+        replace(bench(2e-4, {}), created="once"),
+    ]
+    moments, _ = series_of(runs, "commit")
+    assert [one.label for one in moments] == ["unknown", "3c" * 5, FIRST[:10], SECOND[:10]]
+    assert moment_of("date", runs[1]).label == "2026-02-01 00:00"
+
+
+def test_a_run_is_taken_against_its_baseline_which_is_a_latency():
+    found = variants_of(bench(2e-4, between=0.01, launches=5))
+    native, baseline = found["native"], found[BASELINE]
+    assert math.exp(native.value) == pytest.approx(0.2, rel=0.03)
+    assert (native.anchor, baseline.anchor) == (baseline.case, "")
+    assert math.exp(baseline.value) == pytest.approx(1e-3, rel=0.03)
+    assert native.low < native.value < native.high
+    assert native.error > 0
+    assert native.launches == 5
+
+
+def test_what_was_found_wrong_has_no_point():
+    run = bench(1e-4)
+    wrong = next(case for case in run.cases if "/native/" in case)
+    assert list(variants_of(replace(run, failures=(Failure(wrong, "wrong", "differs", 0),)))) == [BASELINE]
+
+
+def test_one_launch_has_a_value_and_no_interval():
+    native = variants_of(bench(2e-4, launches=1))["native"]
+    assert native.error == 0.0
+    assert math.isnan(native.low)
+
+
+def test_files_of_other_tools_have_the_points_that_each_has_alone(tmp_path):
+    content = foreign_files.document("asv-first")
+    for place, factor in enumerate((1.0, 2.0, 3.0)):
+        changed = foreign_files.scaled(content, factor) | {"commit_hash": f"{place:040x}"}
+        foreign_files.write(tmp_path / "machine" / f"{place}.json", changed)
+    foreign_files.write(tmp_path / "machine" / "machine.json", {})
+    runs = [*read_source(tmp_path), bench(2e-4, launches=3)]
+    found = list(points_of(runs))
+    alone = [replace(one, run=number) for number, run in enumerate(runs) for one in points_of([run])]
+    assert sorted(map(repr, found)) == sorted(map(repr, alone)), "nan is not equal to itself"
+
+
+def test_runs_on_commits_are_a_series_for_each_case(tmp_path):
+    runs = read(*reversed(write_commits(tmp_path, stepped(4, 2, 1.3))))
+    moments, found = series_of(runs, "commit")
+    assert [one.value for one in moments] == [commit(number) for number in range(4)]
+    (changed,) = (one for one in found if one.case == CHANGED)
+    assert np.exp(changed.values) == pytest.approx([1, 1, 1.3, 1.3], rel=0.01)
+    assert changed.places.tolist() == [0, 1, 2, 3]
+    assert {one.case.split("/")[1] for one in found if one.measure == "latency"} == {BASELINE}
+    assert {one.case for one in found} == set(KEYS)
+    assert all(one.between >= 0.03 and (one.errors >= 0.03).all() for one in found), "they were not interleaved"
+
+
+def test_machines_and_versions_are_series_of_their_own(tmp_path):
+    first, second = read(*write_commits(tmp_path, [{}] * 2))
+    other = replace(second, environment={**second.environment, "cpu": "another"})
+    _, found = series_of([first, other], "commit")
+    assert {one.environment for one in found} == {(("cpu", "another"),), (("cpu", stored.ENVIRONMENT["cpu"]),)}
+    assert all(one.places.size == 1 for one in found)
+    _, alike = series_of([first, second], "commit")
+    assert {one.environment for one in alike} == {()}
+
+
+def test_a_ratio_and_a_latency_of_one_case_are_never_one_series(tmp_path):
+    without = [key for key in KEYS if BASELINE not in key]
+    first = write_run(tmp_path / "first", KEYS, environment={**stored.ENVIRONMENT, "commit": commit(1)})
+    second = write_run(tmp_path / "second", without, environment={**stored.ENVIRONMENT, "commit": commit(2)})
+    _, found = series_of(read(first, second), "commit")
+    assert sorted(one.measure for one in found if one.case == CHANGED) == ["latency", "ratio"]
+
+
+def test_results_of_asv_are_latencies_in_the_order_of_their_commits(tmp_path):
+    runs = read(write_asv(tmp_path / "asv", [1.0, 2.0, 4.0]))
+    moments, found = series_of(runs[::-1], "commit")
+    assert [moment.value for moment in moments] == [commit(number) for number in range(3)]
+    assert {one.measure for one in found} == {"latency"}
+    assert np.exp(found[0].values - found[0].values[0]) == pytest.approx([1, 2, 4])
+    assert (found[0].errors >= SMALLEST_ERROR).all()
 
 
 @pytest.fixture(scope="module")
@@ -40,45 +159,47 @@ def slowed(tmp_path_factory):
 
 def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):
     (change,) = slowed.changes
-    series = slowed.traced[change.number].series
+    series = slowed.series[change.number]
     assert (series.case, change.before, change.after) == (CHANGED, commit(7)[:10], commit(8)[:10])
     assert change.direction == "slower"
     assert change.low < 1.3 < change.high
     assert slowed.axis == "commit"
 
 
-def test_what_would_confirm_it_is_a_value_with_its_command(slowed):
-    rerun = slowed.changes[0].rerun
-    assert (rerun.axis, rerun.before, rerun.after) == ("commit", commit(7), commit(8))
-    assert rerun.command == (
-        *("pyopbench", "run", "double", "--rev", commit(7), "--rev", commit(8), "--variant", "native"),
-        *("--baseline", "native", "--axis", "direction=forward", "--axis", "mode=call", "--axis", "device=cpu"),
-        *("--axis", "dtype=float32", "--axis", "size=10"),
-    )
+def test_what_would_confirm_it_is_the_command_of_the_run_with_both_commits(slowed):
+    sides = ["--rev", commit(7), "--rev", commit(8)]
+    (command,) = slowed.commands()
+    assert command.split() == [*stored.run(KEYS).command, *sides]
+    assert slowed.changes[0].command[-4:] == tuple(sides)
+
+
+def test_sides_and_folders_of_the_run_are_not_in_the_command_that_confirms(tmp_path):
+    words = ["pyopbench", "run", "mine.py", "--input", "g(1, 2)", "--rev", "a", "--rev=b", "--out", "results/x"]
+    paths = [
+        write_run(
+            tmp_path / f"run-{number}",
+            KEYS,
+            seed=number,
+            factors={CHANGED: 1.4} if number >= 7 else {},
+            environment={**stored.ENVIRONMENT, "commit": commit(number)},
+            created=f"2026-01-{number + 1:02}T10:00:00+00:00",
+            command=words,
+        )
+        for number in range(14)
+    ]
+    (command,) = read_history(paths).commands()
+    assert command == f"pyopbench run mine.py --input 'g(1, 2)' --rev {commit(6)} --rev {commit(7)}"
 
 
 def test_what_the_data_cannot_tell_is_said(slowed):
-    assert notes(slowed, "only_latency") == [{"many": 2, "of": len(KEYS)}]
-    assert notes(slowed, "runs_not_interleaved") == [{"many": len(KEYS), "of": len(KEYS)}]
-    assert not notes(slowed, "too_short")
-
-
-def test_interleaved_versions_show_a_change_that_runs_by_themselves_could_not(tmp_path):
-    changed = {label: {"factors": {CHANGED: 1.04}} for label in VERSIONS[5:]}
-    found = read_history([write_versions(tmp_path / "run", *VERSIONS, **changed)])
-    (change,) = found.changes
-    assert (change.before, change.after, change.first, change.last) == ("2.18.1", "2.19.1", "2.19.1", "2.19.1")
-    assert change.rerun.command[:7] == ("pyopbench", "run", "double", "--tf", "2.18.1", "--tf", "2.19.1")
-    assert not notes(found, "runs_not_interleaved")
+    assert kinds(slowed) == ["only_latency"]
 
 
 def test_small_changes_are_counted_and_not_listed(tmp_path):
-    changed = {label: {"factors": {CHANGED: 1.02}} for label in VERSIONS[4:]}
-    folder = write_versions(tmp_path / "run", *VERSIONS, **changed)
-    found = read_history([folder])
+    paths = write_commits(tmp_path, stepped(14, 8, 1.3))
+    found = read_history(paths, minimum_effect=0.5)
     assert found.changes == ()
-    assert notes(found, "small_changes") == [{"many": 1, "minimum_effect": 0.03}]
-    assert len(read_history([folder], minimum_effect=0.01).changes) == 1
+    assert "small_changes" in kinds(found)
 
 
 def test_an_anchor_that_changed_is_told_where_its_ratios_change_together(tmp_path):
@@ -97,14 +218,14 @@ def test_an_anchor_that_changed_is_told_where_its_ratios_change_together(tmp_pat
         for number in range(14)
     ]
     found = read_history(paths)
-    ratios = [one for one in found.changes if found.traced[one.number].series.measure == "ratio"]
+    ratios = [one for one in found.changes if found.series[one.number].measure == "ratio"]
     assert {one.direction for one in ratios} == {"faster"}
-    assert notes(found, "anchor_changed") == [{"anchor": baseline[0], "after": commit(8)[:10], "many": 4, "of": 4}]
+    assert "anchor_changed" in kinds(found)
 
 
 def test_short_series_are_told(tmp_path):
     found = read_history(write_commits(tmp_path, [{}] * 3))
-    assert notes(found, "too_short") == [{"many": len(KEYS), "fewest": 5}]
+    assert "too_short" in kinds(found)
     assert found.searched == 0
 
 
@@ -114,9 +235,9 @@ def test_asv_has_latencies_only(tmp_path):
     found = read_history([folder])
     assert found.tools == ("asv",)
     assert {one.after for one in found.changes} == {commit(20)[:10]}
-    assert len(found.changes) == found.searched == len(found.traced)
-    assert notes(found, "only_latency") == [{"many": len(found.traced), "of": len(found.traced)}]
-    assert {one.rerun for one in found.changes} == {None}
+    assert len(found.changes) == found.searched == len(found.series)
+    assert kinds(found)[0] == "only_latency"
+    assert found.commands() == []
 
 
 def test_noise_alone_is_no_change(tmp_path):
@@ -132,10 +253,9 @@ def test_changes_are_in_order_of_what_has_to_be_acted_on(tmp_path):
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_path, monkeypatch):
+def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_path):
     """As a run over revisions stores them."""
     folder = write_versions(tmp_path / "run", "2.16.2", "2.17.1", "2.21.0", "2.21.0")
-    differs = Values(1, (ValueDifference("double", 1, "float32", "outputs", "somewhere"),))
     told = [
         Revision(
             asked="WORKTREE" if number == 2 else commit(number),
@@ -147,28 +267,21 @@ def test_interleaved_commits_have_their_dates_and_messages_and_no_control(tmp_pa
         for number in range(4)
     ]
     sides = [
-        structs.replace(side, revision=told[number], is_control=number == 3, values=differs if number % 3 else Values())
+        structs.replace(side, revision=told[number], is_control=number == 3)
         for number, side in enumerate(stored.sides_of(folder))
     ]
     content = json.loads((folder / RUN_FILE).read_bytes())
     (folder / RUN_FILE).write_bytes(encode_in_lines({**content, "sides": sides}))
     found = read_history([folder], axis="commit")
-    assert [(one.date, one.subject) for one in found.moments] == [(one.date, one.subject) for one in told[:3]]
-    assert found.moments[2].label == "WORKTREE"
-    assert notes(found, "values_changed") == [{"at": tuple(one.label for one in found.moments[1:]), "ops": ("double",)}]
-
-
-def test_a_revision_that_could_not_be_measured_is_no_silent_gap(tmp_path: Path) -> None:
-    folder = write_revisions(tmp_path, {}, {}, {}, problems={1: "no module"})
-    found = read_history([folder])
-    assert len(found.moments) == 2
-    assert notes(found, "not_measured") == [{"label": "r1", "reason": "no module"}]
+    expected = sorted((one.date, one.subject) for one in told[:3])
+    assert [(one.date, one.subject) for one in found.moments] == expected
+    assert "WORKTREE" in [one.label for one in found.moments]
 
 
 def test_dates_have_nothing_to_measure_again(tmp_path):
     found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)), axis="date")
     (change,) = found.changes
-    assert change.rerun is None
+    assert change.command == ()
     assert change.after == "2026-01-09 10:00"
 
 
@@ -193,18 +306,13 @@ def test_a_change_has_a_direction_a_size_and_a_place():
     assert replace(early, last="ccc").place_text() == "aaa to bbb, or as early as aab or as late as ccc"
 
 
-def test_a_command_can_be_pasted():
-    found = Rerun("commit", "a" * 40, "b" * 40, ("f.py:f", "--input", "g(1, 2)"), ())
-    assert found.text().split(" --rev")[0] == "pyopbench run f.py:f --input 'g(1, 2)'"
-
-
 def test_how_many_changes_there_are_is_one_sentence(tmp_path):
     found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)))
     assert found.title() == "6 series over 14 commits"
     assert found.summary() == "1 suspected change."
     assert replace(found, changes=()).summary() == "No change was found."
     assert found.alarm_text().split(". ")[1] == ("Expect about 0.06 false alarms: 1% of 6 series")
-    assert {one.series.measure_text().split(" ")[0] for one in found.traced} == {"time"}
+    assert {one.measure_text().split(" ")[0] for one in found.series} == {"time"}
     assert found.moments[0].label == commit(0)[:10]
 
 
