@@ -55,50 +55,41 @@ class Gain:
         return -self._interval[0]
 
     @property
-    def value(self) -> float:
-        """Seconds today over seconds afterwards; infinite where nothing is left."""
-        return as_gain(self.saved)
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval; nan for one launch."""
-        return as_gain(self.saved_low)
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval; nan for one launch."""
-        return as_gain(self.saved_high)
+    def times(self) -> tuple[float, float, float]:
+        """Seconds today over seconds afterwards, and the ends of the interval; infinite where nothing is left."""
+        return _times(self.saved), _times(self.saved_low), _times(self.saved_high)
 
 
-def as_gain(saved: float) -> float:
-    """Return the time today over the time afterwards for a share of the current time that is saved."""
+def _times(saved: float) -> float:
     return math.inf if saved >= 1 else 1 / (1 - saved)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rivals:
-    """Labels that can be chosen over a mix, and what they cost less one another."""
+@dataclass(frozen=True)
+class Rules:
+    """How to choose.
 
-    contrasts: Contrasts
-    mix: Mix
-    labels: tuple[str, ...]
+    Attributes:
+        minimum_effect: a share of the current time that is worth acting on.
+        preferred: the label to stay with, if it is as good as any.
+        error: how often any of the gains of a choice may be wrong.
+        must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
+        alike: how much longer than the best a change may take and be as good, as a share of the best's time, where that
+            is more than the minimum effect. It says which of several changes to make, if they pay, and not whether.
+    """
 
-    def difference(self, label: str, other: str) -> tuple[float, float, float]:
-        """Return what a label costs more than another, its standard error, and how far both can be off together."""
-        if label == other:
-            return 0.0, 0.0, 0.0
-        first, second = sorted((label, other), key=self.labels.index)
-        found = self.contrasts.over(self.mix, first, second)
-        error = found.standard_error if found.known else math.inf
-        return (found.mean if first == label else -found.mean), error, found.upper_reach(len(self.labels) - 1)
+    minimum_effect: float
+    preferred: str | None = None
+    error: float = FAMILY_ERROR
+    must_change: bool = False
+    alike: float = 0.0
 
-    def loss(self, label: str) -> float:
-        """Return how much a label may cost at the most against the best of the others."""
-        bounds = (self.difference(label, other) for other in self.labels if other != label)
-        return max([0.0, *(mean + reach for mean, _, reach in bounds)])
+    @property
+    def bearable(self) -> float:
+        """The share of the current time that an answer may cost against the best without being provisional."""
+        return max(PROVISIONAL, self.minimum_effect)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Standing:
     """How one of the labels that can be chosen stands to the others, in shares of the current time.
 
@@ -110,7 +101,6 @@ class Standing:
         error: the standard error of `lag`; infinite where one launch shows none.
         reach: how far `lag` can be off, for all labels together at 95%, likewise.
         best_share: the smallest of the shares.
-        rivals: all that can be chosen.
     """
 
     label: str
@@ -120,15 +110,6 @@ class Standing:
     error: float
     reach: float
     best_share: float
-    rivals: _Rivals
-
-    @cached_property
-    def loss(self) -> float:
-        """How much it may cost at the most against the best, at 95% for all labels together; infinite likewise.
-
-        It takes a difference to each of the others, and is asked for of the label that is chosen.
-        """
-        return self.rivals.loss(self.label)
 
     def is_as_good(self, rules: Rules) -> bool:
         """Is it as good as the best, within the minimum effect and a part of the uncertainty?
@@ -152,6 +133,8 @@ class Choice:
         gains: of every candidate, in the order of their labels.
         standings: of every label that can be chosen, the smallest share first; none without candidates.
         rules: how it was chosen.
+        loss: the share of the current time that the answer may cost at the most against the best; None for undecided.
+        as_good: the other candidates that save as much, as far as the data show: those of least effort first.
     """
 
     action: Action
@@ -159,6 +142,8 @@ class Choice:
     gains: tuple[Gain, ...]
     standings: tuple[Standing, ...]
     rules: Rules
+    loss: float | None = None
+    as_good: tuple[str, ...] = ()
 
     @property
     def minimum_effect(self) -> float:
@@ -182,57 +167,9 @@ class Choice:
         return tuple(gain for gain in self.gains if not (gain.saved_low > least or gain.saved_high < least))
 
     @property
-    def named(self) -> Standing | None:
-        """The standing of what is to be done; None for undecided."""
-        if self.action == "undecided":
-            return None
-        keeps = self.label is None
-        return next((one for one in self.standings if (one.label == self.label) or (keeps and one.effort < 0)), None)
-
-    @property
-    def loss(self) -> float | None:
-        """The share of the current time that the answer may cost at the most against the best; None for undecided."""
-        return None if self.named is None else self.named.loss
-
-    @property
     def is_provisional(self) -> bool:
         """May the answer cost more than `PROVISIONAL`?"""
-        return self.loss is not None and not self.loss <= bearable(self.minimum_effect)
-
-    @property
-    def as_good(self) -> tuple[str, ...]:
-        """The other candidates that save as much, as far as the data show: those of least effort first."""
-        if self.label is None:
-            return ()
-        others = (one for one in self.standings if one.label != self.label and one.effort >= 0)
-        return tuple(
-            one.label for one in sorted(others, key=lambda one: (one.effort, one.label)) if one.is_as_good(self.rules)
-        )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How to choose.
-
-    Attributes:
-        minimum_effect: a share of the current time that is worth acting on.
-        preferred: the label to stay with, if it is as good as any.
-        error: how often any of the gains of a choice may be wrong.
-        must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
-        alike: how much longer than the best a change may take and be as good, as a share of the best's time, where that
-            is more than the minimum effect. It says which of several changes to make, if they pay, and not whether.
-    """
-
-    minimum_effect: float
-    preferred: str | None = None
-    error: float = FAMILY_ERROR
-    must_change: bool = False
-    alike: float = 0.0
-
-
-def bearable(minimum_effect: float) -> float:
-    """Return the share of the current time that an answer may cost against the best without being provisional."""
-    return max(PROVISIONAL, minimum_effect)
+        return self.loss is not None and not self.loss <= self.rules.bearable
 
 
 def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rules: Rules) -> Choice:
@@ -241,7 +178,7 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
     Chosen is the least effort among all that cost at most the minimum effect more than the best, and a standard error
     of that, but never more than twice the minimum effect; the smaller share of two that take the same effort. A change
     is proposed only where it clearly saves more than the minimum effect: the lower bounds hold for all candidates at
-    once (Bonferroni). Whatever is chosen comes with a bound on what it may cost against the best (`standings_of`).
+    once (Bonferroni). Whatever is chosen comes with a bound on what it may cost against the best (`loss_of`).
 
     Args:
         candidates: what could be chosen.
@@ -254,8 +191,26 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
     level = 1 - rules.error / max(len(covering), 1)
     gains = tuple(Gain(one, contrasts.over(mix, one.label, contrasts.baseline), level) for one in covering)
     standings = standings_of(covering, contrasts, mix, keep=not rules.must_change) if covering else ()
-    action, gain = _pick(gains, standings, rules)
-    return Choice(action, gain, gains, standings, rules)
+    best = max(gains, key=lambda gain: gain.saved, default=None)
+    as_good = [one for one in standings if one.is_as_good(rules)]
+    if not as_good or best is None or not best.change.known:
+        return Choice("undecided", best, gains, standings, rules)
+    by_label = {gain.label: gain for gain in gains}
+    labels = [*by_label, *([] if rules.must_change else [contrasts.baseline])]
+    for one in sorted(as_good, key=lambda one: (one.label != rules.preferred, one.effort, one.share, one.label)):
+        gain = by_label.get(one.label)
+        if gain is None:
+            loss = loss_of(one.label, labels, contrasts, mix)
+            if loss <= rules.bearable:
+                return Choice("keep", best, gains, standings, rules, loss)
+            break
+        if rules.must_change or gain.saved_low > rules.minimum_effect:
+            others = (other for other in as_good if other.label != one.label and other.effort >= 0)
+            names = tuple(other.label for other in sorted(others, key=lambda other: (other.effort, other.label)))
+            action: Action = "switch" if gain.candidate.kind == "callback" else "port"
+            loss = loss_of(one.label, labels, contrasts, mix)
+            return Choice(action, gain, gains, standings, rules, loss, names)
+    return Choice("undecided", best, gains, standings, rules)
 
 
 def standings_of(
@@ -264,36 +219,37 @@ def standings_of(
     """Return how candidates compare with the best of them, and the current callback too if it can be kept.
 
     `reach` is as many standard errors of the difference to the best as all differences stay within together at 95%
-    (`Estimate.upper_reach`): what lies within it may be the best (S. S. Gupta, Technometrics 7 (1965) 225-245). `loss`
-    is the upper bound, at the same level, of what a label costs more than the best of the others (J. C. Hsu, Ann. Stat.
-    9 (1981) 1026-1034).
+    (`Estimate.upper_reach`): what lies within it may be the best (S. S. Gupta, Technometrics 7 (1965) 225-245).
 
     Returns:
         The smallest share first.
     """
     effort = {one.label: one.effort for one in candidates} | ({contrasts.baseline: -1.0} if keep else {})
-    labels = list(effort)
-    share = {one: 1 + contrasts.over(mix, one, contrasts.baseline).mean if effort[one] >= 0 else 1.0 for one in labels}
-    best = min(labels, key=lambda one: (share[one], one))
-    rivals = _Rivals(contrasts, mix, tuple(labels))
+    share = {one: 1 + contrasts.over(mix, one, contrasts.baseline).mean if effort[one] >= 0 else 1.0 for one in effort}
+    best = min(effort, key=lambda one: (share[one], one))
     standings = []
-    for label in labels:
-        lag, error, reach = rivals.difference(label, best)
-        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, share[best], rivals))
+    for label in effort:
+        lag, error, reach = _difference(label, best, list(effort), contrasts, mix)
+        standings.append(Standing(label, effort[label], share[label], max(lag, 0.0), error, reach, share[best]))
     return tuple(sorted(standings, key=lambda one: (one.share, one.label)))
 
 
-def _pick(gains: Sequence[Gain], standings: Sequence[Standing], rules: Rules) -> tuple[Action, Gain | None]:
-    by_label = {gain.label: gain for gain in gains}
-    best = max(gains, key=lambda gain: gain.saved, default=None)
-    as_good = [one for one in standings if one.is_as_good(rules)]
-    if not as_good or best is None or not best.change.known:
-        return "undecided", best
-    ranked = sorted(as_good, key=lambda one: (one.label != rules.preferred, one.effort, one.share, one.label))
-    for one in ranked:
-        gain = by_label.get(one.label)
-        if gain is None:
-            return ("keep" if one.loss <= bearable(rules.minimum_effect) else "undecided"), best
-        if rules.must_change or gain.saved_low > rules.minimum_effect:
-            return ("switch" if gain.candidate.kind == "callback" else "port"), gain
-    return "undecided", best
+def loss_of(label: str, labels: Sequence[str], contrasts: Contrasts, mix: Mix) -> float:
+    """Return how much a label may cost at the most against the best of the others, at 95% for all labels together.
+
+    The source is J. C. Hsu, Ann. Stat. 9 (1981) 1026-1034. Infinite where one launch shows no error.
+    """
+    bounds = (_difference(label, other, labels, contrasts, mix) for other in labels if other != label)
+    return max([0.0, *(mean + reach for mean, _, reach in bounds)])
+
+
+def _difference(
+    label: str, other: str, labels: Sequence[str], contrasts: Contrasts, mix: Mix
+) -> tuple[float, float, float]:
+    """Return what a label costs more than another, its standard error, and how far both can be off together."""
+    if label == other:
+        return 0.0, 0.0, 0.0
+    first, second = sorted((label, other), key=labels.index)
+    found = contrasts.over(mix, first, second)
+    error = found.standard_error if found.known else math.inf
+    return (found.mean if first == label else -found.mean), error, found.upper_reach(len(labels) - 1)

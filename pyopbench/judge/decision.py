@@ -105,22 +105,19 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A variant against the baseline in one group and direction.
+class CaseVerdict:
+    """A case against another: a baseline in the same rounds, or the same case on the first side.
 
     Attributes:
-        case, baseline: ids of cases.
-        ratio: seconds of the case over seconds of the baseline; below 1 is faster.
-        low, high: its 95% interval over launches.
-        launches: number of launches behind the ratio.
-        p: corrected for all verdicts of the same op and use; `outcome` follows from it and the minimum effect.
+        ratio: seconds of the case over seconds of the other; below 1 is faster; nan where there is none.
+        low, high: its 95% interval.
+        launches: number of launches, or of pairs of launches, behind the ratio.
+        p: corrected for all that are judged together; `outcome` follows from it and the minimum effect.
         reason: why an `unresolved` one is left open, a clause.
         needed: about how many launches in all would resolve it; None for more than anybody waits for.
         fewest: how few could, if luck has been bad so far. Both are `launches` for one that is resolved.
     """
 
-    case: str
-    baseline: str
     ratio: float
     low: float
     high: float
@@ -130,6 +127,14 @@ class Verdict:
     reason: str | None = None
     needed: int | None = None
     fewest: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(CaseVerdict):
+    """The verdict on a case of a run against the baseline of its group and direction; both are ids."""
+
+    case: str
+    baseline: str
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,6 @@ def open_labels(choice: Choice) -> set[str]:
     """
     least = choice.minimum_effect
     left = {one.label for one in choice.standings if not one.lag - one.reach > 2 * least}
-    named = choice.named
-    is_certain = named is not None and named.loss <= CERTAIN * least
+    is_certain = choice.loss is not None and choice.loss <= CERTAIN * least
     is_clear = not any(gain.label in left for gain in choice.open)
     return set() if not left or (is_certain and is_clear) else left

@@ -194,7 +194,7 @@ class PipelineJudgement:
         if self.chosen is None:
             return self._why_undecided()
         if self.action != "keep" and best is not None:
-            times = formatting.ratio_interval(best.value, best.low, best.high)
+            times = formatting.ratio_interval(*best.times)
             rate = "as many steps a second" if self.is_hidden is False else "as many elements a second"
             return f"{times} {rate} as with the current callback. Nothing that takes less work is as good."
         if self.is_hidden:

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.judge.candidates import Setting
-from pyopbench.judge.decision import Outcome, Verdict
+from pyopbench.judge.decision import CaseVerdict, Outcome, Verdict
 from pyopbench.judge.latencies import checked_frame
 from pyopbench.model import formatting
 from pyopbench.model.case import CONTROL_SUFFIX, Case
@@ -75,59 +75,57 @@ def shares_of(medians: pd.DataFrame) -> dict[str, Launches]:
     }
 
 
-def verdicts_of_families(
-    estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, error: float
-) -> tuple[Verdict, ...]:
-    """Return the verdicts on cases, those of one op and use corrected together, in the order of `baselines`."""
-    families: dict[Setting, list[int]] = {}
-    cases = list(baselines)
-    for place, case in enumerate(cases):
-        families.setdefault(Setting.of(Case.from_id(case)), []).append(place)
-    found: dict[str, Verdict] = {}
-    for places in families.values():
-        of = {cases[place]: baselines[cases[place]] for place in places}
-        verdicts = verdicts_from([estimates[place] for place in places], of, minimum_effect, error)
-        found |= {one.case: one for one in verdicts}
-    return tuple(found[case] for case in cases)
-
-
 def verdicts_from(
     estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, error: float = FAMILY_ERROR
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts on differences in shares of a baseline's time, corrected for all of them.
+    """Return the verdicts on differences in shares of a baseline's time, those of one op and use corrected together.
 
     Args:
         estimates: with the spread that they are to be judged by.
-        baselines: id of a case -> id of its baseline.
+        baselines: id of a case -> id of its baseline; in the order of the estimates.
         minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
-        error: how often any verdict may be wrong.
-
-    Returns:
-        One verdict per case of `baselines`, in their order.
+        error: how often any verdict of one op and use may be wrong.
     """
-    adjusted = holm([one.border_p(minimum_effect) for one in estimates])
-    level, last = (1 - one / max(len(estimates), 1) for one in (error, FAMILY_ERROR))
+    families: dict[Setting, list[tuple[str, Estimate]]] = {}
+    for case, one in zip(baselines, estimates, strict=True):
+        families.setdefault(Setting.of(Case.from_id(case)), []).append((case, one))
+    found: dict[str, Verdict] = {}
+    for family in families.values():
+        verdicts = verdicts_on([one for _, one in family], minimum_effect, error, of_shares=True)
+        for (case, _), verdict in zip(family, verdicts, strict=True):
+            found[case] = Verdict(**vars(verdict), case=case, baseline=baselines[case])
+    return tuple(found[case] for case in baselines)
+
+
+def verdicts_on(
+    estimates: Sequence[Estimate], minimum_effect: float, error: float = FAMILY_ERROR, *, of_shares: bool = False
+) -> list[CaseVerdict]:
+    """Return a verdict on each estimate, in order, corrected for all of them.
+
+    Args:
+        estimates: with the spread that they are to be judged by.
+        minimum_effect: a relative difference that is worth acting on.
+        error: how often any of the verdicts may be wrong.
+        of_shares: whether these are differences in shares of the baseline's time, in which those without a spread share
+            the error as well; else they are log ratios.
+    """
+    delta, ratio = (minimum_effect, _ratio) if of_shares else (math.log1p(minimum_effect), estimate.exp)
+    counted = [place for place, one in enumerate(estimates) if one.known or of_shares]
+    adjusted = dict(zip(counted, holm([estimates[place].border_p(delta) for place in counted]), strict=True))
+    level, last = (1 - rate / max(len(counted), 1) for rate in (error, FAMILY_ERROR))
     found = []
-    for (case, baseline), one, p in zip(baselines.items(), estimates, adjusted, strict=True):
-        outcome, border = _outcome(one, p, minimum_effect, error), math.copysign(minimum_effect, one.mean)
-        is_open = outcome == "unresolved"
-        low, high = map(_ratio, one.interval())
-        found.append(
-            Verdict(
-                case=case,
-                baseline=baseline,
-                ratio=_ratio(one.mean),
-                low=low,
-                high=high,
-                launches=one.n,
-                p=p,
-                outcome=outcome,
-                reason=_why_unresolved(one, border, level, len(estimates), _ratio) if is_open else None,
-                needed=one.launches_to_clear(border, level) if is_open else one.n,
-                fewest=one.fewest_launches(border, last) if is_open else one.n,  # by the error of the report
-            )
-        )
-    return tuple(found)
+    for place, one in enumerate(estimates):
+        p = adjusted.get(place, 1.0)
+        low, high = map(ratio, one.interval())
+        verdict = CaseVerdict(ratio(one.mean), low, high, one.n, p, _outcome(one, p, delta, error), None, one.n, one.n)
+        if verdict.outcome == "unresolved":
+            border = math.copysign(delta, one.mean)
+            needed = one.launches_to_clear(border, level)
+            why = _why_unresolved(one, border, one.interval(level), needed, len(counted), ratio)
+            fewest = one.fewest_launches(border, last)  # by the error of the report
+            verdict = replace(verdict, reason=why, needed=needed, fewest=fewest)
+        found.append(verdict)
+    return found
 
 
 def _ratio(share: float) -> float:
@@ -144,26 +142,24 @@ def _outcome(one: Estimate, p: float, delta: float, error: float) -> Outcome:
     return "faster" if one.mean < 0 else "slower"
 
 
-def _why_unresolved(one: Estimate, border: float, level: float, verdicts: int, ratio: Callable[[float], float]) -> str:
-    """Return how far the corrected interval reaches and what would settle it.
-
-    Args:
-        one: the difference.
-        border: the end of the minimum effect that it lies nearer to.
-        level: of the interval, corrected for all verdicts in a single step.
-        verdicts: how many these are.
-        ratio: turns a difference into a ratio.
-    """
+def _why_unresolved(  # noqa: PLR0913 - what the sentence names
+    one: Estimate,
+    border: float,
+    interval: tuple[float, float],
+    needed: int | None,
+    verdicts: int,
+    ratio: Callable[[float], float],
+) -> str:
+    """Return how far the corrected interval reaches across the nearer border, and how many launches would settle it."""
     if one.n == 0:
         return "never measured in the same launch and round"
     if not one.known:
         return "one launch gives no interval"
-    low, high, at = (formatting.ratio(ratio(end)) for end in (*one.interval(level), border))
-    enough = one.launches_to_clear(border, level)
+    low, high, at = (formatting.ratio(ratio(end)) for end in (*interval, border))
     remedy = (
         f"this would take more than {MOST_LAUNCHES:,} launches instead of {one.n}"
-        if enough is None
-        else f"about {enough} launches instead of {one.n} would decide it"
+        if needed is None
+        else f"about {needed} launches instead of {one.n} would decide it"
     )
     corrected = f"corrected for {formatting.count(verdicts, 'verdict')}"
     return f"the interval ({corrected}) is {low} to {high} and includes {at}; {remedy}"
@@ -185,52 +181,6 @@ class Correction:
 
 
 NOTHING_ELSE = Correction()
-
-
-@dataclass(frozen=True)
-class CaseVerdict:
-    """A case on the second side against the first.
-
-    Attributes:
-        ratio: seconds of the second over seconds of the first; nan where there is none.
-        low, high: its 95% interval.
-        launches: number of launches, or of pairs of launches, behind the ratio.
-        p: corrected for all cases.
-        outcome: follows from `p` and the minimum effect.
-        reason: why an `unresolved` one is left open.
-    """
-
-    ratio: float
-    low: float
-    high: float
-    launches: int
-    p: float
-    outcome: Outcome
-    reason: str | None = None
-
-
-def verdicts_on(estimates: Sequence[Estimate], minimum_effect: float, error: float = FAMILY_ERROR) -> list[CaseVerdict]:
-    """Return a verdict on each estimate of a log ratio, in order.
-
-    Args:
-        estimates: with the spread that they are to be judged by. Those without one share no error.
-        minimum_effect: a relative difference that is worth acting on.
-        error: how often any of the verdicts may be wrong.
-    """
-    delta = math.log1p(minimum_effect)
-    known = [place for place, one in enumerate(estimates) if one.known]
-    adjusted = dict(zip(known, holm([estimates[place].border_p(delta) for place in known]), strict=True))
-    level = 1 - error / max(len(known), 1)
-    found = []
-    for place, one in enumerate(estimates):
-        p = adjusted.get(place, 1.0)
-        outcome, border = _outcome(one, p, delta, error), math.copysign(delta, one.mean)
-        low, high = map(estimate.exp, one.interval())
-        reason = None
-        if outcome == "unresolved":
-            reason = _why_unresolved(one, border, level, len(known), estimate.exp)
-        found.append(CaseVerdict(estimate.exp(one.mean), low, high, one.n, p, outcome, reason))
-    return found
 
 
 def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, CaseVerdict]:
@@ -307,25 +257,17 @@ class Controls:
         """The pairs that were found to differ, which is wrong of each."""
         return tuple(pair for pair in self.pairs if pair.outcome in ("faster", "slower"))
 
-    @property
-    def equal(self) -> tuple[Verdict, ...]:
-        """The pairs that were shown to differ by less than the minimum effect."""
-        return tuple(pair for pair in self.pairs if pair.outcome == "equivalent")
-
-    @property
-    def farthest(self) -> float | None:
-        """By how much the pair that is furthest apart differs, as a share; None without a pair."""
-        return max((abs(pair.ratio - 1) for pair in self.pairs), default=None)
-
     def text(self) -> str:
         """Return how many pairs of identical code were found different, equal or unresolved; "" without a pair."""
         if not self.pairs:
             return ""
         effect = formatting.percent(self.minimum_effect)
-        apart, equal, many = len(self.told_apart), len(self.equal), len(self.pairs)
+        apart, many = len(self.told_apart), len(self.pairs)
+        equal = sum(pair.outcome == "equivalent" for pair in self.pairs)
+        farthest = max(abs(pair.ratio - 1) for pair in self.pairs)
         found = f"{apart:,} found different, {equal:,} equal within {effect}, {many - apart - equal:,} unresolved"
         measured = f"{formatting.count(many, 'callback')} measured twice under two names"
-        return f"A/A controls in this run ({measured}): {found}; largest difference {formatting.points(self.farthest)}."
+        return f"A/A controls in this run ({measured}): {found}; largest difference {formatting.points(farthest)}."
 
 
 NO_CONTROLS = Controls((), 0.0)

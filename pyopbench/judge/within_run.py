@@ -18,7 +18,7 @@ from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
 from pyopbench.judge.program import Mix, calls_in, calls_mix, even_mix
-from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, verdicts_of_families
+from pyopbench.judge.verdicts import estimates_of, shares_of, shares_of_pairs, verdicts_from
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
@@ -114,7 +114,7 @@ def compared(  # noqa: PLR0913 - as `judge.judge_run`
         mix=mix,
         rules=rules,
         latencies=latencies,
-        verdicts=verdicts_of_families(estimates, baselines, minimum_effect, error),
+        verdicts=verdicts_from(estimates, baselines, minimum_effect, error),
         comparisons=comparisons,
         choices=tuple((comparison, choose_over_mix(comparison, rules, mix)) for comparison in comparisons),
         spread=spread,

@@ -119,7 +119,7 @@ def test_enough_pairs_are_planned(extent: Extent, pairs: int, slowed: int) -> No
     assert min(found[percent] for percent in INJECTED) >= slowed
 
 
-VERDICT = Verdict("case", "baseline", 1.0, 0.99, 1.01, 4, 0.5, "unresolved")
+VERDICT = Verdict(1.0, 0.99, 1.01, 4, 0.5, "unresolved", case="case", baseline="baseline")
 
 
 def verdicts(**outcomes: int) -> list[Verdict]:

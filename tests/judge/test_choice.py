@@ -14,8 +14,8 @@ from pyopbench.judge.choice import (
     PROVISIONAL,
     Choice,
     Rules,
-    as_gain,
     choose,
+    loss_of,
     standings_of,
 )
 from pyopbench.judge.decision import Answer
@@ -63,14 +63,15 @@ def test_a_gain_is_a_share_of_todays_time_whose_interval_is_corrected_for_the_ca
     assert gain is not None
     assert gain.saved == pytest.approx(0.5)
     assert (gain.saved_low, gain.saved_high) == pytest.approx((0.5 - 4.17653 * 0.005, 0.5 + 4.17653 * 0.005), rel=1e-6)
-    assert gain.value == pytest.approx(2)
-    assert (gain.low, gain.high) == pytest.approx((1 / (1 - gain.saved_low), 1 / (1 - gain.saved_high)))
+    assert gain.times == pytest.approx((2, 1 / (1 - gain.saved_low), 1 / (1 - gain.saved_high)))
 
 
-@pytest.mark.parametrize(("saved", "gain"), [(0.5, 2.0), (-1.0, 0.5), (0.0, 1.0), (1.0, math.inf), (1.01, math.inf)])
-def test_what_saves_all_of_the_time_is_infinitely_faster(saved: float, gain: float) -> None:
+@pytest.mark.parametrize(("left", "times"), [(0.5, 2.0), (2.0, 0.5), (0.0, math.inf), (-0.01, math.inf)])
+def test_what_saves_all_of_the_time_is_infinitely_faster(left: float, times: float) -> None:
     """In a graph a cost may come out at nothing or below: "0.0 +- 1.5 us" is a number."""
-    assert as_gain(saved) == gain
+    gain = chosen({"native": exactly(left)}).gain
+    assert gain is not None
+    assert gain.times[0] == pytest.approx(times)
 
 
 def test_the_gain_over_a_mix_is_of_the_time_and_not_of_the_ratios() -> None:
@@ -79,7 +80,7 @@ def test_the_gain_over_a_mix_is_of_the_time_and_not_of_the_ratios() -> None:
     gain = choose([candidate(contrasts, "native")], contrasts, even_mix((10, 100)), RULES).gain
     assert gain is not None
     assert gain.saved == pytest.approx(-0.25)
-    assert gain.value == pytest.approx(1 / 1.25)
+    assert gain.times[0] == pytest.approx(1 / 1.25)
 
 
 def test_only_launches_with_every_size_count() -> None:
@@ -122,7 +123,8 @@ def test_standings_by_hand() -> None:
     assert (a.label, a.effort, b.label, b.effort) == ("a", 4, "b", 2)
     assert (a.share, a.lag, a.reach, b.share, b.lag) == pytest.approx((0.10, 0.0, 0.0, 0.12, 0.02))
     assert b.reach == pytest.approx(T_3 * 0.01)
-    assert (a.loss, b.loss) == pytest.approx((T_3 * 0.01 - 0.02, 0.02 + T_3 * 0.01))
+    losses = [loss_of(label, "ab", contrasts, ONE_SIZE) for label in "ab"]
+    assert losses == pytest.approx([T_3 * 0.01 - 0.02, 0.02 + T_3 * 0.01])
     assert b.lag <= b.reach
 
 
@@ -140,8 +142,7 @@ def test_the_current_callback_stands_among_them_if_it_can_be_kept() -> None:
 
 def test_without_a_second_launch_a_standing_is_off_by_any_amount() -> None:
     contrasts = contrasts_by_hand({"a": {10: [0.10]}, "b": {10: [0.12]}})
-    given = [candidate(contrasts, "a"), candidate(contrasts, "b")]
-    assert {one.loss for one in standings_of(given, contrasts, ONE_SIZE, keep=True)} == {math.inf}
+    assert {loss_of(label, ("a", "b", NOW), contrasts, ONE_SIZE) for label in ("a", "b", NOW)} == {math.inf}
 
 
 def test_what_the_data_cannot_tell_apart_is_told_by_the_difference_and_not_by_each() -> None:

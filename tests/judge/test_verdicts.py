@@ -17,7 +17,7 @@ from frames import NODE, VARIANTS, Bench, run_of, variant
 from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
-from pyopbench.judge.decision import Outcome, Verdict
+from pyopbench.judge.decision import CaseVerdict, Outcome, Verdict
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import (
     NO_CONTROLS,
@@ -28,7 +28,6 @@ from pyopbench.judge.verdicts import (
     shares_of,
     shares_of_pairs,
     verdicts_from,
-    verdicts_of_families,
     verdicts_on,
 )
 from pyopbench.judge.within_run import compared
@@ -70,12 +69,12 @@ def judged_alone(benches: Sequence[Bench], minimum_effect: float) -> Iterator[li
         yield verdicts
 
 
-def verdicts(values: dict[str, list[float]], minimum_effect: float = 0.03, error: float = 0.05) -> list[Verdict]:
+def verdicts(values: dict[str, list[float]], minimum_effect: float = 0.03, error: float = 0.05) -> list[CaseVerdict]:
     """Verdicts of differences by launch, moved towards what is usual among them where they are many."""
     launches = [Launches(np.array(differences)) for differences in values.values()]
     spread = usual_spread(launches) if len(launches) >= FEWEST_CASES else OWN
     estimates = [spread.estimate(one) for one in launches]
-    return list(verdicts_from(estimates, dict.fromkeys(values, "z"), minimum_effect, error))
+    return verdicts_on(estimates, minimum_effect, error, of_shares=True)
 
 
 def test_each_outcome() -> None:
@@ -193,7 +192,7 @@ def test_verdicts_of_one_op_and_use_are_corrected_together() -> None:
         Case(op, "native", "none", "forward", "call", "float32", size).id for op in ("sinh", "cube") for size in (1, 2)
     ]
     estimates = [Estimate.of(values) for values in ([0.10, 0.13, 0.05, 0.14], *[[0.3, -0.3, 0.2, -0.1]] * 3)]
-    found = verdicts_of_families(estimates, dict.fromkeys(ids, "z"), 0.03, 0.05)
+    found = verdicts_from(estimates, dict.fromkeys(ids, "z"), 0.03, 0.05)
     assert [one.case for one in found] == ids
     assert found[0].p == pytest.approx(2 * estimates[0].border_p(0.03))
 
@@ -397,9 +396,8 @@ def test_what_differs_by_less_than_the_effect_is_equal() -> None:
     (pair,) = twins.pairs
     assert (pair.case.split("/")[1], pair.baseline.split("/")[1]) == (TWIN, TODAY)
     assert pair.ratio == pytest.approx(1.005, abs=0.002)
-    assert twins.equal == (pair,)
+    assert pair.outcome == "equivalent"
     assert twins.told_apart == ()
-    assert twins.farthest == pytest.approx(0.005, abs=0.002)
 
 
 def test_what_differs_by_more_is_told_apart() -> None:
@@ -408,13 +406,12 @@ def test_what_differs_by_more_is_told_apart() -> None:
 
 
 def test_a_run_without_twins_has_none() -> None:
-    assert NO_CONTROLS.farthest is None
     run = Bench({TODAY: 1e-4}).run()
     assert controls_of(run, Spread(0.002**2), 0.03) == Controls((), 0.03)  # type: ignore[arg-type]
 
 
 def pair(ratio: float, outcome: Outcome) -> Verdict:
-    return Verdict("twin", "itself", ratio, ratio, ratio, 6, 0.5, outcome)
+    return Verdict(ratio, ratio, ratio, 6, 0.5, outcome, case="twin", baseline="itself")
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from pyopbench.judge.comparison.sides import BLOCK_COLUMNS
+from pyopbench.judge.decision import CaseVerdict
 from pyopbench.judge.latencies import parse_case
-from pyopbench.judge.verdicts import CaseVerdict
 from pyopbench.model import formatting
 from pyopbench.stats.estimate import USUAL_SPREAD, Estimate, Launches, Spread, launches_by_case
 from pyopbench.store.types import Catalogue

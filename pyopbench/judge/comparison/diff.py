@@ -14,10 +14,10 @@ from scipy import special
 
 from pyopbench.judge.comparison.bodies import ERROR_SHARE, ComparedBody, body_estimates, shared_bodies
 from pyopbench.judge.comparison.sides import ComparedSide, Sides, pair_logs
+from pyopbench.judge.decision import CaseVerdict
 from pyopbench.judge.verdicts import (
     INTERLEAVED_ERROR,
     NOTHING_ELSE,
-    CaseVerdict,
     Correction,
     not_above_zero,
     verdicts_on,

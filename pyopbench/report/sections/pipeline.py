@@ -118,7 +118,7 @@ def as_data(judgement: PipelineJudgement) -> dict[str, Any]:
         "arrangement": None if chosen is None else chosen.arrangement.key,
         "code": None if chosen is None else chosen.arrangement.code,
         "command": list(judgement.command) or None,
-        "gain": None if gain is None else _numbers(gain.value, gain.low, gain.high),
+        "gain": None if gain is None else _numbers(*gain.times),
         "loss": finite(choice.loss),
         "as_good": list(choice.as_good),
         "minimum_effect": choice.minimum_effect,
