@@ -169,7 +169,7 @@ def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):
 def test_what_would_confirm_it_is_the_command_of_the_run_with_both_commits(slowed):
     sides = ["--rev", commit(7), "--rev", commit(8)]
     (command,) = slowed.commands()
-    assert command.split() == [*stored.run(KEYS).command, *sides]
+    assert command.split() == [*stored.run(KEYS)["command"], *sides]
     assert slowed.changes[0].command[-4:] == tuple(sides)
 
 
