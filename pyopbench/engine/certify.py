@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -64,7 +64,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is measured: the settings of all runs of controls, and the runs."""
+    """How much is measured: the runs of controls, and the settings of all."""
 
     settings: Settings
     trials: tuple[Trial, ...]
@@ -140,13 +140,7 @@ class Certificate:
 def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator[Event | Certificate, None, None]:
     """Measure how reliable pyopbench is here, and store the certificate in the folder of its runs.
 
-    Yields:
-        What happens; the certificate is the last.
-
-    Raises:
-        BadInput: the folder holds runs already.
-        WorkerLost: no worker could be started.
-        NothingMeasured: no A/A control was measured, so that nothing is certified.
+    Yields what happens, and the certificate at last; raises `NothingMeasured` if no A/A control was measured.
     """
     began = time.monotonic()
     runs = []
@@ -168,7 +162,10 @@ def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator
         stored_run.require_measured(run.measured[0])
         runs.append(run)
     verdicts = [verdict for run in runs for verdict in judge.judge([run], HOW).verdicts]
-    pairs = tuple(count(_verdicts_on(verdicts, percent), percent) for percent in (0, *INJECTED))
+    pairs = tuple(
+        count([verdict for verdict in verdicts if Case.from_id(verdict.case).variant in controls((percent,))], percent)
+        for percent in (0, *INJECTED)
+    )
     if not pairs[0].pairs:
         raise NothingMeasured(
             "cannot certify: no A/A control was measured in two launches",
@@ -185,12 +182,6 @@ def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator
     )
     write_atomically(folder / FILE, encode_in_lines(certificate))
     yield certificate
-
-
-def _verdicts_on(verdicts: Sequence[Verdict], percent: int) -> list[Verdict]:
-    """Return the verdicts on the controls that are slowed down by `percent`."""
-    names = controls((percent,))
-    return [verdict for verdict in verdicts if Case.from_id(verdict.case).variant in names]
 
 
 def controls(percents: tuple[int, ...]) -> dict[str, str]:
@@ -210,44 +201,41 @@ def controls_found() -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ[PATH_VARIABLE]
-        if before is not None:
-            os.environ[PATH_VARIABLE] = before
+        os.environ.pop(PATH_VARIABLE) if before is None else os.environ.update({PATH_VARIABLE: before})
 
 
 def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
-    """Return how the verdicts on pairs that truly differ by `percent` came out; each counts once."""
+    """Return how the verdicts on pairs that truly differ by `percent` came out; each counts once.
+
+    The bound is that of Clopper and Pearson; it takes pairs for independent, though those of a launch are not.
+    """
     judged = [verdict for verdict in verdicts if verdict.launches >= LEAST_LAUNCHES]
     outcomes = [verdict.outcome for verdict in judged]
-    slower, faster, n = outcomes.count("slower"), outcomes.count("faster"), len(judged)
+    slower, faster = outcomes.count("slower"), outcomes.count("faster")
+    bound = 0.0 if percent else 1.0
+    if judged:
+        hits = slower if percent else faster + slower
+        test = stats.binomtest(hits, len(judged), alternative="greater" if percent else "less")
+        interval = test.proportion_ci(LEVEL, method="exact")
+        bound = float(interval.low if percent else interval.high)
     return Pairs(
         percent=percent,
-        pairs=n,
+        pairs=len(judged),
         faster=faster,
         slower=slower,
         equivalent=outcomes.count("equivalent"),
         unresolved=outcomes.count("unresolved"),
         ratio=statistics.median(verdict.ratio for verdict in judged) if judged else None,
-        bound=_bound(slower if percent else faster + slower, n, from_below=bool(percent)),
+        bound=bound,
     )
 
 
-def _bound(hits: int, n: int, *, from_below: bool) -> float:
-    """Return the Clopper-Pearson bound of a share; it takes pairs for independent, though those of a launch are not."""
-    if not n:
-        return 0.0 if from_below else 1.0
-    test = stats.binomtest(hits, n, alternative="greater" if from_below else "less")
-    interval = test.proportion_ci(LEVEL, method="exact")
-    return float(interval.low if from_below else interval.high)
-
-
 def _figures_of(pairs: Pairs) -> Iterator[Figure]:
-    def share(hits: int) -> str:
-        return f"{hits:,} of {pairs.pairs:,} ({formatting.percent(hits / pairs.pairs)})" if pairs.pairs else "0 of 0"
-
     def figure(what: str, hits: int, *, least: float = 0.0, most: float = 1.0, bound: str = "") -> Figure:
+        share = f" ({formatting.percent(hits / pairs.pairs)})" if pairs.pairs else ""
         promised = f"at least {formatting.percent(least)}" if least else f"at most {formatting.percent(most)}"
-        return Figure(what, share(hits) + bound, promised, least * pairs.pairs <= hits <= most * pairs.pairs)
+        is_kept = least * pairs.pairs <= hits <= most * pairs.pairs
+        return Figure(what, f"{hits:,} of {pairs.pairs:,}{share}{bound}", promised, is_kept)
 
     bound = formatting.percent(pairs.bound)
     if pairs.percent:

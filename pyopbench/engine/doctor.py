@@ -25,8 +25,6 @@ FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""
 STEADY_GOVERNORS = {"performance", "userspace"}
 """Governors that do not change the frequency. Source: the kernel's documentation, admin-guide/pm/cpufreq."""
-VERSION_SECONDS = 5.0
-"""Longest wait for a program to print its version."""
 LEAST_FREE_BYTES = 2 * 2**30
 """Of the disk of the cache: an environment of TensorFlow takes about 3 GB."""
 NO_TENSORFLOW = "TensorFlow does not start"
@@ -72,31 +70,25 @@ class WorkerFacts:
 
 def examine() -> Examination:
     """Return the checks of this machine; a worker starts TensorFlow, and compiles a kernel if none is cached."""
-    worker = _ask_worker()
-    checks = tuple(Check(name, needed_by, *_result(check, worker)) for name, needed_by, check in CHECKS)
-    return Examination({"pyopbench": pyopbench.__version__, **cores.machine()}, checks)
-
-
-def _result(check: Callable[[WorkerFacts], str], worker: WorkerFacts) -> tuple[str, str]:
-    """Return what a check finds, and what is missing."""
-    try:
-        return check(worker), ""
-    except Lacking as lack:
-        return "", str(lack)
-    except BadInput as error:
-        return "", f"{error.in_a_line}; {error.hint}"
-
-
-def _ask_worker() -> WorkerFacts:
     begin = time.monotonic()
     try:
-        with Worker(START_TIMEOUT_SECONDS) as worker:
+        with Worker(START_TIMEOUT_SECONDS) as process:
             seconds = time.monotonic() - begin
-            device = worker.ask({"do": "device", "placement": GPU})
-            answer = worker.ask({"do": "examine"})
-            return WorkerFacts(seconds, worker.environment, device["reason"], answer)
+            device = process.ask({"do": "device", "placement": GPU})
+            worker = WorkerFacts(seconds, process.environment, device["reason"], process.ask({"do": "examine"}))
     except WorkerLost as lost:
-        return WorkerFacts(why_not=lost.in_a_line)
+        worker = WorkerFacts(why_not=lost.in_a_line)
+    checks = []
+    for name, needed_by, check in CHECKS:
+        found = lack = ""
+        try:
+            found = check(worker)
+        except Lacking as missing:
+            lack = str(missing)
+        except BadInput as error:
+            lack = f"{error.in_a_line}; {error.hint}"
+        checks.append(Check(name, needed_by, found, lack))
+    return Examination({"pyopbench": pyopbench.__version__, **cores.machine()}, tuple(checks))
 
 
 def _tensorflow(worker: WorkerFacts) -> str:
@@ -165,9 +157,7 @@ def _ruff(_: WorkerFacts) -> str:
 
 def _version_of(program: str) -> str:
     try:
-        done = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
-        )
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5.0, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return program
     return done.stdout.strip().partition("\n")[0] or program

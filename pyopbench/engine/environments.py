@@ -16,10 +16,10 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from pyopbench.model import cache_folder, formatting
 from pyopbench.model.discover import PACKAGE
@@ -41,18 +41,9 @@ COMPLETE = "pyopbench-complete"
 """A file that an environment has once everything is installed: uv may have been interrupted."""
 
 
-@dataclass(frozen=True)
-class Interpreter:
-    """A Python: its program, the first two numbers of its version, and whether it can import TensorFlow."""
-
-    path: Path
-    version: tuple[int, int]
-    has_tensorflow: bool
-
-
 def locked() -> tuple[str, ...]:
     """Return every version of TensorFlow that has a lock, oldest first."""
-    return tuple(sorted((path.stem for path in LOCKS.glob("*.txt")), key=_as_numbers))
+    return tuple(sorted((path.stem for path in LOCKS.glob("*.txt")), key=lambda name: [*map(int, name.split("."))]))
 
 
 def missing(environments: Iterable[Environment]) -> list[Environment]:
@@ -79,6 +70,14 @@ def python_of(environment: Environment) -> Path | None:
         if not _is_complete(folder):
             _install(environment, folder)
     return folder / "bin" / "python"
+
+
+class Interpreter(NamedTuple):
+    """A Python: its program, the first two numbers of its version, and whether it can import TensorFlow."""
+
+    path: Path
+    version: tuple[int, int]
+    has_tensorflow: bool
 
 
 @cache
@@ -181,21 +180,16 @@ def _run(command: Sequence[str]) -> None:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, env=variables
         )
-    except subprocess.TimeoutExpired:
-        message = f"uv took longer than {INSTALL_SECONDS} s"
-    else:
         if not done.returncode:
             return
-        message = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:])
+        message = " ".join(line.strip() for line in done.stderr.strip().splitlines()[-3:]) or "no message"
+    except subprocess.TimeoutExpired:
+        message = f"uv took longer than {INSTALL_SECONDS} s"
     raise BadInput(
         "cannot create the environment",
-        received=message or "uv failed without a message",
+        received=message,
         hint=f"it needs a package index and about {INSTALLED_GB} GB of cache; try it by hand: {shlex.join(command)}",
     )
-
-
-def _as_numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall("[0-9]{1,9}", version))
 
 
 def package_folder() -> Path:

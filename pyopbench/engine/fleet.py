@@ -27,13 +27,9 @@ RESOURCE = "measure"
 """Of which a worker that measures has one, so that Dask gives it one shard at a time."""
 RETRIES = 2
 """How often a shard that failed is tried again, on any worker."""
-MEASURED_CODES = (0, 1)
-"""Exit codes of a run that has measured: 1 says that a variant is wrong, or slower than it may be."""
 SENT = (".py", ".npy")
 """Files that are sent with a shard, if a word of the command names them: own ops, and inputs."""
 RESULTS = (RUN_FILE, SAMPLES_FILE)
-LONGEST_WORDS = 2000
-"""Characters of the end of what a shard printed that come back when it fails."""
 SHARDS, MERGED = "shards", "merged"
 
 
@@ -70,8 +66,8 @@ def run_shard(shard: int, of: int, words: Sequence[str], files: Mapping[str, byt
             check=False,
             preexec_fn=die_with_parent,
         )
-        if done.returncode not in MEASURED_CODES:
-            raise ShardFailed(f"{host_name()}: {done.stdout[-LONGEST_WORDS:].strip()}")
+        if done.returncode > 1 or done.returncode < 0:  # 1: a variant is wrong, or slower than it may be
+            raise ShardFailed(f"{host_name()}: {done.stdout[-2000:].strip()}")
         content_of = {name: (results / name).read_bytes() for name in RESULTS}
         return ShardResults(host_name(), done.returncode, content_of)
 
@@ -112,11 +108,6 @@ def measure_shards(
         folder: new; each shard is written to `shards/N` as it arrives, and all are merged into `merged`.
         shards: how many; None for one on each worker that has the resource `measure`.
         tell: called with a line when a shard has arrived, or failed.
-
-    Raises:
-        BadInput: Dask is not installed, the folder holds results, or shards failed, so that they do not make one run.
-        NothingMeasured: no worker has the resource `measure`, or every shard failed.
-        WorkerLost: the scheduler cannot be reached.
     """
     try:
         from distributed import Client, as_completed
@@ -146,7 +137,7 @@ def measure_shards(
             pure=False,
         )
         numbers = {future.key: number for number, future in enumerate(futures, 1)}
-        arrived, is_wrong = [], False
+        arrived, is_wrong = list[Path](), False
         for future in as_completed(futures):
             number = numbers[future.key]
             if future.status != "finished":

@@ -39,12 +39,8 @@ def require(folder: Path, *arguments: str, what: str) -> str:
     if done is not None and done.returncode == 0:
         return done.stdout.rstrip("\n")
     lines = done.stderr.strip().splitlines() if done is not None else ["git is not installed, or took too long"]
-    raise BadInput(
-        what,
-        received=f"git {' '.join(arguments)}: {lines[-1] if lines else 'no message'}",
-        legal=f"git {OLDEST[0]}.{OLDEST[1]} or later, and a repository that it can read",
-        hint=f"try it by hand in {folder}",
-    )
+    received = f"git {' '.join(arguments)}: {lines[-1] if lines else 'no message'}"
+    raise BadInput(what, received=received, hint=f"try it by hand in {folder}")
 
 
 def _run(folder: Path, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
@@ -66,10 +62,7 @@ def _run(folder: Path, arguments: tuple[str, ...]) -> subprocess.CompletedProces
 
 @contextmanager
 def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
-    """Yield a private worktree of a revision, which is removed at the end.
-
-    That of the working tree is the working tree itself.
-    """
+    """Yield a private worktree of a revision, which is removed at the end; or the working tree itself."""
     if revision.is_worktree:
         yield Checkout(repository, repository, _package(repository))
         return
@@ -82,9 +75,11 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
                 *("worktree", "add", "--detach", "--quiet", str(folder), revision.commit),
                 what=f"the files of revision {revision.commit[:10]} cannot be checked out",
             )
+            # Or else `git worktree prune`, which `git gc` runs, forgets it where /tmp is not mounted.
+            ask(repository, "worktree", "lock", "--reason", "pyopbench measures it", str(folder))
             yield Checkout(repository, folder, _package(repository))
         finally:
-            ask(repository, "worktree", "remove", "--force", str(folder))
+            ask(repository, "worktree", "remove", "--force", "--force", str(folder))  # twice: it is locked
 
 
 def _package(repository: Path) -> Path:

@@ -16,7 +16,7 @@ from msgspec import structs, to_builtins
 
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.arrangement import CURRENT
-from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, GPU, Case, Failure, by_placement, forward_group
+from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, GPU, Case, Failure, by_placement
 from pyopbench.model.errors import BadInput, WorkerLost
 from pyopbench.model.host import host_name
 from pyopbench.store.json_file import convert
@@ -52,7 +52,6 @@ class RemainingWork:
 
     Attributes:
         side: of the run; every line of its samples goes through `append`.
-        settings: of the run.
         worker: arguments of `Worker` that all its workers have in common.
         planned: group -> ids of its cases.
         open: group -> those that no analysis has closed.
@@ -63,7 +62,6 @@ class RemainingWork:
     """
 
     def __init__(self, side: OpenSide, worker: Mapping[str, Any]) -> None:
-        """Read what is missing on a side."""
         self.side, self.settings, self.worker = side, side.plan.settings, worker
         self.planned: dict[str, list[str]] = {}
         for case in side.side.cases:
@@ -72,6 +70,7 @@ class RemainingWork:
         self.sampled: dict[str, set[int]] = {group: set() for group in self.planned}
         self.failed: set[str] = set()
         self.looks = 0
+        self.is_in_pipeline = side.plan.pipeline is not None
         self._checked: set[str] = set()
         self._checking: dict[str, int] = {}
         self._lost_once: set[str] = set()
@@ -81,11 +80,6 @@ class RemainingWork:
             self._note(line)
         # Requirements may have been tried since.
         self.ended = next((line for line in reversed(side.lines) if isinstance(line, EndedLine)), None)
-
-    @property
-    def is_in_pipeline(self) -> bool:
-        """Whether it is of an op in an input pipeline."""
-        return self.side.plan.pipeline is not None
 
     def cases(self, group: str) -> list[str]:
         """Return the cases of a group that are open and have not failed."""
@@ -101,26 +95,18 @@ class RemainingWork:
         return max(map(self.needs, self.open), default=0)
 
     @property
-    def launches(self) -> int:
-        """How many launches have samples."""
-        return len(set().union(*self.sampled.values()))
-
-    @property
-    def next_launch(self) -> int:
-        """The number of the next launch: above all that have samples."""
-        return 1 + max((launch for launches in self.sampled.values() for launch in launches), default=-1)
+    def launches(self) -> set[int]:
+        """The numbers of the launches that have samples."""
+        return set().union(*self.sampled.values())
 
     @property
     def rounds(self) -> int:
         """How many rounds all launches together have stored, of what they have most of."""
-        rounds: Counter[int] = Counter()
+        rounds: dict[int, int] = {}
         for line in self.side.lines:
             if isinstance(line, GroupLine):
-                rounds[line.launch] = max(rounds_of(line), rounds[line.launch])
-        return rounds.total()
-
-    def _unfailed(self) -> list[str]:
-        return [case for cases in self.planned.values() for case in cases if case not in self.failed]
+                rounds[line.launch] = max(rounds_of(line), rounds.get(line.launch, 0))
+        return sum(rounds.values())
 
     # What a worker is asked.
 
@@ -165,15 +151,10 @@ class RemainingWork:
     # What came of it.
 
     def append(self, line: AnyLine) -> None:
-        """Store a line; what failed according to it is not measured any more, nor what has to fail with it.
-
-        What several workers have prepared at the same time may fail in each of them: that is stored once.
-        """
+        """Store a line. What several workers have prepared at once may fail in each of them: that is stored once."""
         if isinstance(line, FAILING):
             fresh = [failure for failure in line.failures if failure.case not in self.failed]
-            known = {failure.case for failure in fresh}
-            refused = refused_with_gradient(fresh, [case for case in self._unfailed() if case not in known])
-            line = structs.replace(line, failures=[*fresh, *refused])
+            line = structs.replace(line, failures=fresh)
         self._note(line)
         self.side.append(line)
 
@@ -207,7 +188,7 @@ class RemainingWork:
             failed = [key for key in cases if Case.from_id(key).runner == culprit.runner]
             self._losses[_blamed(culprit)] += 1
             if self._losses[_blamed(culprit)] >= MOST_LOSSES:
-                failed += [key for key in self._unfailed() if _blamed(Case.from_id(key)) == _blamed(culprit)]
+                failed += [key for key in self.side.side.cases if _blamed(Case.from_id(key)) == _blamed(culprit)]
         failures = [Failure(key, lost.status, lost.reason, launch) for key in dict.fromkeys(failed)]
         self.append(LostLine(launch=launch, group=group, failures=failures))
 
@@ -231,25 +212,6 @@ class RemainingWork:
 def rounds_of(line: GroupLine) -> int:
     """Return how many rounds a launch has made of a group after a line, of the case that has most."""
     return max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
-
-
-def refused_with_gradient(failures: Sequence[Failure], cases: Iterable[str]) -> list[Failure]:
-    """Return a failure, of the same reason, for every case with a gradient whose forward pass is unsupported.
-
-    The forward pass is part of it: the same body at the same size. To try is dear where XLA is what refuses, because it
-    compiles first (2 s for sparse_conv_q, TensorFlow 2.21).
-    """
-    reasons = {
-        Case.from_id(failure.case).forward_pass: failure
-        for failure in failures
-        if failure.status == "unsupported" and Case.from_id(failure.case).direction == "forward"
-    }
-    gradients = [Case.from_id(key) for key in cases] if reasons else []
-    return [
-        replace(reasons[case.forward_pass], case=case.id)
-        for case in gradients
-        if case.direction != "forward" and case.forward_pass in reasons
-    ]
 
 
 def _port_key(line: PortLine) -> tuple[str, str, str]:
@@ -280,8 +242,7 @@ class Launch:
     Attributes:
         work: of the side.
         number: which it shares with the workers of other sides and placements, whose rows are compared with its own.
-        placement: of all its groups.
-        todo: groups that it has still to prepare.
+        todo: groups of one placement that it has still to prepare.
         prepared: groups that it keeps prepared.
         rounds: group -> rounds that it has made.
         seconds: what it took to start and to prepare everything; None before that.
@@ -297,7 +258,7 @@ class Launch:
         clock: Callable[[], float],
     ) -> None:
         """Plan to prepare some groups of one placement; `heard` is set whenever the worker has said something."""
-        (self.placement,) = by_placement(groups)
+        (self._placement,) = by_placement(groups)
         self.work, self.number = work, number
         self.todo: list[str] = []
         self.prepared: list[str] = []
@@ -330,15 +291,10 @@ class Launch:
         self.prepared = []
         self.todo = [group for group in self._groups if self.work.cases(group)]
         random.Random(f"{self.work.settings.seed}/{self.number}").shuffle(self.todo)
-        self.todo = forward_first(self.todo)
         self.is_lost = not self.todo
         if not self.is_lost:
-            self._worker = Worker(
-                self.work.settings.case_timeout_seconds,
-                heard=self._heard,
-                hides_gpu=self.placement != GPU,
-                **self.work.worker,
-            )
+            timeout, hides_gpu = self.work.settings.case_timeout_seconds, self._placement != GPU
+            self._worker = Worker(timeout, heard=self._heard, hides_gpu=hides_gpu, **self.work.worker)
 
     def go_on(self) -> bool:
         """Process the answer of the worker, if any, and send the next request; return whether everything is prepared.
@@ -378,7 +334,7 @@ class Launch:
         assert self._worker is not None
         if "environment" in answer:
             _require_same(self.work.side.side.environment, self._worker.environment)
-            environment = {**self._worker.environment, "host": host_name(), "placement": self.placement}
+            environment = {**self._worker.environment, "host": host_name(), "placement": self._placement}
             self.work.append(LaunchLine(launch=self.number, environment=environment))
             return
         group = self.todo.pop(0)
@@ -429,20 +385,6 @@ class Launch:
         return {"do": do, "cases": cases, "launch": self.number, "seed": seed, **more}
 
 
-def forward_first(groups: Sequence[str]) -> list[str]:
-    """Return groups in their order, but of two of a size first the one without gradients.
-
-    What is refused there need not be tried in the other (`refused_with_gradient`).
-    """
-    order = list(groups)
-    for group in groups:
-        forward = forward_group(group)
-        if forward in order and order.index(forward) > order.index(group):
-            first, second = order.index(group), order.index(forward)
-            order[first], order[second] = forward, group
-    return order
-
-
 def line_of_answer(kind: type[L], answer: Mapping[str, Any], **known: Any) -> L:
     """Build a line from the matching keys of a worker's answer and from `known`."""
     keys = [field.encode_name for field in structs.fields(kind)]
@@ -455,6 +397,5 @@ def _require_same(planned: Mapping[str, Any], imported: Mapping[str, Any]) -> No
             raise BadInput(
                 f"the run was started with a different {key}, so new measurements could not be compared",
                 received=f"{imported.get(key)} now, {planned.get(key)} in {RUN_FILE}",
-                legal=f"equal {', '.join(SAME_WHEN_RESUMED)}",
                 hint="resume it where it was started, or start a new run",
             )

@@ -102,7 +102,6 @@ def _check(request: PipelineRequest) -> None:
         raise BadInput(
             "not valid for a pipeline",
             received=f"parallel={request.parallel}, batch={request.batch}, size={request.size}",
-            legal="whole numbers from 1, and AUTOTUNE for --parallel",
             hint="for example --parallel 1,4,AUTOTUNE --batch 32 --size 1000",
         )
 
@@ -124,13 +123,7 @@ def with_program(name: str, own: OwnOps, program: str, command: str = "") -> Own
 
 
 def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...]) -> OpenRun:
-    """Plan a run in a pipeline and make its folder: a new one under `results/` if it is None.
-
-    Raises:
-        BadInput: an unknown name, a number that makes no sense, a folder that holds a run, or a file that cannot be
-            loaded.
-        NothingMeasured: the body itself fails.
-    """
+    """Plan a run in a pipeline and make its folder: a new one under `results/` if it is None."""
     _check(request)
     folder = folder or plan.new_folder()
     require_new(folder)
@@ -158,14 +151,8 @@ def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...
 
 def _ask_for_plan(request: PipelineRequest, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer to a request as `worker.pipeline.measure.describe_pipelines` takes it."""
-    asked: dict[str, Any] = {
-        "do": "pipeline",
-        "op": request.op,
-        "variant": request.baseline,
-        "size": request.size,
-        "elements": None,
-    }
-    asked |= {"dtype": request.dtype, "forms": request.forms, "variants": request.variants, **settings}
+    asked: dict[str, Any] = {"do": "pipeline", "variant": request.baseline, "elements": None, **settings}
+    asked |= {name: getattr(request, name) for name in ("op", "size", "dtype", "forms", "variants")}
     try:
         with Worker(request.timeout_seconds, own=request.own) as worker:
             answer = worker.ask(asked)
@@ -176,7 +163,6 @@ def _ask_for_plan(request: PipelineRequest, settings: Mapping[str, Any]) -> dict
         raise NothingMeasured(
             "the function fails even without a pipeline",
             received=answer["failure"],
-            legal="a function that works for every element of its inputs",
             hint="`pyopbench verify` shows why",
         )
     return answer
@@ -192,6 +178,5 @@ def require_current(run: OpenRun) -> None:
     raise NothingMeasured(
         "the current callback could not be measured in a pipeline",
         received=next((failure.reason for failure in failures if failure.case == current.id), "no block of it"),
-        legal=f"an op whose {current.variant} runs in Dataset.map",
         hint="fix that, or choose another callback with --baseline",
     )

@@ -35,16 +35,8 @@ def count(
     A row has `op`, `variant`, `direction`, `inputs` and `result` (`host` or `device`), and either `refused` with the
     reason, or `to_device` and `to_host` (copies and bytes of a call with new inputs).
 
-    Args:
-        axes: whose names are checked.
-        device: a key of `DEVICES`.
-        tell: called with how many cases are done, of how many.
-        tf: the version of TensorFlow; None is the installed one.
-        own: the own ops among the ops.
-
-    Raises:
-        BadInput: axes that leave no case, or no GPU where one is asked for.
-        NothingMeasured: not a single case could be counted; with the reason.
+    `tell` is called with how many cases are done, of how many; `tf` is the version of TensorFlow, None the installed
+    one. Raises `NothingMeasured` if not a single case could be counted.
     """
     if axes.ops and set(axes.ops) <= set(own):
         axes = replace(axes, sizes=(), quick=True)  # an op of the user's may have the sizes of its inputs alone
@@ -53,12 +45,16 @@ def count(
     planned = [Case.from_id(key) for key in plan["cases"]]
     sizes = {case.op: max(other.size for other in planned if other.op == case.op) for case in planned}
     cases = [replace(case, placement=DEVICES[device]) for case in planned if case.size == sizes[case.op]]
+
+    def request(case: Case) -> dict[str, str]:
+        return {"do": "count_copies", "case": case.id}
+
     rows: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
     done = 0
     tell(done, len(cases))
     try:
-        for case, answer in ask_each(cases, _request_of, lambda: _open_device(device, tf, own)):
+        for case, answer in ask_each(cases, request, lambda: _open_device(device, tf, own)):
             if isinstance(answer, CaseLost):
                 failures.append({**_names(case), "status": answer.status, "reason": answer.reason})
             elif "failure" in answer:
@@ -73,7 +69,6 @@ def count(
         raise NothingMeasured(
             "nothing was counted",
             received=failures[0]["reason"],
-            legal="at least one case whose copies can be counted here",
             hint="fix that, or use --device gpu on a machine with a GPU",
         )
     return {
@@ -85,21 +80,12 @@ def count(
     }
 
 
-def _request_of(case: Case) -> dict[str, str]:
-    return {"do": "count_copies", "case": case.id}
-
-
 def _names(case: Case) -> dict[str, str]:
     return {"op": case.op, "variant": case.variant, "direction": case.direction}
 
 
 def _open_device(device: str, tf: str | None, own: OwnOps) -> Worker:
-    """Return a worker that has the device.
-
-    Raises:
-        BadInput: a GPU was asked for, and TensorFlow sees none.
-        WorkerLost: there is no such device, or the worker does not start.
-    """
+    """Return a worker that has the device; raises `BadInput` or `WorkerLost` if there is none."""
     worker = Worker(COUNT_SECONDS, environments.python_of(Environment(tf)), own=own)
     try:
         if device == GPU:
@@ -114,12 +100,7 @@ def _open_device(device: str, tf: str | None, own: OwnOps) -> Worker:
 
 
 def measure_copies() -> dict[str, Any]:
-    """Time copies between host and GPU: `devices`, and `rows` with `way`, `direction`, `bytes` and `seconds`.
-
-    Raises:
-        BadInput: TensorFlow sees no GPU.
-        WorkerLost: the worker hung or died.
-    """
+    """Time copies between host and GPU: `devices`, and `rows` with `way`, `direction`, `bytes` and `seconds`."""
     with Worker(TIMED_SECONDS) as worker:
         require_gpu(worker)
         return worker.ask({"do": "gpu_copies"})

@@ -130,12 +130,7 @@ def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
     for size in axes.sizes:
         if size < 1:
-            raise BadInput(
-                "a size must be at least 1",
-                received=size,
-                legal="whole numbers from 1",
-                hint="for example --axis size=1e3,1e6",
-            )
+            raise BadInput("a size must be at least 1", received=size, hint="for example --axis size=1e3,1e6")
 
 
 def check_request(request: Request) -> None:
@@ -147,7 +142,6 @@ def check_request(request: Request) -> None:
         raise BadInput(
             "the baseline is not among the variants to measure",
             received=f"--baseline {baseline}, with {', '.join(variants)} to measure",
-            legal=f"one of {', '.join(variants)}",
             hint=f"measure {baseline} too, or choose another baseline",
         )
 
@@ -158,7 +152,7 @@ def check_request(request: Request) -> None:
 def ask_for_plan(
     axes: Axes, own: OwnOps = NO_OWN_OPS, *, compiles: bool = True, environment: Environment = HERE
 ) -> dict[str, Any]:
-    """Return the plan of `axes`, whose names are checked, from a worker of its own: see `plan_in`."""
+    """Return the plan of `axes` from a worker of its own: see `plan_in`."""
     with Worker(START_TIMEOUT_SECONDS, environments.python_of(environment), own=own) as worker:
         return plan_in(worker, axes, environment, compiles=compiles)
 
@@ -166,11 +160,7 @@ def ask_for_plan(
 def plan_in(worker: Worker, axes: Axes, environment: Environment = HERE, *, compiles: bool = True) -> dict[str, Any]:
     """Return cases, skips, catalogue and environment for `axes`, whose names are checked.
 
-    Args:
-        worker: that is asked.
-        axes: what to cover.
-        environment: that the worker is of.
-        compiles: compile the kernels that cases need and are not there yet; otherwise assume that they compile.
+    `compiles`: compile the kernels that cases need and are not there yet; otherwise assume that they compile.
     """
     if GPU in axes.placements:
         require_gpu(worker)
@@ -204,7 +194,6 @@ def require_gpu(worker: Worker) -> None:
         raise BadInput(
             "TensorFlow sees no GPU",
             received=f"device={GPU}, with {', '.join(answer['devices']) or 'no device at all'}",
-            legal="a machine with a GPU, and TensorFlow with GPU support",
             hint="`pyopbench placement` counts copies on a simulated device; docs/gpu.md explains how to run on a GPU",
         )
 
@@ -218,8 +207,7 @@ def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
     raise BadInput(
         "there is no case to measure with these options",
         received=", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items()),
-        legal="a combination that `pyopbench run --list` shows as a case",
-        hint=f"the first of {len(reasons)} reasons: {reasons[0]}",
+        hint=f"the first of {len(reasons)} reasons: {reasons[0]}; `pyopbench run --list` shows the cases",
     )
 
 
@@ -285,7 +273,6 @@ def narrow_to_shard(
             "more shards than the plan can be divided into: an op in one mode and dtype stays together, because its "
             "sizes, variants and devices are compared on one machine",
             received=f"{choice.of} shards, {measured} such units",
-            legal=f"at most {measured} shards",
             hint=f"--shard {min(choice.index, measured)}/{measured}",
         )
     parts = balance(costs, choice.of, settings.seed)
@@ -312,8 +299,7 @@ def costs_of(sides: Sequence[Side]) -> dict[str, int]:
     """
     passes: dict[str, set[tuple[int, str, str]]] = {}
     for number, side in enumerate(sides):
-        for key in side.cases:
-            case = Case.from_id(key)
+        for case in map(Case.from_id, side.cases):
             passes.setdefault(unit_of(case), set()).add((number, case.group, case.runner))
         for skip in side.skips:
             passes.setdefault(unit_of(Case.from_id(skip.case)), set())

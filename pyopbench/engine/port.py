@@ -30,9 +30,6 @@ from pyopbench.model.write_file import write_new
 TIMED_BLOCKS = 40
 """Blocks of port and callback together, by whose medians they are compared."""
 
-LONGEST_ERROR = 2_000
-"""Characters that are shown of what a test says when it fails."""
-
 
 @dataclass(frozen=True)
 class WrittenPort:
@@ -83,7 +80,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
         test: runs a test; `run_test` if None.
 
     Raises:
-        BadInput: a file is there already, the variant cannot be written, or the body cannot, with the user's line.
+        BadInput: the file is there already, or no port can be written, with the user's line.
         WrongResult: the port fails its own test; nothing is written.
     """
     test_file = out.with_name(f"test_{out.name}")
@@ -100,8 +97,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
         if "failed" in result:
             raise WrongResult(
                 f"the port to {variant} fails its own test, {result['failed']}, so it is not written",
-                received=str(result["error"])[:LONGEST_ERROR],
-                legal="the values and the gradient of your function",
+                received=str(result["error"])[:2_000],
                 hint=f"`pyopbench verify {target.text}` shows which variants are correct; try another one",
             )
         for path, text in files.items():
@@ -175,27 +171,23 @@ def _require_written(answer: dict[str, Any], target: Target, variant: str) -> No
         raise BadInput.from_plain(answer["error"])
     if "refused" in answer:
         first, *others = answer["refused"]
-        places = [":".join(map(str, refused["place"] or ())) for refused in answer["refused"]]
-        also = [
-            f"{place}: {refused['why']}".removeprefix(": ") + (f" ({refused['fix']})" if refused["fix"] else "")
-            for place, refused in zip(places[1:], others, strict=True)
-        ]
+        texts = [":".join(map(str, first["place"] or ())) or target.text]
+        for other in others:
+            place = f"{':'.join(map(str, other['place']))}: " if other["place"] else ""
+            texts.append(place + other["why"] + (f" ({other['fix']})" if other["fix"] else ""))
         more = f"; also {formatting.count(len(others), 'other obstacle')}" if others else ""
         raise BadInput(
             f"cannot write a port to {variant}: {first['why']}{more}",
-            received="; ".join([places[0] or target.text, *also]),
+            received="; ".join(texts),
             legal="bodies and functions that docs/port.md lists",
             hint=first["fix"] or "write it in another way that returns the same values, or keep the callback",
         )
 
 
 def run_test(folder: Path, module: str, timeout_seconds: float) -> dict[str, Any]:
-    """Run the tests of a module in a process where pyopbench cannot be imported.
+    """Run the tests of a module in a process where pyopbench cannot be imported, and return its answer.
 
     It runs in the current folder, because a body may read a file by a relative path.
-
-    Returns:
-        `passed`, the names of those that did; and where one did not, `failed`, its name, and `error`, what it says.
     """
     answer = folder / "answer.json"
     command = [sys.executable, "-B", port_test_process.__file__, str(folder.resolve()), module, str(answer)]

@@ -34,7 +34,6 @@ def repository_of(ops: Sequence[str], own: OwnOps) -> Path:
         raise BadInput(
             "these are built-in ops, and this pyopbench is not installed from a clone",
             received=f"pyopbench from {PACKAGE}",
-            legal="your own op in a git repository, or pyopbench installed from a clone with pip install -e",
             hint="name the file of your op: pyopbench run my_op.py --rev main --rev HEAD",
         )
     top, *others = {*tops.values()}
@@ -102,7 +101,6 @@ def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
         raise BadInput(
             "one revision cannot be compared with anything",
             received=" ".join(f"--rev {one}" for one in asked),
-            legal=LEGAL,
             hint="for example --rev main --rev HEAD; the same revision twice shows the noise",
         )
     most = memory.most_small_workers()
@@ -110,8 +108,7 @@ def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
         raise BadInput(
             "not enough memory for so many revisions, because each needs a worker at the same time",
             received=f"{len(revisions):,} revisions",
-            legal=f"at most {max(most - 1, 2)} with the memory that is free now",
-            hint="name fewer commits, or make several runs",
+            hint=f"name at most {max(most - 1, 2)} with the memory that is free now, or make several runs",
         )
     return revisions
 
@@ -133,7 +130,6 @@ def _resolve_one(repository: Path, text: str) -> Iterator[Revision]:
         raise BadInput(
             "a range must go from a commit to one that follows it along first parents",
             received=f"--rev {text}",
-            legal="A..B where git log --first-parent B shows A",
             hint="name both separately: --rev A --rev B",
         )
     for commit in (start, *commits):

@@ -2,8 +2,8 @@
 
 A batch is as many launches as fit; each has a worker for every side and placement, whose rows are compared. Workers
 prepare in parallel, then sample one at a time, in sweeps over all open groups. A batch samples at least about three
-times as long as a worker took to prepare; another one follows while it fits whole, because processes differ more than
-the rounds of one, and all batches have about as many rounds.
+times as long as a worker took to prepare; another one follows while it fits, because processes differ more than the
+rounds of one, and has as many rounds as the first.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ LEAST_FOR_COMPARISON = 4
 """Launches before an interim analysis of sides: with three, next to nothing is clear enough to stop for."""
 MOST_INTERIM_ANALYSES = 4
 """Each is one more chance to be wrong, if a small one."""
-MOST_ANALYSING = 0.2
-"""Largest share of the remaining time that an interim analysis may take."""
+LEAST_FITTING = 0.75
+"""Share of another batch like the last that has to fit into the time left: how long one takes is known no better."""
 SILENT_SECONDS = 1.0
 """Interval between checks for workers that have been silent for too long."""
 
@@ -148,9 +148,10 @@ class _Loop:
         self._works, self._judge_open, self._now, self._began = works, analyse, now, now()
         self._settings = works[0].settings
         self._sampling_seconds = 0.0
-        # Of the last batch, of its slowest worker, and of its first sweep, which is made whatever time is left.
-        self._preparing_seconds = self._launch_seconds = self._first_sweep_seconds = 0.0
-        self._analysis_seconds = 4.0
+        # Of the last batch, of its slowest worker, and of another one like it, as its last sweep was.
+        self._preparing_seconds = self._launch_seconds = self._again_seconds = 0.0
+        # Rounds of a launch of the first batch that another one followed: no later launch makes more.
+        self._equal_rounds = math.inf
         self._earlier_rounds = float(sum(work.rounds for work in works))
         self._next_analysis = ANALYSIS_GROWTH * self._earlier_rounds if works[0].looks else 0.0
         self._round_seconds: dict[tuple[int, str], float] = {}
@@ -185,12 +186,12 @@ class _Loop:
 
     def _launches(self) -> int:
         """Return the fewest launches of any side that can still be measured."""
-        return min((work.launches for work in self._works if work.launches or work.most_needed), default=0)
+        return min((len(work.launches) for work in self._works if work.launches or work.most_needed), default=0)
 
     def _may_begin(self) -> bool:
-        """Whether another batch fits, or there are too few launches for an interval."""
-        has_few = min(work.launches for work in self._open_works()) < LEAST_LAUNCHES
-        return has_few or self._left > self._preparing_seconds + self._first_sweep_seconds
+        """Whether most of another batch fits, or there are too few launches for an interval."""
+        has_few = min(len(work.launches) for work in self._open_works()) < LEAST_LAUNCHES
+        return has_few or self._left > LEAST_FITTING * self._again_seconds
 
     def _end(self, work: RemainingWork) -> EndedLine:
         is_open = any(map(work.cases, work.open))
@@ -199,8 +200,8 @@ class _Loop:
             by = "budget"
         elif work.looks and not is_open:
             by = "look"
-        seconds, sampling = self._spent, self._sampling_seconds
-        return EndedLine(launch=work.launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
+        seconds, sampling, launches = self._spent, self._sampling_seconds, len(work.launches)
+        return EndedLine(launch=launches, by=by, looks=work.looks, seconds=seconds, sampling_seconds=sampling)
 
     # Preparing: side by side, at most one worker a core.
 
@@ -227,7 +228,7 @@ class _Loop:
                 elif launch.todo and len(launch.todo) != todo:
                     yield self._progress(len(active), launch.todo[0], len(launch.prepared), todo)
         warm = [launch for launch in batch if not launch.is_lost]
-        self._preparing_seconds = self._spent - began
+        self._preparing_seconds = self._again_seconds = self._spent - began
         self._launch_seconds = max((launch.seconds or 0.0 for launch in warm), default=0.0)
         return warm
 
@@ -237,7 +238,7 @@ class _Loop:
         Launches are compared number by number: a group gets one that it lacks on any side.
         """
         heard = threading.Event()
-        first = max(work.next_launch for work in self._works)
+        first = 1 + max((number for work in self._works for number in work.launches), default=-1)
         # Of pipelines, the first launch alone shows which arrangements are far from the best.
         most = 1 if any(work.is_in_pipeline and not work.launches for work in self._works) else MOST_WORKERS
         planned = list[Launch]()
@@ -269,8 +270,8 @@ class _Loop:
     def _sample_batch(self, batch: list[Launch]) -> Iterator[Event]:
         """Sample sweep by sweep until nothing is open, there is no time, or it is the next batch's turn.
 
-        It is, once the time left is what the batches that are still to come need to make as many rounds as this one:
-        processes differ more than the rounds of one, so that all should count alike.
+        The first batch leaves as much time to each of those that still fit as it takes itself. They make no more
+        rounds than it, even if time is left then: processes differ more than the rounds of one, and count alike.
         """
         further = self._further_batches(batch)
         rng = random.Random(f"{self._settings.seed}/{batch[0].number}/turns")
@@ -278,8 +279,6 @@ class _Loop:
             began, rounds = self._spent, _rounds_of(batch)
             yield from self._sweep(batch, sweep, rng)
             seconds = self._spent - began
-            if sweep == 0:
-                self._first_sweep_seconds = seconds
             batch[:] = [launch for launch in batch if not launch.is_lost]
             if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
                 break
@@ -288,8 +287,13 @@ class _Loop:
             if not any(launch.open_groups() for launch in batch):
                 break
             made = _rounds_of(batch)
-            again = self._preparing_seconds + made * seconds / max(made - rounds, 1.0)
-            if self._open_works() and self._left <= further * again:
+            self._again_seconds = self._preparing_seconds + made * seconds / max(made - rounds, 1.0)
+            if made >= self._equal_rounds * len(batch):
+                break
+            if math.isinf(self._equal_rounds) and self._open_works() and self._left <= further * self._again_seconds:
+                # In a pipeline the first launch has every arrangement, and later ones those that are worth more rounds.
+                if not self._works[0].is_in_pipeline:
+                    self._equal_rounds = made / len(batch)
                 break
         self._earlier_rounds += _rounds_of(batch)
 
@@ -354,21 +358,18 @@ class _Loop:
         if self._settings.until == "end" or work.looks >= MOST_INTERIM_ANALYSES or self._launches() < least:
             return False
         rounds = self._earlier_rounds + _rounds_of(batch)
-        # In a pipeline it takes no time, and saves rounds of slow arrangements, each of which takes seconds.
-        has_time = work.is_in_pipeline or self._analysis_seconds < MOST_ANALYSING * self._left
-        if rounds < self._next_analysis or not has_time:
+        if rounds < self._next_analysis or self._left <= 0:
             return False
         self._next_analysis = ANALYSIS_GROWTH * rounds
         return True
 
     def _analyse(self) -> Analysed:
         """Judge the measurements, and keep only the open cases."""
-        began, launches = self._spent, self._launches()
-        most = max(max(self._settings.launches, work.launches + work.most_needed) for work in self._works)
+        launches = self._launches()
+        most = max(max(self._settings.launches, len(work.launches) + work.most_needed) for work in self._works)
         open_cases, text = self._judge_open(launches, most)
         for work in self._works:
-            work.append(LookLine(launch=work.launches, open=sorted(open_cases[work.side.side.label])))
-        self._analysis_seconds = self._spent - began
+            work.append(LookLine(launch=len(work.launches), open=sorted(open_cases[work.side.side.label])))
         return Analysed(text)
 
     def _progress(self, workers: int, group: str, done: int, total: int, sweep: int | None = None) -> Progress:

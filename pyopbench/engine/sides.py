@@ -21,7 +21,6 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Wor
 from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
-from pyopbench.model.own_target import OwnOps
 from pyopbench.model.parse import parse_fail_on
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store.run import OpenRun, create, name_sides, require_new
@@ -127,12 +126,12 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides = JUST_H
     folder = folder or plan.new_folder()
     require_new(folder)
     repository = revisions.repository_of(request.axes.ops, request.own) if asked.revisions else None
+    named = revisions.resolve(repository, asked.revisions) if repository is not None else [None]
+    wanted = [(environment, revision) for revision in named for environment in asked.environments]
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
     if asked.wants_control and not request.axes.variants:
         in_use = dataclasses.replace(request.axes, in_use=request.settings.baseline)
         request = dataclasses.replace(request, axes=in_use)
-    named = revisions.resolve(repository, asked.revisions) if repository is not None else [None]
-    wanted = [(environment, revision) for revision in named for environment in asked.environments]
     seconds = request.settings.budget_seconds
     if asked.each_has_budget and seconds is not None:
         settings = structs.replace(request.settings, budget_seconds=seconds * len(wanted))
@@ -147,18 +146,14 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides = JUST_H
             hint="pyopbench verify, with one of them checked out, shows what is wrong",
         )
     if asked.wants_control:
-        sides.append(_draw_control(measured[0]))
+        # The first side once more with a few of its groups: an identical pair for each of their cases.
+        first = measured[0]
+        drawn = {*list(dict.fromkeys(Case.from_id(key).group for key in first.cases))[::GROUPS_PER_CONTROL]}
+        cases = [key for key in first.cases if Case.from_id(key).group in drawn]
+        sides.append(structs.replace(first, is_control=True, values=Values(), cases=cases))
     planned = plan.plan_of(request, name_sides(sides))
     planned = structs.replace(planned, fail_on=asked.fail_on, minimum_effect=asked.minimum_effect)
     return create(folder, planned, request.own)
-
-
-def _draw_control(first: Side) -> Side:
-    """Return the first side once more with a few of its groups: an identical pair for each of their cases."""
-    groups = list(dict.fromkeys(Case.from_id(key).group for key in first.cases))
-    drawn = set(groups[::GROUPS_PER_CONTROL])
-    cases = [key for key in first.cases if Case.from_id(key).group in drawn]
-    return structs.replace(first, is_control=True, values=Values(), cases=cases)
 
 
 def _plan_sides(
@@ -166,8 +161,7 @@ def _plan_sides(
 ) -> list[Side]:
     """Plan each side by a worker of its own, which also compares what it computes with the first one.
 
-    Raises:
-        BadInput, NothingMeasured: an environment cannot be planned for; a revision is left out instead.
+    An environment that cannot be planned for raises an error; a revision is left out instead.
     """
     identities = [
         (environment, revision and (revision.commit, revision.is_worktree)) for environment, revision in wanted
@@ -184,7 +178,6 @@ def _plan_sides(
                 continue
             with git.checkout_of(repository, revision) as checkout:
                 try:
-                    _require_files(checkout, request.own)
                     planned[identity] = _plan_side(request, environment, checkout, values, is_first=is_first)
                 except PyopbenchError as error:
                     # Files are named as in the repository, wherever the worktree is.
@@ -201,6 +194,9 @@ def _plan_sides(
 def _plan_side(
     request: plan.Request, environment: Environment, checkout: Checkout | None, values: Path | None, *, is_first: bool
 ) -> Side:
+    for target in checkout.moved_ops(request.own).targets if checkout is not None else ():
+        if target.is_file and not Path(target.place).is_file():
+            raise BadInput("the revision does not have the op", received=target.place)
     python = environments.python_of(environment)
     with Worker(START_TIMEOUT_SECONDS, python, checkout=checkout, own=request.own) as worker:
         answer = plan.plan_in(worker, request.axes, environment)
@@ -232,16 +228,6 @@ def _compare_values(worker: Worker, answer: Mapping[str, Any], folder: Path, *, 
     return Values(compared, tuple(differences))
 
 
-def _require_files(checkout: Checkout, own: OwnOps) -> None:
-    for target in checkout.moved_ops(own).targets:
-        if target.is_file and not Path(target.place).is_file():
-            raise BadInput(
-                "the revision does not have the op",
-                received=Path(target.place).relative_to(checkout.folder),
-                hint="compare revisions that have the file at the same place",
-            )
-
-
 @contextmanager
 def checkouts_of(run: OpenRun) -> Iterator[dict[str, Checkout]]:
     """Yield the checkout of each side that is a revision, by its label."""
@@ -264,11 +250,7 @@ def repository_of(run: OpenRun) -> Path:
 
 
 def find_measured(run: OpenRun) -> tuple[list[Side], dict[str, str]]:
-    """Return the sides of a run that have a sample, but for the control, and label -> why the others have none.
-
-    Raises:
-        NothingMeasured: none has; with the first reasons.
-    """
+    """Return the sides of a run that have a sample, but for the control, and label -> why the others have none."""
     sides = {measured.side.label: measured for measured in run.measured if not measured.side.is_control}
     whys = {label: stored_run.why_nothing(measured) for label, measured in sides.items()}
     lost = {label: why for label, why in whys.items() if why is not None}

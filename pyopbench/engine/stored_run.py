@@ -17,17 +17,11 @@ from pyopbench.store.types import FAILING, AnyLine, GroupLine, OwnOpFacts
 
 
 def require_resumable(side: OpenSide, own: OwnOps) -> None:
-    """Check that what a run was planned with is still there.
-
-    Args:
-        side: of the run.
-        own: the own ops that are named again, as the revision of the side has them.
-    """
+    """Check that what a run was planned with is still there; `own` are the own ops as the side has them."""
     if side.plan.merged is not None:
         raise BadInput(
             "a merged run is not resumed: its launches are of several machines",
             received=side.folder,
-            legal="the folder of a shard",
             hint="resume the shards that are unfinished, and merge again into a new folder",
         )
     require_same_own(side.folder, side.side.own, own)
@@ -40,7 +34,6 @@ def require_resumable(side: OpenSide, own: OwnOps) -> None:
         raise BadInput(
             "the run was started at another commit",
             received=f"{now} now, {then} in {RUN_FILE}",
-            legal="the same commit",
             hint="check out that commit to resume, or start a new run",
         )
 
@@ -84,7 +77,6 @@ def require_measured(side: OpenSide) -> None:
         raise NothingMeasured(
             "nothing was measured",
             received=f"{side.folder}: {why}",
-            legal="at least one case with a sample",
             hint="pyopbench verify shows what is wrong with each variant",
         )
 
@@ -107,12 +99,7 @@ def _failures_in(lines: Sequence[AnyLine]) -> Iterator[Failure]:
 
 
 def find_target(sources: Sequence[Source]) -> tuple[str, Path]:
-    """Return the baseline that results were measured for, and the folder that their report goes to.
-
-    Raises:
-        BadInput: they are not results.
-        NothingMeasured: they hold no sample.
-    """
+    """Return the baseline that results were measured for, and the folder that their report goes to."""
     own = [source for source in sources if isinstance(source, OpenRun)]
     if len(own) == len(sources):
         for run in own:

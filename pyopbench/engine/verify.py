@@ -34,9 +34,6 @@ EVERYTHING = Axes(
 """What is verified unless a part of it is asked for: forward+backward is backward once more, and a copy of mode node
 is built as in mode call."""
 
-Tell = Callable[[int, int], None]
-"""Is called with how many are done, of how many."""
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -50,7 +47,7 @@ class Finding:
 def verify(
     axes: Axes,
     requires: Sequence[str] = (),
-    tell: Tell = lambda done, total: None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
     tf: str | None = None,
     own: OwnOps = NO_OWN_OPS,
 ) -> tuple[list[Finding], list[RequirementLine]]:
@@ -59,15 +56,12 @@ def verify(
     Args:
         axes: what to cover, `EVERYTHING` or a part of it, whose names are checked.
         requires: names of requirements.
-        tell: called with the progress.
+        tell: called with how many are done, of how many.
         tf: version of TensorFlow to verify on; None is the installed one.
         own: the own ops among the ops.
 
     Returns:
         A finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
-
-    Raises:
-        BadInput: axes that leave no case, or a file that cannot be loaded.
     """
     python = environments.python_of(Environment(tf))
     hides_gpu = GPU not in axes.placements
@@ -129,11 +123,7 @@ class Attempt:
 
 
 def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Worker]) -> None:
-    """Try what is required and was not tried yet with what a side measures, and append it to its samples.
-
-    Raises:
-        WorkerLost: a worker did not start.
-    """
+    """Try what is required and was not tried yet with what a side measures, and append it to its samples."""
     catalogue = side.side.catalogue
     gradients = {name: variant.gradients for name, variant in catalogue.variants.items()}
     cases = [case for case in map(Case.from_id, side.side.cases) if case.op in catalogue.ops and not case.arrangement]
@@ -150,19 +140,12 @@ def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Wor
 def attempts_of(
     cases: Iterable[Case], gradients: Mapping[str, Sequence[str]], requires: Sequence[str]
 ) -> list[Attempt]:
-    """Return what there is to try.
-
-    Args:
-        cases: whose ops and variants are tried; those of other variants than `gradients` names are left out.
-        gradients: the gradients of each variant, the usual one first.
-        requires: names of requirements; `gpu` is judged by what was measured there.
-    """
+    """Return what there is to try with cases of the variants in `gradients`, whose first one is the usual one."""
     attempts: dict[Attempt, None] = {}
     for case in cases:
-        mechanisms = gradients.get(case.variant)
+        mechanisms = gradients.get(case.variant, ())
         for name in requires if mechanisms else ():
-            assert mechanisms is not None
-            if name != GPU:
+            if name != GPU:  # that is judged by what was measured there
                 depends = name in OF_THE_GRADIENT and case.gradient != NO_GRADIENT
                 used = case.gradient if depends else mechanisms[0]
                 attempts[Attempt(name, case.op, str(Label.of(case.variant, used, mechanisms)), used)] = None
@@ -170,18 +153,15 @@ def attempts_of(
 
 
 def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterator[RequirementLine]:
-    """Try each and yield what comes of it; raises `WorkerLost` if a worker does not start."""
+    """Try each and yield what comes of it."""
     for attempt, answer in ask_each(attempts, _require_request, start):
-        outcome: dict[str, Any] = (
-            {"status": "fails", "reason": answer.reason} if isinstance(answer, CaseLost) else answer
-        )
         yield RequirementLine(
             launch=0,
             requirement=attempt.requirement,
             op=attempt.op,
             label=attempt.label,
-            status=outcome["status"],
-            reason=outcome["reason"],
+            status="fails" if isinstance(answer, CaseLost) else answer["status"],
+            reason=answer.reason if isinstance(answer, CaseLost) else answer["reason"],
         )
 
 

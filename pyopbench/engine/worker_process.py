@@ -42,14 +42,8 @@ WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
 """Hides the GPU from a worker, whatever a user's module does when it is imported: once an op has run, TensorFlow
 refuses to hide it."""
 
-LONGEST_ANSWER = 100
-"""Bytes of a malformed answer to quote."""
-
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 """Signals sent from outside, or by the kernel when memory runs out; no body sends them by mistake."""
-
-READ_SECONDS = 5.0
-"""Longest wait for the last lines of a worker that was ended."""
 
 Status: TypeAlias = Literal["timeout", "crashed", "raised"]
 
@@ -73,11 +67,7 @@ class Worker:
     """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in.
 
     Requests are answered at once (`ask`), or sent and looked for now and then (`send` and `answer`), so that several
-    workers are busy at the same time.
-
-    Attributes:
-        timeout_seconds: longest silence within a request.
-        environment: what it reports about itself and its machine, once it has come up.
+    workers are busy at the same time. `environment` is what it reports about itself and its machine, once it is up.
     """
 
     environment: Mapping[str, Any]
@@ -105,7 +95,7 @@ class Worker:
         """
         self.timeout_seconds = timeout_seconds
         self._unsent = own if checkout is None else checkout.moved_ops(own)
-        self._python, self._event, self._hides_gpu = python, heard, hides_gpu
+        self._python, self._event = python, heard
         self._is_up = False
         self._case: str | None = None
         with ExitStack() as resources:
@@ -119,8 +109,25 @@ class Worker:
                 shared.flush()
                 self._marker = Marker(shared)
                 resources.callback(self._marker.close)
-                variables = {VARIABLE: str(shared.fileno()), "TMPDIR": folder}
-                self._process = self._start(shared.fileno(), variables, checkout)
+                variables = {
+                    **environments.worker_variables(python),
+                    **WORKER_VARIABLES,
+                    **(checkout.variables() if checkout is not None else {}),
+                    **(WITHOUT_GPU if hides_gpu else {}),
+                    VARIABLE: str(shared.fileno()),
+                    "TMPDIR": folder,
+                }
+                self._process = subprocess.Popen(
+                    COMMAND if python is None else (str(python), *COMMAND[1:]),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._log,
+                    env={**os.environ, **variables},
+                    pass_fds=(shared.fileno(),),
+                    cwd=None if checkout is None else checkout.current_folder,
+                    # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
+                    start_new_session=True,
+                )
             self._resources = resources.pop_all()
         memory.offer(self._process.pid)
         self._lines: queue.Queue[bytes] = queue.Queue()
@@ -139,25 +146,6 @@ class Worker:
         """The id of the process."""
         return self._process.pid
 
-    def _start(self, shared: int, variables: Mapping[str, str], checkout: Checkout | None) -> subprocess.Popen[bytes]:
-        command = COMMAND if self._python is None else (str(self._python), *COMMAND[1:])
-        variables = {**environments.worker_variables(self._python), **WORKER_VARIABLES, **variables}
-        if checkout is not None:
-            variables |= checkout.variables()
-        if self._hides_gpu:
-            variables |= WITHOUT_GPU
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env={**os.environ, **variables},
-            pass_fds=(shared,),
-            cwd=None if checkout is None else checkout.current_folder,
-            # A terminal's Ctrl-C is for the parent, which decides what becomes of the worker.
-            start_new_session=True,
-        )
-
     def __enter__(self) -> Worker:
         return self
 
@@ -165,12 +153,12 @@ class Worker:
         self.close()
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return the answer; raises as `answer`."""
+        """Send a request and return the answer."""
         self.send(request)
         return self._wait()
 
     def send(self, request: Mapping[str, Any]) -> None:
-        """Send a request, whose answer `answer` returns later; raises as `answer`."""
+        """Send a request, whose answer `answer` returns later."""
         assert self._process.stdin is not None
         self._case = None
         self._marker.clear()
@@ -220,7 +208,7 @@ class Worker:
         """End the process, and what it has started in its group, and close what belongs to it. May be called twice."""
         self._kill()
         self._process.wait()
-        self._reader.join(READ_SECONDS)
+        self._reader.join(5.0)  # for its last lines
         if self._process.stdin is not None:
             with suppress(BrokenPipeError):  # what was still to be written concerns nobody any more
                 self._process.stdin.close()
@@ -267,8 +255,9 @@ class Worker:
             return {"event": event.pop("event"), **event}
         except (ValueError, AttributeError, KeyError) as error:
             self._kill()
-            quote = line[:LONGEST_ANSWER].decode(errors="replace").rstrip()
-            reason = f"the worker was killed because its answer is invalid: {quote}"
+            reason = (
+                f"the worker was killed because its answer is invalid: {line[:100].decode(errors='replace').rstrip()}"
+            )
             raise CaseLost(self._marker.get() or self._case, "crashed", reason) from error
 
     def _ended(self, case: str | None) -> CaseLost:
@@ -276,7 +265,9 @@ class Worker:
         outside = -code in FROM_OUTSIDE
         cause = "" if self._log.closed else cause_of_end(tail_of(self._log), case)
         words = ", from outside or out of memory" if outside else cause and f": {cause}"
-        return CaseLost(case, "crashed", f"the worker process {how_ended(code)}{words}", from_outside=outside)
+        names = {-number.value: number.name for number in signal.Signals}
+        how = f"ended with exit code {code}" if code >= 0 else f"ended by signal {names.get(code, -code)}"
+        return CaseLost(case, "crashed", f"the worker process {how}{words}", from_outside=outside)
 
 
 Item = TypeVar("Item")
@@ -319,14 +310,6 @@ LIBRARY = re.compile(r"/lib/python\d|<frozen")
 LONGEST_LINE = 200
 TAIL_BYTES = 64_000
 """More than the stacks of a hundred threads, which are behind the words that count."""
-
-
-def how_ended(code: int) -> str:
-    """Return how a process ended in words, by its exit code; below 0 it is the number of a signal."""
-    if code >= 0:
-        return f"ended with exit code {code}"
-    names = {number.value: number.name for number in signal.Signals}
-    return f"ended by signal {names.get(-code, -code)}"
 
 
 def tail_of(log: IO[bytes]) -> str:

@@ -14,17 +14,10 @@ STEP_ELEMENTS = 32
 
 Action: TypeAlias = Literal["keep", "parallel", "batch", "processes", "port"]
 
-EFFORTS: dict[str, float] = {
-    "keep": -1.0,
-    "parallel": 0.0,
-    "batch": 2.0,
-    "processes": 10.0,
-    "port": 20.0,
-}
+EFFORTS: dict[str, float] = {"keep": -1.0, "parallel": 0.0, "batch": 2.0, "processes": 10.0, "port": 20.0}
 """Rank of the work to get there, least first: an argument of `map`; one line before the map, and a body that takes a
 batch; a pool that has to be started, fed and ended; a port, which has to be kept equal for ever. The
 effort of a variant is added to it, so that of two ports the one that takes less work comes first."""
-
 
 CURRENT = "map"
 """Key of the current callback in a plain `map`."""
@@ -48,35 +41,27 @@ class ArrangementKey:
 
 def read_key(key: str) -> ArrangementKey | None:
     """Return what a key such as `processes batch=32` says; None if it is not that of an arrangement with a file."""
-    found = KEY.fullmatch(key)
-    if found is None or found[1] not in WRITTEN_FORMS:
+    match = KEY.fullmatch(key)
+    if match is None or match[1] not in WRITTEN_FORMS:
         return None
-    needs_variant = found[1] in ("port", "port_batch")
-    needs_batch = found[1] in ("port_batch", "batch_body", "batch_loop")
-    if needs_variant != bool(found[2]) or (needs_batch and not found[3]):
+    form, variant, batch = match[1], match[2] or "", int(match[3] or 0)
+    if (form in ("port", "port_batch")) != bool(variant):
         return None
-    parallel = AUTOTUNE if found[4] == "AUTOTUNE" else int(found[4] or 1)
-    return ArrangementKey(found[1], found[2] or "", int(found[3] or 0), parallel)
+    if form in ("port_batch", "batch_body", "batch_loop") and not batch:
+        return None
+    return ArrangementKey(form, variant, batch, AUTOTUNE if match[4] == "AUTOTUNE" else int(match[4] or 1))
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """One way in which a body stands in a pipeline.
-
-    Attributes:
-        code: the change in one line.
-        parallel: `num_parallel_calls`; 1 for calls one after another, `AUTOTUNE` for TensorFlow's choice.
-        batch: elements that one call of the body gets; 0 for an element as it is, without a batch axis.
-        variant: of the op; empty where it is none, but the body in a callback that the form makes.
-        extra_effort: beside that of the action.
-    """
+    """One way in which a body stands in a pipeline."""
 
     form: str
     action: Action
-    code: str
-    parallel: int = 1
-    batch: int = 0
-    variant: str = ""
+    code: str  # the change in one line
+    parallel: int = 1  # `num_parallel_calls`; `AUTOTUNE` for TensorFlow's choice
+    batch: int = 0  # elements that one call of the body gets; 0 for an element as it is, without a batch axis
+    variant: str = ""  # of the op; empty where it is none, but the body in a callback that the form makes
     extra_effort: float = 0.0
 
     @property

@@ -36,8 +36,7 @@ GPU: Literal["gpu"] = "gpu"
 SIMULATED = "simgpu"
 DEVICES = (CPU, GPU)
 """Where something can be timed."""
-PLACEMENTS = (*DEVICES, SIMULATED)
-"""Where an op runs: on the CPU, on a GPU, or on a simulated device, where copies are counted and nothing is timed."""
+PLACEMENTS = (*DEVICES, SIMULATED)  # on a simulated device copies are counted, and nothing is timed
 MODES_WITH = {THREADS: f"{THREADS}:[1-9][0-9]{{0,3}}", PIPELINE: f"{PIPELINE}:[^:]+"}
 """The modes that have a parameter, and how they look."""
 NO_GRADIENT = "none"
@@ -99,12 +98,7 @@ class Case:
     @classmethod
     @lru_cache(maxsize=MOST_KEPT)
     def from_id(cls, key: str) -> Case:
-        """Read a case back from its `id`.
-
-        Raises:
-            BadInput: the key does not have eight parts with a whole number from 1 in the seventh, or it has the mode
-                `threads` without a number of them, or `pipeline` without an arrangement.
-        """
+        """Read a case back from its `id`; anything else is refused as `BadInput`."""
         parts = key.split("/")
         if len(parts) != 8 or not all(parts) or not re.fullmatch("[1-9][0-9]{0,17}", parts[6]):
             raise BadInput(
@@ -156,12 +150,6 @@ class Case:
         return replace(self, direction="forward", gradient=NO_GRADIENT)
 
 
-def forward_group(group: str) -> str:
-    """Return the key of the group that holds the forward passes of what another group measures, as `Case.group`."""
-    op, _, rest = group.split("/", 2)
-    return f"{op}/forward/{rest}"
-
-
 def place_and_rest(group: str) -> tuple[str, str]:
     """Return the placement of a group, and the rest of its key, which is the same on other placements."""
     rest, _, placement = group.rpartition("/")
@@ -180,33 +168,23 @@ def by_placement(groups: Iterable[str]) -> dict[str, list[str]]:
 class Axes:
     """What a run is asked to cover; an empty tuple means the default.
 
-    Attributes:
-        ops: names; empty for all.
-        variants: names; empty for all that are not measured by name only.
-        gradients: mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
-        directions: as in `Case`; empty for all that a mode has: mode node has no `backward`.
-        modes: as in `Case`; empty for `node`, or for `call` on a GPU, where `node` is not measured. If both devices are
-            measured, the CPU has both modes.
-        threads: numbers of threads that call at once, each a mode `threads:N` besides `modes`.
-        dtypes, placements: as in `Case`.
-        sizes: sizes for every op; empty for the op's own.
-        quick: the op's quick sizes in place of all its own.
-        parts: with each callback that runs forward in a graph, its body alone.
-        in_use: the current callback; without `variants` only what may be in use of each op is then measured: this
-            callback and the easiest hand-written port. "" for all usual variants.
+    `gradients` are mechanisms; empty for each variant's usual one, `("all",)` for every one that it can have.
+    `directions`: empty for all that a mode has; mode node has no `backward`. `modes`: empty for `node`, or for `call`
+    on a GPU, where `node` is not measured; if both devices are measured, the CPU has both modes.
     """
 
     ops: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()  # empty for all that are not measured by name only
     gradients: tuple[str, ...] = ()
     directions: tuple[str, ...] = ()
     modes: tuple[str, ...] = ()
-    threads: tuple[int, ...] = ()
+    threads: tuple[int, ...] = ()  # that call at once, each number a mode `threads:N` besides `modes`
     dtypes: tuple[str, ...] = ("float32",)
     placements: tuple[str, ...] = (CPU,)
-    sizes: tuple[int, ...] = ()
-    quick: bool = False
-    parts: bool = True
+    sizes: tuple[int, ...] = ()  # empty for each op's own
+    quick: bool = False  # the op's quick sizes in place of all its own
+    parts: bool = True  # with each callback that runs forward in a graph, its body alone
+    # The current callback; without `variants`, only it and the easiest hand-written port are then measured.
     in_use: str = ""
 
 
@@ -214,12 +192,8 @@ class Axes:
 class Failure:
     """A case that was planned and has no number, or a hole in the matrix.
 
-    Attributes:
-        case: the id of the case.
-        status: `unsupported` (cannot be), `wrong` (values or gradients differ), `elided` (TensorFlow does not execute
-            what was to be timed), `raised`, `timeout`, `crashed`.
-        reason: in words, with TensorFlow's own message where there is one.
-        launch: the launch in which it was seen, or None if it was known before the first.
+    `unsupported` cannot be; of `wrong` values or gradients differ; `elided` is what TensorFlow does not execute.
+    `reason` has TensorFlow's own message where there is one; `launch` is None if it was known before the first.
     """
 
     case: str

@@ -29,17 +29,11 @@ def is_installed(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Checkout:
-    """The files of one revision.
+    """The files of one revision."""
 
-    Attributes:
-        repository: the top folder of the working tree.
-        folder: that of the checkout.
-        package: the folder that is put on the path so that pyopbench is found; one in `repository` is moved as well.
-    """
-
-    repository: Path
-    folder: Path
-    package: Path
+    repository: Path  # the top folder of the working tree
+    folder: Path  # that of the checkout
+    package: Path  # is put on the path so that pyopbench is found; one in `repository` is moved as well
 
     def moved(self, path: Path) -> Path:
         """Return where a file or folder of the working tree is in the checkout; any other path as it is."""
@@ -50,10 +44,7 @@ class Checkout:
 
     @property
     def current_folder(self) -> Path:
-        """The folder that stands for the current one, or the nearest above it that the revision has.
-
-        One outside of the repository stays as it is.
-        """
+        """The folder that stands for the current one, or the nearest above it that the revision has."""
         here = self.moved(Path.cwd())
         if not here.is_relative_to(self.folder):
             return here
@@ -94,11 +85,7 @@ def _absolute(text: str) -> str:
 
 
 def require_from_checkout(environment: Mapping[str, str]) -> None:
-    """Check that nothing was imported from the working tree where this process stands for a revision.
-
-    Raises:
-        BadInput: a module was; with its file.
-    """
+    """Check that nothing was imported from the working tree where this process stands for a revision."""
     if VARIABLE not in environment:
         return
     told = json.loads(environment[VARIABLE])

@@ -23,40 +23,21 @@ from pyopbench.model.own_target import OwnOps, Target, is_target, read_target
 PACKAGE = Path(__file__).parent.parent
 OPS = PACKAGE / "ops"
 """The folder of built-in ops, variants and kernels."""
-
-BUILTIN = OPS / "builtin"
-"""The folder of the files of built-in ops."""
-
+BUILTIN, KERNELS = OPS / "builtin", OPS / "kernels"
+"""The folders of the files of built-in ops, and of the C++ sources of custom ops."""
 PATH_VARIABLE = "PYOPBENCH_PATH"
 CONTROLS = OPS / "controls"
 """A folder for that variable: variants whose difference from another one is known, for `pyopbench certify`."""
-
-KERNELS = OPS / "kernels"
-"""The folder of the C++ sources of custom ops."""
-
-PLACES = {
-    "ops": BUILTIN,
-    "variants": OPS / "variants",
-    "parts": OPS / "cost_components.py",
-}
+PLACES = {"ops": BUILTIN, "variants": OPS / "variants", "parts": OPS / "cost_components.py"}
 """Kind -> the folder of the package, or the file, that defines what there is of it."""
-
 OBJECTS = {"ops": "OP", "variants": "VARIANT", "parts": "VARIANT"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
-
 RESERVED = {"variants": "parts"}
 """Kind -> another one whose names it may not use, because both are found by the same name."""
 
 
 def find(kind: str) -> dict[str, Path]:
-    """Return the files that define what there is of a kind, by name, in alphabetical order.
-
-    Args:
-        kind: a key of `PLACES`.
-
-    Raises:
-        BadInput: two files define the same name, or a folder of the variable does not exist.
-    """
+    """Return the files that define what there is of a kind (a key of `PLACES`), by name, in alphabetical order."""
     others = [Path(part) for part in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if part]
     for folder in others:
         if not folder.is_dir():
@@ -102,15 +83,9 @@ def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
 
 
 def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -> tuple[list[str], OwnOps]:
-    """Return the names of ops, and the own ops among them.
+    """Return the names of ops, and the own ops among them, from what is typed.
 
-    Args:
-        texts: names, or what names an own op, as typed.
-        inputs: examples of the arguments of a function, which then has to be the only own op.
-        seed_with: a statement that seeds what the body of the only own op draws from.
-
-    Raises:
-        BadInput: an own op cannot be what is measured, or inputs are given for none.
+    `inputs` are examples of the arguments of a function, which then has to be the only own op; so with `seed_with`.
     """
     targets: list[Target] = []
     names = []
@@ -137,11 +112,7 @@ def python_files(place: Path) -> list[Path]:
 
 
 def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Check that every name is known.
-
-    Raises:
-        BadInput: with the nearest known names.
-    """
+    """Check that every name is known, or refuse it with the nearest known names."""
     legal = sorted(known)
     for name in names:
         if name not in legal:

@@ -8,13 +8,11 @@ from typing import Any
 EXIT_WRONG, EXIT_BAD_INPUT, EXIT_NOTHING = 1, 2, 3
 """Exit codes: a regression or a wrong variant; bad usage or input; nothing was measured. 0 is success."""
 EXIT_INTERRUPTED = 130
-LABEL_WIDTH = 12
-"""Columns before the text of a detail of an error, so that the texts stand below each other."""
 
 
 def detail_label(name: str) -> str:
-    """Return what stands before the text of a detail of an error: its name, indented and padded."""
-    return f"  {name}:".ljust(LABEL_WIDTH)
+    """Return what stands before the text of a detail of an error, so that the texts stand below each other."""
+    return f"  {name}:".ljust(12)
 
 
 class PyopbenchError(Exception):
@@ -23,10 +21,7 @@ class PyopbenchError(Exception):
     exit_code = EXIT_BAD_INPUT
 
     def __init__(self, message: str, *, received: object = None, legal: object = None, hint: str = "") -> None:
-        self.message = message
-        self.received = received
-        self.legal = legal
-        self.hint = hint
+        self.message, self.received, self.legal, self.hint = message, received, legal, hint
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -96,11 +91,8 @@ class InternalError(PyopbenchError):
 class Interrupted(KeyboardInterrupt):
     """Measuring from Python was interrupted; what was finished is stored.
 
-    It is no `PyopbenchError`: whoever goes on after an error of one op is to end at Ctrl-C all the same.
-
-    Attributes:
-        folder: of the run.
-        hint: what continues it.
+    It is no `PyopbenchError`: whoever goes on after an error of one op is to end at Ctrl-C all the same. `folder` is
+    that of the run, and `hint` what continues it.
     """
 
     def __init__(self, folder: object, hint: str) -> None:

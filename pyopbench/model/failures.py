@@ -32,6 +32,13 @@ CHANGING = (
 """Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
 
+KINDS: tuple[tuple[type[PyopbenchError], Literal["unsupported", "wrong", "elided"]], ...] = (
+    (Unsupported, "unsupported"),
+    (WrongResult, "wrong"),
+    (Elided, "elided"),
+)
+
+
 def describe_error(error: BaseException) -> str:
     """Return type and message of an error in one line that fits a table, without what differs from run to run."""
     if isinstance(error, PyopbenchError):
@@ -68,10 +75,7 @@ def _telling_line(name: str, message: str) -> str:
 def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
     """Return the failure that an exception means for a case."""
     status: Literal["unsupported", "wrong", "elided", "raised"] = "raised"
-    if isinstance(error, Unsupported):
-        status = "unsupported"
-    elif isinstance(error, WrongResult):
-        status = "wrong"
-    elif isinstance(error, Elided):
-        status = "elided"
+    for kind, name in KINDS:
+        if isinstance(error, kind):
+            status = name
     return Failure(case.id, status, describe_error(error), launch)

@@ -14,13 +14,8 @@ MISSING = "–"
 UNBOUNDED = "∞"
 SIGNIFICANT_DIGITS = 3
 SMALLEST_FIXED_EXPONENT = -6  # below 1e-6 a number without exponent is a row of zeros
-LARGEST_RATIO = 10_000.0
-LARGEST_SHARE = 10.0
+LARGEST_RATIO, LARGEST_SHARE = 10_000.0, 10.0
 """Beyond these a figure is not of an op but of an interval from two launches, and its digits mean nothing."""
-LEAST_WHOLE_SHARE = 0.1
-"""A share below this is shown with one digit after the point."""
-SMALLEST_IN_UNIT = 0.01
-"""A duration below this much of the unit of another is shown in its own."""
 TOO_NOISY = "too noisy to tell"
 TOLD_WITHIN = 2.0
 """An interval that reaches to more than so many times the estimate, and past the current time, tells nothing to act on:
@@ -50,10 +45,7 @@ def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
 
 def seconds(value: float | None) -> str:
     """Format a duration in seconds with an SI unit: `1.23 µs`."""
-    if value is None or math.isnan(value):
-        return MISSING
-    scale, unit = _second_unit(value)
-    return f"{number(value / scale)} {unit}"
+    return seconds_interval(value, None, None)
 
 
 def seconds_interval(value: float | None, low: float | None, high: float | None) -> str:
@@ -61,9 +53,12 @@ def seconds_interval(value: float | None, low: float | None, high: float | None)
     if value is None or math.isnan(value):
         return MISSING
     scale, unit = _second_unit(value)
-    if _missing(low) or _missing(high):
-        return f"{number(value / scale)} {unit}"
-    return f"{number(value / scale)} {unit} ({_span(low, high, scale)})"
+    shown = f"{number(value / scale)} {unit}"
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return shown
+    ends = [number(bound / scale) for bound in (low, high)]
+    # A dash before a minus would have to be read twice.
+    return f"{shown} ({(' to ' if any(end.startswith(('-', '−')) for end in ends) else '–').join(ends)})"
 
 
 def ratio(value: float | None) -> str:
@@ -117,36 +112,27 @@ def points(share: float | None) -> str:
     """
     if share is None or not math.isfinite(share) or abs(share) > LARGEST_SHARE:
         return percent(share)
-    rounded = round(share * 100, 0 if abs(share) >= LEAST_WHOLE_SHARE else 1)
+    rounded = round(share * 100, 0 if abs(share) >= 0.1 else 1)
     shown = f"{abs(rounded):.1f}".removesuffix(".0")
     return f"{'−' if rounded < 0 else ''}{shown}%"
 
 
-def change_of_seconds(before: float, after: float | None) -> str:
+def change_or_noise(before: float, after: float | None, *, noisy_before: bool, noisy_after: bool) -> str:
     """Format a cost before and after, in one unit where that is short: `120 → 1.10 µs`."""
+    if noisy_before:
+        return TOO_NOISY
+    if noisy_after:
+        return f"{seconds(before)} → {TOO_NOISY}"
     if after is None or not math.isfinite(after):
         return f"{seconds(before)} → {MISSING}"
     scale, unit = _second_unit(before)
-    shown = abs(after) / scale
-    if after <= 0 or shown >= SMALLEST_IN_UNIT:
+    if after <= 0 or abs(after) / scale >= 0.01:
         return f"{number(before / scale)} → {number(max(after, 0.0) / scale)} {unit}"
     return f"{seconds(before)} → {seconds(after)}"
 
 
-def change_or_noise(before: float, after: float | None, *, noisy_before: bool, noisy_after: bool) -> str:
-    """Format a cost before and after, as `change_of_seconds`, of which either may be too noisy to be shown."""
-    if noisy_before:
-        return TOO_NOISY
-    return f"{seconds(before)} → {TOO_NOISY}" if noisy_after else change_of_seconds(before, after)
-
-
 def is_too_noisy(time: float, high: float) -> bool:
-    """Is an estimate too noisy to be told?
-
-    Args:
-        time: the estimate, a share of the current time; 1 for what is as fast as today.
-        high: the upper end of its interval.
-    """
+    """Is an estimate, a share of the current time, too noisy to be told, by the upper end of its interval?"""
     return high > max(TOLD_WITHIN * time, 1.0)
 
 
@@ -225,10 +211,7 @@ def direction(name: str) -> str:
 def shorten(words: str, characters: int, *, in_words: bool = False) -> str:
     """Fold white space to single blanks and cut what goes beyond `characters`, marked by an ellipsis.
 
-    Args:
-        words: the text.
-        characters: how many of it there is room for.
-        in_words: also leave out a word that would be cut, unless it is a quarter of the room.
+    With `in_words`, also leave out a word that would be cut, unless it is a quarter of the room.
     """
     folded = " ".join(words.split())
     if len(folded) <= characters:
@@ -266,12 +249,6 @@ def _second_unit(value: float) -> tuple[float, str]:
     return SECOND_UNITS[-1]
 
 
-def _span(low: float | None, high: float | None, scale: float) -> str:
-    shown = [number(bound if bound is None else bound / scale) for bound in (low, high)]
-    # A dash before a minus would have to be read twice.
-    return (" to " if any(end.startswith(("-", "−")) for end in shown) else "–").join(shown)
-
-
 def duration(value: float) -> str:
     """Format a length of time that people wait for, in whole seconds: `45 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(value)
@@ -282,11 +259,7 @@ def duration(value: float) -> str:
 
 
 def seconds_of(date: str) -> float:
-    """Return a date and time of ISO 8601 as seconds since 1970; in UTC if it has no time zone.
-
-    Raises:
-        ValueError: it is no date.
-    """
+    """Return a date and time of ISO 8601 as seconds since 1970; in UTC if it has no time zone."""
     found = datetime.fromisoformat(date.replace("Z", "+00:00"))  # Python 3.10 does not read the Z
     return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
 

@@ -21,11 +21,7 @@ HASH_DIGITS = 12
 
 
 def host_name() -> str:
-    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that holds until it is started again.
-
-    Raises:
-        BadInput: the variable holds something that is no name.
-    """
+    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that holds until it is started again."""
     told = os.environ.get(VARIABLE)
     if told is None:
         return _hashed()
@@ -33,8 +29,7 @@ def host_name() -> str:
         raise BadInput(
             "not a name for a machine",
             received=f"{VARIABLE}={told!r}",
-            hint="use up to 63 letters, digits, dots, dashes and underscores, the first of them a letter or a digit; "
-            f"for example {VARIABLE}=$(hostname -s), or unset it",
+            hint=f"use up to 63 letters, digits, dots, dashes and underscores, as {VARIABLE}=$(hostname -s) does",
         )
     return told
 

@@ -15,12 +15,7 @@ SEPARATOR = "+"
 
 @dataclass(frozen=True)
 class Label:
-    """A variant, and its gradient where that is not the variant's usual one.
-
-    Attributes:
-        variant: name of the variant.
-        gradient: name of the gradient mechanism; None for the usual one, and for a case that has no gradient.
-    """
+    """A variant, and its gradient where that is not the variant's usual one; None for a case that has none."""
 
     variant: str
     gradient: str | None = None
@@ -37,12 +32,6 @@ class Label:
 
     @classmethod
     def of(cls, variant: str, gradient: str, gradients: Sequence[str]) -> Label:
-        """Return the label of a case.
-
-        Args:
-            variant: of the case.
-            gradient: of the case; `NO_GRADIENT` for a forward one.
-            gradients: the gradients that the variant can have, the usual one first; empty where they are not known.
-        """
+        """Return the label of a case, by the gradients that its variant can have, the usual one first."""
         is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
         return cls(variant, None if is_usual else gradient)

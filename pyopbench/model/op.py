@@ -51,25 +51,17 @@ class Refused:
 class Own:
     """What a user's own op has in addition to what every op has.
 
-    Attributes:
-        py_function: the body of the current `tf.py_function`, on eager tensors, if there is no NumPy body; `Op.numpy`
-            is then this body between two conversions, and serves only as the reference.
-        computes_on_arrays: True if that body computes with NumPy alone; `Op.numpy` is then a copy of it that takes
-            arrays, and is a NumPy body like any.
-        refused: why there is no such copy, although the body computes with arrays as well as with tensors.
-        tried: names of bodies that nobody wrote for this op, so that a failure of theirs is no error.
-        fixed_sizes: True if the op exists only at `Op.sizes`, because its inputs are examples.
-        is_random: True if the body draws random numbers, so that it is seeded before each call.
-        keywords: names of the last inputs, which the user's function takes by name.
+    With `py_function`, `Op.numpy` is that body between two conversions, and serves only as the reference. If it
+    computes with NumPy alone, `Op.numpy` is a copy of it that takes arrays, and is a NumPy body like any.
     """
 
-    py_function: Body | None = None
+    py_function: Body | None = None  # the body of the current `tf.py_function`, on eager tensors, without a NumPy body
     computes_on_arrays: bool = False
-    refused: Refused | None = None
-    tried: frozenset[str] = frozenset()
-    fixed_sizes: bool = False
-    is_random: bool = False
-    keywords: tuple[str, ...] = ()
+    refused: Refused | None = None  # why there is no copy, although the body computes with arrays as well
+    tried: frozenset[str] = frozenset()  # bodies that nobody wrote for this op, so that their failure is no error
+    fixed_sizes: bool = False  # it exists only at `Op.sizes`, because its inputs are examples
+    is_random: bool = False  # the body draws random numbers, so that it is seeded before each call
+    keywords: tuple[str, ...] = ()  # names of the last inputs, which the user's function takes by name
 
     @property
     def ported(self) -> tuple[str, ...]:
@@ -85,48 +77,35 @@ class Op:
     Every body takes the arrays or tensors of `make_inputs` as positional arguments and returns one array or a tuple.
 
     Attributes:
-        name: the name of the file that holds the op, and the key everywhere.
-        summary: one line for people.
-        source: where the op or its formula comes from.
         make_inputs: `(size, dtype, rng) -> tuple of ndarrays`, of any shapes; `size` counts what `size_unit` says, and
             floating inputs are of `dtype`, `float32` or `float64`.
         numpy: the NumPy body; also the reference that every variant is checked against: in shapes, dtypes and values.
-        sizes: the sizes of a full run, ascending.
-        quick_sizes: the sizes of `--quick`; a subset of `sizes`.
-        size_unit: what a size counts, in the plural ("elements", "matrices", "active sites").
-        dtypes: floating dtypes that the op supports.
-        outputs: a dtype name for each output, `CASE_DTYPE` for the dtype of the case.
-        differentiable: positions of the inputs that have a gradient; empty if the op has none.
         numpy_gradient: `(inputs, outputs, output_gradients) -> gradients`; one gradient of an output for each
             floating output, one result for each differentiable input, in order, NumPy arrays throughout.
-        tensor: the body in TensorFlow ops.
         tensor_gradient: the gradient in TensorFlow ops, in the form of `numpy_gradient`.
-        python: a body with Python control flow on tensors, for AutoGraph; None where there is no control flow.
         kernel: C++ source of a custom op, in the form that `pyopbench.ops.kernels.register` describes.
         largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
-        tolerance: for each dtype the largest allowed error, relative to the largest magnitude of the reference.
-        own: what only a user's own op has, for which ports are tried automatically; None for an op of the catalogue.
     """
 
-    name: str
-    summary: str
-    source: str
+    name: str  # of the file that holds the op, and the key everywhere
+    summary: str  # one line for people
+    source: str  # where the op or its formula comes from
     make_inputs: Callable[[int, str, np.random.Generator], tuple[Array, ...]]
     numpy: Body
-    sizes: tuple[int, ...]
-    quick_sizes: tuple[int, ...]
-    size_unit: str = "elements"
+    sizes: tuple[int, ...]  # of a full run, ascending
+    quick_sizes: tuple[int, ...]  # of `--quick`; a subset of `sizes`
+    size_unit: str = "elements"  # what a size counts, in the plural
     dtypes: tuple[str, ...] = DTYPES
-    outputs: tuple[str, ...] = (CASE_DTYPE,)
-    differentiable: tuple[int, ...] = (0,)
+    outputs: tuple[str, ...] = (CASE_DTYPE,)  # a dtype for each output, `CASE_DTYPE` for that of the case
+    differentiable: tuple[int, ...] = (0,)  # positions of the inputs that have a gradient
     numpy_gradient: GradientBody | None = None
-    tensor: Body | None = None
+    tensor: Body | None = None  # in TensorFlow ops
     tensor_gradient: GradientBody | None = None
-    python: Body | None = None
+    python: Body | None = None  # with Python control flow on tensors, for AutoGraph; None without control flow
     kernel: Path | None = None
     largest: Mapping[str, int] = field(default_factory=dict)
+    # For each dtype the largest allowed error, relative to the largest magnitude of the reference.
     tolerance: Mapping[str, float] = field(default_factory=lambda: {"float32": 1e-5, "float64": 1e-12})
-
     own: Own | None = None
 
     @property

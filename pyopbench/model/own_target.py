@@ -32,24 +32,17 @@ MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 class Target:
     """An op of the user's.
 
-    Attributes:
-        name: of the op, in every id and table: letters, digits and underscores.
-        place: the file, absolute, or the dotted name of a module.
-        function: what of it is the body of the current callback; empty where the file ends `OP = ...`.
-        inputs: an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file;
-            `name=` before it gives it by name.
-        seed_with: a statement that seeds what the body draws from; empty for none.
-        baseline: the current callback, as the file says; empty where it does not.
-        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
+    `inputs` has an example of each argument, as a Python expression over `np` and `rng` or as the path of a .npy file;
+    `name=` before it gives it by name.
     """
 
-    name: str
-    place: str
-    function: str = ""
+    name: str  # in every id and table: letters, digits and underscores
+    place: str  # the file, absolute, or the dotted name of a module
+    function: str = ""  # the body of the current callback; empty where the file ends `OP = ...`
     inputs: tuple[str, ...] = ()
-    seed_with: str = ""
-    baseline: str = ""
-    program: str = ""
+    seed_with: str = ""  # a statement that seeds what the body draws from
+    baseline: str = ""  # the current callback, as the file says; empty where it does not
+    program: str = ""  # what makes the dataset in which it is measured, as `FILE:FUNCTION`
 
     @property
     def is_file(self) -> bool:
@@ -96,11 +89,7 @@ class Target:
 
 @dataclass(frozen=True)
 class OwnOps(Mapping[str, Target]):
-    """The own ops of a run, by name.
-
-    Attributes:
-        targets: in the order in which they were named.
-    """
+    """The own ops of a run, by name, in the order in which they were named."""
 
     targets: tuple[Target, ...] = ()
 
@@ -158,17 +147,7 @@ def is_target(text: str) -> bool:
 
 
 def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_with: str = "") -> Target:
-    """Return what a command line names.
-
-    Args:
-        text: as typed.
-        inputs: the example arguments, for a function.
-        taken: names that other ops have.
-        seed_with: a statement that seeds what the body draws from.
-
-    Raises:
-        BadInput: no such file, or one that Python cannot parse; inputs where none belong, or none where some do.
-    """
+    """Return what a command line names; `inputs` are for a function, and `taken` are names that other ops have."""
     place, _, function = text.partition(":") if not text.endswith(".py") else (text, "", "")
     function = unicodedata.normalize("NFKC", function)  # as Python does with names: a ligature is two letters
     is_file = place.endswith(".py")
@@ -187,18 +166,13 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
 
 
 def read_program(text: str) -> str:
-    """Return the file, absolute, and the function that make a dataset, as a command line names them.
-
-    Raises:
-        BadInput: it names none, or Python cannot parse the file.
-    """
+    """Return the file, absolute, and the function that make a dataset, as a command line names them."""
     place, colon, function = text.rpartition(":")
     if not colon or not place.endswith(".py") or not function.isidentifier():
         raise BadInput(
             "not a function that makes a dataset",
             received=repr(text),
-            legal="FILE.py:FUNCTION, of a function without arguments that returns a tf.data.Dataset",
-            hint="for example --program train.py:make_dataset",
+            hint="name a function without arguments that returns a tf.data.Dataset: --program train.py:make_dataset",
         )
     return f"{_readable(Path(place))}:{unicodedata.normalize('NFKC', function)}"
 
@@ -222,11 +196,6 @@ def usual_baseline(ops: Sequence[str], own: OwnOps, variants: Sequence[str] = ()
 
     That of a user's own ops is what their files say, and else numpy_function. Built-in ops have
     py_function_numpy, which has a number wherever another callback has one, and so have ops that disagree.
-
-    Args:
-        ops: names of the ops of the run; none for all built-in ones.
-        own: the own ops among them.
-        variants: that are measured; none for the usual ones.
     """
     said = {own[name].baseline or OWN_BASELINE if name in own else BASELINE for name in ops}
     usual = said.pop() if len(said) == 1 else BASELINE
@@ -261,18 +230,14 @@ def _readable(path: Path) -> Path:
         _parse(source, str(path), "a file that Python can parse")
         decode_source(source)  # Python imports a file if it is only a comment that it cannot read
     except (OSError, ValueError, SyntaxError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = getattr(error, "strerror", None) or error
         hint = "check the path; the file has to be in the encoding that it declares, or in UTF-8"
         raise BadInput("cannot read the file", received=f"{path}: {reason}", hint=hint) from error
     return real_path(path)
 
 
 def decode_source(source: bytes) -> str:
-    """Return a Python file as text, in the encoding that it declares, with the line ends of Unix.
-
-    Raises:
-        SyntaxError: it is not in that encoding, or there is no such encoding.
-    """
+    """Return a Python file as text, in the encoding that it declares (or `SyntaxError`), with the line ends of Unix."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     try:
         return io.TextIOWrapper(io.BytesIO(source), encoding, newline=None).read()

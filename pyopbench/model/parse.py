@@ -20,12 +20,8 @@ AXIS_FIELDS = {
 """The name of each axis on the command line, and the field of `Axes` that it sets."""
 
 MOST_THREADS = 256
-LONGEST_SECONDS = 1e9
-"""Thirty years; Python's timeouts take less than ten times as many."""
-
-LARGEST_SIZE = 10**9
-"""A billion elements are 8 GB in float64: more than an op here could be given on the machines that this is for."""
-
+LONGEST_SECONDS = 1e9  # thirty years; Python's timeouts take less than ten times as many
+LARGEST_SIZE = 10**9  # 8 GB in float64
 UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

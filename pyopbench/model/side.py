@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from pyopbench.model.errors import BadInput
 
@@ -15,17 +16,11 @@ TENSORFLOW = ("tensorflow", "tensorflow-cpu")
 
 @dataclass(frozen=True)
 class Environment:
-    """What workers import and are run by, as it is asked for.
+    """What workers import and are run by, as it is asked for."""
 
-    Attributes:
-        tf: the version of TensorFlow; None for the one that is installed here.
-        packages: versions of other packages, such as `numpy==1.26.4`, in the order of their names.
-        python: an interpreter or its version; None for this one.
-    """
-
-    tf: str | None = None
-    packages: tuple[str, ...] = ()
-    python: str | None = None
+    tf: str | None = None  # the version of TensorFlow; None for the one that is installed here
+    packages: tuple[str, ...] = ()  # versions of other packages, such as `numpy==1.26.4`, in the order of their names
+    python: str | None = None  # an interpreter or its version; None for this one
 
     @property
     def is_here(self) -> bool:
@@ -56,9 +51,6 @@ def read_packages(text: str) -> tuple[str, ...]:
 
     >>> read_packages("scipy==1.13.1,NumPy==1.26.4")
     ('numpy==1.26.4', 'scipy==1.13.1')
-
-    Raises:
-        BadInput: one is not a package with one version, is TensorFlow, or is named twice.
     """
     versions: dict[str, str] = {}
     for word in (part.strip() for part in text.split(",")):
@@ -79,20 +71,10 @@ def combine_environments(
 ) -> list[Environment]:
     """Return an environment for each combination of what options name, the first option varying slowest.
 
-    >>> [one.label for one in combine_environments(["2.20.0", "2.21.0"], ["numpy==2.2.6"])]
+    >>> [environment.label for environment in combine_environments(["2.20.0", "2.21.0"], ["numpy==2.2.6"])]
     ['2.20.0 numpy==2.2.6', '2.21.0 numpy==2.2.6']
-
-    Args:
-        tf: versions of TensorFlow.
-        packages: each as `read_packages` takes it.
-        python: interpreters or their versions.
     """
-    pins = [read_packages(text) for text in packages]
     versions: Sequence[str | None] = tf or [None]
     interpreters: Sequence[str | None] = python or [None]
-    return [
-        Environment(version, several, interpreter)
-        for version in versions
-        for several in pins or [()]
-        for interpreter in interpreters
-    ]
+    pins = [read_packages(text) for text in packages] or [()]
+    return [Environment(*chosen) for chosen in product(versions, pins, interpreters)]

@@ -28,38 +28,25 @@ Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "con
 class Variant:
     """One way of writing an op in TensorFlow.
 
-    Attributes:
-        name: the name of the file that holds the variant, and the key everywhere.
-        summary: one line for people.
-        body: the `Op` attribute that it needs (`numpy`, `tensor`, `python`, `kernel`).
-        kind: `callback` if Python runs inside the graph, `port` if it no longer does; of a part, the kind of what it is
-            a part of.
-        role: what it is measured for, as `Role` has it.
-        effort: rank of the work to get there from a callback, from 0. A choice prefers the least effort, unless more
-            is clearly faster (docs/decisions/0003-few-launches.md explains each rank).
-        build: `(op, case) -> callable over tensors`, with the gradient of `case` attached.
-        gradients: names of the gradient mechanisms it supports, the default first.
-        modes: modes that it can run in.
-        placements: placements that it can run on.
-        function_options: keyword arguments of the `tf.function` that wraps it.
-        stretch: of a control, how much longer each timed block lasts than its calls take, as a share (0.05 is 5%), by
-            waiting.
-        unsupported: `(op, case) -> reason` why this combination is not supported, or None.
+    `build` is `(op, case) -> callable over tensors`, with the gradient of `case` attached.
     """
 
-    name: str
-    summary: str
-    body: str
+    name: str  # of its file or in its table, and the key everywhere
+    summary: str  # one line for people
+    body: str  # the attribute of `Op` that it needs: numpy, tensor, python or kernel
+    # `callback` if Python runs inside the graph; of a part, the kind of what it is a part of.
     kind: Literal["callback", "port"]
+    # Rank of the work to get there from a callback, from 0. A choice prefers the least effort, unless more is clearly
+    # faster (docs/decisions/0003-few-launches.md explains each rank).
     effort: int
     build: Callable[[Op, Case], Body]
-    gradients: tuple[str, ...]
+    gradients: tuple[str, ...]  # names of the mechanisms it supports, the default first
     modes: tuple[str, ...] = MODES
     placements: tuple[str, ...] = DEVICES
-    function_options: Mapping[str, object] = field(default_factory=dict)
+    function_options: Mapping[str, object] = field(default_factory=dict)  # arguments of the `tf.function` around it
     role: Role = "candidate"
-    stretch: float = 0.0
-    unsupported: Callable[[Op, Case], str | None] = lambda op, case: None
+    stretch: float = 0.0  # of a control: how much longer each block lasts, as a share, by waiting
+    unsupported: Callable[[Op, Case], str | None] = lambda op, case: None  # why this combination is not supported
 
     @property
     def is_callback(self) -> bool:
@@ -69,7 +56,7 @@ class Variant:
     @property
     def crosses_bridge(self) -> bool:
         """Is it a callback, or the twin of one, so that its graph finds threads asleep and wakes Python?"""
-        return self.kind == "callback" and (self.is_callback or self.is_twin)
+        return self.kind == "callback" and (self.is_callback or self.role == "twin")
 
     @property
     def is_port(self) -> bool:
@@ -79,7 +66,7 @@ class Variant:
     @property
     def is_part(self) -> bool:
         """Is it measured beside variants to understand their numbers, and no way of writing the op?"""
-        return self.is_body_alone or self.is_empty or self.is_twin
+        return self.is_body_alone or self.is_empty or self.role == "twin"
 
     @property
     def is_body_alone(self) -> bool:
@@ -90,11 +77,6 @@ class Variant:
     def is_empty(self) -> bool:
         """Is it a graph that does nothing?"""
         return self.role == "empty"
-
-    @property
-    def is_twin(self) -> bool:
-        """Is it another variant a second time?"""
-        return self.role == "twin"
 
     @property
     def is_usual(self) -> bool:

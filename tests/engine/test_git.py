@@ -103,6 +103,7 @@ def test_each_use_has_a_worktree_of_its_own_which_is_removed_at_its_end(made: tu
         assert not other.folder.exists()
         assert (one.folder / "op.py").exists()
         assert worktrees(folder) == 1
+        assert "\nlocked pyopbench measures it" in git(folder, "worktree", "list", "--porcelain"), "and kept by git gc"
     assert worktrees(folder) == 0
 
 

@@ -25,7 +25,6 @@ from pyopbench.engine.worker_process import (
     Worker,
     ask_each,
     cause_of_end,
-    how_ended,
     tail_of,
 )
 from pyopbench.model.checkout import Checkout
@@ -391,14 +390,6 @@ def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
 def test_a_crash_outside_of_python_is_told_without_a_place() -> None:
     dump = "Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n  <no Python frame>\n"
     assert cause_of_end(dump, None) == "Bus error"
-
-
-@pytest.mark.parametrize(
-    ("code", "told"),
-    [(3, "ended with exit code 3"), (-9, "ended by signal SIGKILL"), (-200, "ended by signal 200")],
-)
-def test_an_exit_code_and_a_signal_are_named(code: int, told: str) -> None:
-    assert how_ended(code) == told
 
 
 def test_of_a_long_log_the_end_is_read() -> None:

@@ -106,7 +106,7 @@ def test_points_are_whole_percent_and_one_digit_below_ten(share: float | None, s
     ],
 )
 def test_a_change_of_seconds_is_in_one_unit_where_that_is_short(before: float, after: float | None, shown: str) -> None:
-    assert formatting.change_of_seconds(before, after) == shown
+    assert formatting.change_or_noise(before, after, noisy_before=False, noisy_after=False) == shown
 
 
 @pytest.mark.parametrize(
