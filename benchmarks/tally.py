@@ -17,7 +17,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 
 PORTED = Path(__file__).with_name("ported.py")
 PACKAGES = ("tensorflow-cpu", "tensorflow", "numpy", "numba", "llvmlite", "scipy", "asv", "pytest-benchmark")

@@ -25,7 +25,7 @@ from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 from pyopbench.store.json_file import corrupt, storable
 
 RECORDING_FOLDER, RECORDED = "recording", "recorded.json"

@@ -22,10 +22,10 @@ from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
 from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
-from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import PLACES, names_in, python_files
+from pyopbench.model.files import write_atomically
+from pyopbench.model.machine import usable_cores
 from pyopbench.model.syntax import unused_name
-from pyopbench.model.write_file import write_atomically
 from pyopbench.ports.extract.values import NotWritable, expression_of
 from pyopbench.store.json_file import problem
 from pyopbench.store.mix_file import write_mix

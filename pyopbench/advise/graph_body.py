@@ -13,7 +13,7 @@ from pathlib import Path
 from pyopbench.advise.callbacks import Callback, recorded_arrays
 from pyopbench.engine.port import run_test
 from pyopbench.find.source import ProgramSource
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 
 IN_GRAPH = "in_graph"
 TEST_SECONDS = 300.0

@@ -15,8 +15,8 @@ from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
+from pyopbench.model.files import write_atomically
 from pyopbench.model.printable import printable
-from pyopbench.model.write_file import write_atomically
 from pyopbench.report import page
 from pyopbench.report.markdown import escape, fence, table
 from pyopbench.report.sections import Code, Paragraph, Table

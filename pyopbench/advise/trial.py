@@ -27,8 +27,8 @@ from pyopbench.advise.program import Asked, Run
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
 from pyopbench.model.arrangement import AUTOTUNE, read_key
+from pyopbench.model.files import write_atomically
 from pyopbench.model.portable import BRIDGE
-from pyopbench.model.write_file import write_atomically
 
 LONGER = 3
 """A run before or after a change may take this many times as long as the recording, for the same steps."""

@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from pyopbench.api.console import err, say, say_error
-from pyopbench.engine import environments, host_lock, plan, run, sides, stored_run
+from pyopbench.engine import environments, plan, run, sides, stored_run
 from pyopbench.engine.run import Progress as Step
 from pyopbench.judge.judge import Judging
-from pyopbench.model import formatting
+from pyopbench.model import formatting, machine
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.errors import PyopbenchError, WorkerLost
 from pyopbench.model.printable import printable
@@ -224,5 +224,5 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | 
 @contextmanager
 def alone_on_this_machine() -> Iterator[None]:
     """Hold the lock of this machine, and say that it is waited for."""
-    with host_lock.held(lambda: say("another process is measuring on this machine; waiting for it to end", err)):
+    with machine.hold_machine(lambda: say("another process is measuring on this machine; waiting for it to end", err)):
         yield

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import real_path, write_atomically
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction
 

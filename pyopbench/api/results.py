@@ -22,7 +22,7 @@ from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 from pyopbench.report import columns
 from pyopbench.store.run import OpenRun, OpenSide, report_folder
 

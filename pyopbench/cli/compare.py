@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from pyopbench.cli.output import out, print_table, say
 from pyopbench.model import formatting
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 
 if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison

@@ -43,7 +43,7 @@ def scan(
     from pyopbench.find.sarif import sarif_log
     from pyopbench.find.scan import scan as scan_paths
     from pyopbench.model import formatting
-    from pyopbench.model.write_file import write_atomically
+    from pyopbench.model.files import write_atomically
 
     if not paths:
         raise BadInput("nothing to scan", received="no PATH", hint="for example `pyopbench scan .`")
@@ -157,8 +157,8 @@ def placement(
     from pyopbench.cli.output import err, out
     from pyopbench.engine import placement as engine
     from pyopbench.model.discover import require_known
+    from pyopbench.model.files import write_atomically
     from pyopbench.model.side import Environment
-    from pyopbench.model.write_file import write_atomically
 
     require_known("device", [device], engine.DEVICES)
     axes, own = read_axes(engine.EVERYTHING, ops or (), inputs or (), seed_with, (), variants or ())

@@ -92,7 +92,7 @@ def compare(
     from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison
     from pyopbench.cli.output import out, print_warnings
     from pyopbench.engine.sides import resolve_thresholds
-    from pyopbench.model.write_file import write_atomically
+    from pyopbench.model.files import write_atomically
 
     effect, _ = resolve_thresholds(None, minimum_effect, fail_on)
     slowdown = parse_fail_on(fail_on, effect)

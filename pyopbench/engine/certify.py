@@ -28,7 +28,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 from pyopbench.store.json_file import encode_in_lines
 from pyopbench.store.types import Settings
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pyopbench
-from pyopbench.engine import environments, git, host_lock
+from pyopbench.engine import environments, git
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
-from pyopbench.model import cache_folder, cores, formatting
+from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
 from pyopbench.model.errors import BadInput, WorkerLost
 from pyopbench.model.portable import which_ruff
@@ -46,7 +46,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Examination:
-    """A description of a machine (`cores.machine`), and the result of each check."""
+    """A description of a machine (`machine.describe`), and the result of each check."""
 
     machine: Mapping[str, Any]
     checks: tuple[Check, ...]
@@ -88,7 +88,7 @@ def examine() -> Examination:
         except BadInput as error:
             lack = f"{error.in_a_line}; {error.hint}"
         checks.append(Check(name, needed_by, found, lack))
-    return Examination({"pyopbench": pyopbench.__version__, **cores.machine()}, tuple(checks))
+    return Examination({"pyopbench": pyopbench.__version__, **machine.describe()}, tuple(checks))
 
 
 def _tensorflow(worker: WorkerFacts) -> str:
@@ -164,22 +164,22 @@ def _version_of(program: str) -> str:
 
 
 def _cache(_: WorkerFacts) -> str:
-    folder = cache_folder.folder_of("")
+    folder = files.cache_folder("")
     free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.exists())).free
     if free < LEAST_FREE_BYTES:
         least = formatting.byte_count(LEAST_FREE_BYTES)
-        raise Lacking(f"less than {least} is free in {folder}; free some, or set {cache_folder.VARIABLE}")
+        raise Lacking(f"less than {least} is free in {folder}; free some, or set {files.CACHE_VARIABLE}")
     return f"{formatting.byte_count(free)} free"
 
 
 def _lock(_: WorkerFacts) -> str:
-    if not host_lock.is_free():
+    if not machine.is_free():
         raise Lacking("another run is measuring now; a run that you start waits for it")
     return "free"
 
 
 def _frequency(_: WorkerFacts) -> str:
-    governor = cores.machine()["governor"]
+    governor = machine.describe()["governor"]
     if governor is not None and governor not in STEADY_GOVERNORS:
         raise Lacking(
             f"the governor {governor} changes the frequency: sudo cpupower frequency-set --governor performance"
@@ -188,7 +188,7 @@ def _frequency(_: WorkerFacts) -> str:
 
 
 def _quiet(_: WorkerFacts) -> str:
-    load, usable = os.getloadavg()[0], len(cores.usable_cores())
+    load, usable = os.getloadavg()[0], len(machine.usable_cores())
     if load > usable:
         busy = f"load {load:.1f} on {formatting.count(usable, 'core')}"
         raise Lacking(f"{busy}: stop other programs, or pin the run to idle cores: taskset -c 0,1 pyopbench run ...")

@@ -21,7 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from pyopbench.model import cache_folder, formatting
+from pyopbench.model import files, formatting
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
 from pyopbench.model.side import Environment
@@ -65,8 +65,8 @@ def python_of(environment: Environment) -> Path | None:
     folder = _folder_of(environment)
     if folder is None:
         return find_interpreter(environment.python).path
-    cache_folder.make_folder(ENVIRONMENTS)
-    with cache_folder.hold_lock(folder.with_name(f"{folder.name}.lock")):
+    files.make_cache_folder(ENVIRONMENTS)
+    with files.hold_lock(folder.with_name(f"{folder.name}.lock")):
         if not _is_complete(folder):
             _install(environment, folder)
     return folder / "bin" / "python"
@@ -117,7 +117,7 @@ def _folder_of(environment: Environment) -> Path | None:
         [lock.read_text(encoding="utf-8"), environment.packages, interpreter.version, interpreter_path]
     )
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-    return cache_folder.folder_of(ENVIRONMENTS) / f"tensorflow-{lock.stem}-{digest}"
+    return files.cache_folder(ENVIRONMENTS) / f"tensorflow-{lock.stem}-{digest}"
 
 
 def _lock_of(environment: Environment) -> Path:
@@ -199,7 +199,7 @@ def package_folder() -> Path:
     """
     package = PACKAGE.resolve()
     digest = hashlib.sha256(str(package).encode()).hexdigest()[:12]
-    folder = cache_folder.make_folder(ENVIRONMENTS) / f"{package.name}-{digest}"
+    folder = files.make_cache_folder(ENVIRONMENTS) / f"{package.name}-{digest}"
     folder.mkdir(exist_ok=True)
     with suppress(FileExistsError):
         (folder / package.name).symlink_to(package, target_is_directory=True)

@@ -18,8 +18,8 @@ from typing import Any
 
 from pyopbench.model.child_process import die_with_parent
 from pyopbench.model.errors import BadInput, NothingMeasured, WorkerLost
-from pyopbench.model.host import host_name
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
+from pyopbench.model.machine import host_name
 from pyopbench.store.merge import Merging, merge
 from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 

@@ -18,7 +18,7 @@ from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import CONTROL_SUFFIX, EMPTY, GPU, Case, Failure, by_placement
 from pyopbench.model.errors import BadInput, WorkerLost
-from pyopbench.model.host import host_name
+from pyopbench.model.machine import host_name
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import RUN_FILE, OpenSide
 from pyopbench.store.types import (

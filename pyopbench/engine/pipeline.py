@@ -13,9 +13,9 @@ from pyopbench.engine import plan
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
-from pyopbench.model.cores import usable_cores
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.machine import usable_cores
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import OpenRun, create, require_new

@@ -34,7 +34,7 @@ from pyopbench.model.case import (
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput
-from pyopbench.model.host import host_name
+from pyopbench.model.machine import host_name
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import HERE, Environment
 from pyopbench.store.json_file import convert

@@ -23,9 +23,9 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
+from pyopbench.model.files import write_new
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
-from pyopbench.model.write_file import write_new
 
 TIMED_BLOCKS = 40
 """Blocks of port and callback together, by whose medians they are compared."""

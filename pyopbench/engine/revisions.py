@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from pyopbench.engine import git, memory
-from pyopbench.model import formatting
+from pyopbench.engine import git
+from pyopbench.model import formatting, machine
 from pyopbench.model.discover import PACKAGE, find
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import OwnOps, Target
@@ -103,7 +103,7 @@ def resolve(repository: Path, asked: Sequence[str]) -> list[Revision]:
             received=" ".join(f"--rev {one}" for one in asked),
             hint="for example --rev main --rev HEAD; the same revision twice shows the noise",
         )
-    most = memory.most_small_workers()
+    most = machine.most_small_workers()
     if most is not None and len(revisions) > max(most - 1, 2):  # one more is the control's
         raise BadInput(
             "not enough memory for so many revisions, because each needs a worker at the same time",

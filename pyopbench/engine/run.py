@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from pyopbench.engine import environments, memory, sides, verify
+from pyopbench.engine import environments, sides, verify
 from pyopbench.engine.launch import Launch, RemainingWork
 from pyopbench.engine.worker_process import Worker
 from pyopbench.judge import judge
 from pyopbench.judge.comparison import gate
-from pyopbench.model import formatting
+from pyopbench.model import formatting, machine
 from pyopbench.model.case import Case, by_placement, place_and_rest
-from pyopbench.model.cores import usable_cores
+from pyopbench.model.machine import usable_cores
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine, GroupLine, LookLine
 
@@ -257,7 +257,7 @@ class _Loop:
         partners = sum(launch.number == number for launch in waiting)
         # Those that are preparing have not taken their memory yet.
         preparing = sum(launch.seconds is None and not launch.is_lost for launch in batch)
-        if not memory.has_room(partners + preparing):
+        if not machine.has_room(partners + preparing):
             return False
         if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
             return True

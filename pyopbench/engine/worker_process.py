@@ -17,7 +17,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
-from pyopbench.engine import environments, memory
+from pyopbench.engine import environments
+from pyopbench.model import machine
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.child_process import end_group
 from pyopbench.model.errors import WorkerLost
@@ -129,7 +130,7 @@ class Worker:
                     start_new_session=True,
                 )
             self._resources = resources.pop_all()
-        memory.offer(self._process.pid)
+        machine.offer_memory(self._process.pid)
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

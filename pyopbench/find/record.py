@@ -19,8 +19,7 @@ import msgspec
 from pyopbench.find.usage import Part, Usage, merge
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import real_path, write_atomically
 from pyopbench.store.json_file import UNDECODABLE, encode_in_lines
 
 VERSION = 1

@@ -14,7 +14,7 @@ from pyopbench.find.call_sites import CallSite
 from pyopbench.find.notebook import Notebook, read_notebook
 from pyopbench.find.program import Program
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
+from pyopbench.model.files import real_path
 
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
 

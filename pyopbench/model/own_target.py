@@ -19,7 +19,7 @@ from typing import Any
 
 from pyopbench.model.case import BASELINE, OWN_BASELINE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
+from pyopbench.model.files import real_path
 
 LEGAL = "an op's name, my_op.py, my_module.py:function or package.module:function"
 KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.ASCII | re.DOTALL)

@@ -20,8 +20,8 @@ from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import judge
 from pyopbench.judge.ports import attempts_of, port_path
 from pyopbench.model.errors import BadInput
+from pyopbench.model.files import write_atomically
 from pyopbench.model.printable import printable
-from pyopbench.model.write_file import write_atomically
 from pyopbench.report import comparison, page
 from pyopbench.report.columns import decisions_json
 from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table, sections

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import structs
 
 from pyopbench.model.errors import BadInput, NothingMeasured
+from pyopbench.model.files import real_path
 from pyopbench.model.formatting import listing
-from pyopbench.model.paths import real_path
 from pyopbench.store.run import OpenRun, open_run, require_new, write_run
 from pyopbench.store.types import (
     FAILING,

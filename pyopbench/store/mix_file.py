@@ -10,8 +10,8 @@ from typing import TypeAlias
 import pandas as pd
 
 from pyopbench.model.errors import BadInput
+from pyopbench.model.files import write_atomically
 from pyopbench.model.parse import parse_size
-from pyopbench.model.write_file import write_atomically
 
 Calls: TypeAlias = Mapping[int, float] | Mapping[tuple[str, int], float]
 """How often a size is called, or a size in a dtype."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.paths import real_path
+from pyopbench.model.files import real_path
 from pyopbench.model.side import Environment
 from pyopbench.store.foreign import asv_files, read_file
 from pyopbench.store.measured_run import Run

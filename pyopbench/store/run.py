@@ -22,9 +22,8 @@ from typing import TypeAlias
 from msgspec import structs
 
 from pyopbench.model.errors import BadInput, CannotStore
+from pyopbench.model.files import real_path, write_atomically
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
-from pyopbench.model.paths import real_path
-from pyopbench.model.write_file import write_atomically
 from pyopbench.store import json_file
 from pyopbench.store.json_file import corrupt
 from pyopbench.store.types import AnyLine, GroupLine, Plan, Side, decode_line

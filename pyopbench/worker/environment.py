@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from pyopbench.model import cores
+from pyopbench.model.machine import cpu_model, describe
 
 NVIDIA_SMI_SECONDS = 30.0
 
@@ -48,8 +48,8 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP
 
 
 def machine() -> dict[str, Any]:
-    """Return what `cores.machine` does, and the load; None for what this system does not tell."""
-    return {**cores.machine(), "load": _load()}
+    """Return what `describe` of `model/machine.py` does, and the load; None for what this system does not tell."""
+    return {**describe(), "load": _load()}
 
 
 def software() -> dict[str, Any]:
@@ -74,7 +74,7 @@ def of_launch() -> dict[str, Any]:
     return {
         "pid": os.getpid(),
         "load": _load(),
-        "cpu": cores.cpu_model(),
+        "cpu": cpu_model(),
         # A build without a GIL turns it on when a module asks for it: with `import tensorflow`, for one.
         "gil_enabled": getattr(sys, "_is_gil_enabled", lambda: True)(),
         "gpus": read_gpus(),

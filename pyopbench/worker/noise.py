@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyopbench.model.cores import usable_cores
+from pyopbench.model.machine import usable_cores
 
 STEAL_COLUMN = 8
 """In a line of /proc/stat: name, user, nice, system, idle, iowait, irq, softirq, steal."""

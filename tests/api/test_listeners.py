@@ -11,8 +11,8 @@ from rich.console import Console
 
 from pyopbench.api import listeners
 from pyopbench.api.listeners import Listener
-from pyopbench.engine import host_lock
 from pyopbench.engine.run import Progress
+from pyopbench.model import machine
 from pyopbench.model.errors import BadInput
 
 COLUMNS = 80
@@ -71,7 +71,7 @@ def test_where_piped_later_batches_are_shown_too() -> None:
 
 
 def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(host_lock, "_take", lambda descriptor: False)
+    monkeypatch.setattr(machine, "_take", lambda descriptor: False)
     with listeners.alone_on_this_machine():
         pass
     assert capsys.readouterr().err == "another process is measuring on this machine; waiting for it to end\n"
@@ -79,5 +79,5 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def test_who_need_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with listeners.alone_on_this_machine():
-        assert not host_lock.is_free()
+        assert not machine.is_free()
     assert capsys.readouterr().err == ""

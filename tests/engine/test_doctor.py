@@ -13,8 +13,9 @@ import pytest
 
 from commands import Call, call
 from places import FAKE_WORKER_COMMAND
-from pyopbench.engine import doctor, host_lock, worker_process
+from pyopbench.engine import doctor, worker_process
 from pyopbench.engine.doctor import FOR_REPORTS
+from pyopbench.model import machine
 
 __all__ = ["call"]
 
@@ -33,8 +34,8 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
     monkeypatch.setattr(doctor.metadata, "version", lambda package: "1.2.3")
-    monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(doctor.cores, "usable_cores", lambda: frozenset({0, 1}))
+    monkeypatch.setenv(machine.LOCK_FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(doctor.machine, "usable_cores", lambda: frozenset({0, 1}))
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.5, 0.0, 0.0))
     has(monkeypatch)
     return folder
@@ -47,7 +48,7 @@ def put(path: Path, line: str) -> None:
 
 def has(monkeypatch: pytest.MonkeyPatch, governor: str | None = None, free_bytes: int = 2**40) -> None:
     known = {"cpu": "a processor", "cores": 2, "memory_bytes": 2**33, "os": "a system", "python": "3.11.7"}
-    monkeypatch.setattr(doctor.cores, "machine", lambda: {**known, "governor": governor})
+    monkeypatch.setattr(doctor.machine, "describe", lambda: {**known, "governor": governor})
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: SimpleNamespace(free=free_bytes))
 
 
@@ -151,7 +152,7 @@ def test_a_governor_that_is_steady_or_not_known_is_no_lack(
 
 
 def test_a_run_that_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with host_lock.held():
+    with machine.hold_machine():
         assert lacking() == {"lock"}
 
 

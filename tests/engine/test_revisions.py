@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import memory, revisions
+from pyopbench.engine import revisions
+from pyopbench.model import machine
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from repositories import commit, git, repository
@@ -103,16 +104,16 @@ def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
 
 
 def test_too_many_are_refused(made: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "most_small_workers", lambda: 4)
+    monkeypatch.setattr(machine, "most_small_workers", lambda: 4)
     with pytest.raises(BadInput) as refused:
         revisions.resolve(made[0], ["HEAD~4..HEAD"])
     assert refused.value.received == "5 revisions"
 
 
 def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for available, most in ((None, None), (1, 0), (20 * memory.SMALL_WORKER_BYTES, 18)):
-        monkeypatch.setattr(memory, "available_bytes", lambda told=available: told)
-        assert memory.most_small_workers() == most
+    for available, most in ((None, None), (1, 0), (20 * machine.SMALL_WORKER_BYTES, 18)):
+        monkeypatch.setattr(machine, "available_bytes", lambda told=available: told)
+        assert machine.most_small_workers() == most
 
 
 def test_the_working_tree_is_the_current_commit_with_its_changes(made: tuple[Path, list[str]]) -> None:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from pyopbench.model.cores import usable_cores
+from pyopbench.model.machine import usable_cores
 
 
 def test_only_the_cores_that_may_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

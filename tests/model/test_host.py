@@ -7,41 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model import host
+from pyopbench.model import machine
 from pyopbench.model.errors import BadInput
 
 
 @pytest.fixture(autouse=True)
 def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(host.VARIABLE, raising=False)
-    host._hashed.cache_clear()
+    monkeypatch.delenv(machine.HOST_VARIABLE, raising=False)
+    machine._hashed.cache_clear()
 
 
 def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = set()
     for boot in ("one", "two", "one"):
         (tmp_path / "boot_id").write_text(f"{boot}\n", encoding="ascii")
-        monkeypatch.setattr(host, "BOOT", tmp_path / "boot_id")
-        host._hashed.cache_clear()
-        names.add(host.host_name())
+        monkeypatch.setattr(machine, "BOOT", tmp_path / "boot_id")
+        machine._hashed.cache_clear()
+        names.add(machine.host_name())
     assert len(names) == 2
-    assert all(len(name) == host.HASH_DIGITS and name != "one" for name in names)
+    assert all(len(name) == machine.HASH_DIGITS and name != "one" for name in names)
 
 
 def test_a_system_that_is_no_linux_has_a_hash_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "BOOT", tmp_path / "nowhere")
-    assert len(host.host_name()) == host.HASH_DIGITS
-    assert socket.gethostname() not in host.host_name()
+    monkeypatch.setattr(machine, "BOOT", tmp_path / "nowhere")
+    assert len(machine.host_name()) == machine.HASH_DIGITS
+    assert socket.gethostname() not in machine.host_name()
 
 
 def test_who_names_a_machine_is_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(host.VARIABLE, "node-17.cluster")
-    assert host.host_name() == "node-17.cluster"
+    monkeypatch.setenv(machine.HOST_VARIABLE, "node-17.cluster")
+    assert machine.host_name() == "node-17.cluster"
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a b", "a/b", "\x1b[31m", "x" * 64])
 def test_a_name_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(host.VARIABLE, name)
+    monkeypatch.setenv(machine.HOST_VARIABLE, name)
     with pytest.raises(BadInput) as refused:
-        host.host_name()
-    assert refused.value.received == f"{host.VARIABLE}={name!r}"
+        machine.host_name()
+    assert refused.value.received == f"{machine.HOST_VARIABLE}={name!r}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.model.write_file import write_atomically, write_new
+from pyopbench.model.files import write_atomically, write_new
 
 
 def test_a_link_in_place_of_the_file_is_replaced(tmp_path: Path) -> None:

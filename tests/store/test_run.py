@@ -13,7 +13,7 @@ from msgspec import structs
 
 import stored
 from pyopbench.model.errors import BadInput, CannotStore
-from pyopbench.model.write_file import write_atomically
+from pyopbench.model.files import write_atomically
 from pyopbench.store.read import read_source
 from pyopbench.store.run import (
     RUN_FILE,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model import cores
+from pyopbench.model import machine
 from pyopbench.worker import environment
 
 
@@ -22,7 +22,7 @@ def test_the_machine_is_told_in_plain_data() -> None:
 
 
 def test_a_system_that_tells_nothing_is_told_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "read_system_file", lambda path: None)
+    monkeypatch.setattr(machine, "read_system_file", lambda path: None)
     monkeypatch.setattr(platform, "processor", lambda: "")
     monkeypatch.setattr(os, "sysconf_names", {})
     monkeypatch.delattr(os, "getloadavg")
@@ -34,7 +34,7 @@ def test_a_system_that_tells_nothing_is_told_as_nothing(monkeypatch: pytest.Monk
 
 def test_the_processor_is_read_off_the_first_core(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "processor\t: 0\nmodel name\t: A: 1 GHz\n\nprocessor\t: 1\nmodel name\t: Another\n"
-    monkeypatch.setattr(cores, "read_system_file", lambda path: text)
+    monkeypatch.setattr(machine, "read_system_file", lambda path: text)
     assert environment.machine()["cpu"] == "A: 1 GHz"
 
 

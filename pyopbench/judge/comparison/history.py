@@ -26,7 +26,7 @@ from pyopbench.judge.latencies import baseline_of, checked_frame, measured_cases
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.model.paths import real_path
+from pyopbench.model.files import real_path
 from pyopbench.model.printable import printable
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.change_points import (

@@ -11,7 +11,7 @@ import pandas as pd
 from pyopbench.judge.latencies import checked_frame, with_pipeline
 from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
+from pyopbench.model.files import real_path
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Spread, usual_spread
 from pyopbench.store.measured_run import Run

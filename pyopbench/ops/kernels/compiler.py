@@ -23,11 +23,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.child_process import end_group
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput, Unsupported
 from pyopbench.model.failures import describe_error, shorten_reason
+from pyopbench.model.files import make_cache_folder
 
 COMPILERS = ("g++", "c++", "clang++")
 COMPILER_VARIABLE = "CXX"
@@ -94,7 +94,7 @@ def compile_once(source: Path, stem: str, dependencies: Sequence[str], compile_t
         CannotCompile: it cannot be made, or the cache cannot be written.
     """
     try:
-        library = make_folder("kernels") / f"{stem}-{_hash_of(source, dependencies)}.so"
+        library = make_cache_folder("kernels") / f"{stem}-{_hash_of(source, dependencies)}.so"
         if not library.exists():
             with tempfile.NamedTemporaryFile(dir=library.parent, suffix=".part", delete=False) as file:
                 unfinished = Path(file.name)

@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.model.cores import usable_cores
+from pyopbench.model.machine import usable_cores
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.kernels import cuda, simulated_device
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of, load_custom_ops

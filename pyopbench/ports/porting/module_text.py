@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.errors import BadInput
+from pyopbench.model.files import make_cache_folder, write_atomically
 from pyopbench.model.modules import load_file
 from pyopbench.model.syntax import bindings
-from pyopbench.model.write_file import write_atomically
 from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
@@ -148,7 +147,7 @@ def keep_text(name: str, text: str) -> Path:
 @cache
 def _folder() -> Path:
     try:
-        return make_folder("ports")
+        return make_cache_folder("ports")
     except BadInput:  # it only saves time
         folder = tempfile.mkdtemp(prefix="pyopbench_ports_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)

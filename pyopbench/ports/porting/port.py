@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
+from pyopbench.model.files import real_path
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.paths import real_path
 from pyopbench.model.portable import BATCHED, format_text
 from pyopbench.model.syntax import Source, read_source
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same

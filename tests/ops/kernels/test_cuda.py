@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework.kernels import get_registered_kernels_for_op
 
-from pyopbench.model.cache_folder import make_folder
 from pyopbench.model.case import Case
 from pyopbench.model.discover import KERNELS
+from pyopbench.model.files import make_cache_folder
 from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.compiler import CannotCompile, library_of
 from pyopbench.ops.load import load_op, load_variant
@@ -123,7 +123,7 @@ def for_cpu(kernels: None) -> Path:
 
 
 def test_what_nvcc_refuses_costs_the_gpu_and_not_the_cpu(for_cpu: Path, toolkit: Path) -> None:
-    shutil.copy(for_cpu, make_folder("kernels"))
+    shutil.copy(for_cpu, make_cache_folder("kernels"))
     put_nvcc(toolkit, REFUSING)
     op, told = load_op("square"), list[Path]()
     assert register.why_not(op, on_gpu=True) is None, "nothing is compiled to answer"

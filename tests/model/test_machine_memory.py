@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import memory
-from pyopbench.engine.memory import available_bytes, has_room
+from pyopbench.model import machine
+from pyopbench.model.machine import available_bytes, has_room
 
 GIB = 1 << 30
 
@@ -18,8 +18,8 @@ GIB = 1 << 30
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of the files of a machine with 8 GiB free, and no container."""
     (tmp_path / "meminfo").write_text(f"MemTotal: 16777216 kB\nMemAvailable:    {8 << 20} kB\n", encoding="ascii")
-    monkeypatch.setattr(memory, "PROC", tmp_path)
-    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    monkeypatch.setattr(machine, "PROC", tmp_path)
+    monkeypatch.setattr(machine, "CONTAINER", tmp_path)
     return tmp_path
 
 
@@ -52,13 +52,13 @@ pytestmark = [
 
 def test_a_worker_ends_before_its_parent_when_memory_runs_out() -> None:
     with subprocess.Popen(["cat"], stdin=-1) as child:
-        memory.offer(child.pid)
+        machine.offer_memory(child.pid)
         score = Path(f"/proc/{child.pid}/oom_score_adj").read_text(encoding="ascii").strip()
         child.communicate()
-    assert score == memory.FIRST_TO_GO
+    assert score == machine.FIRST_TO_GO
 
 
 def test_a_process_that_has_ended_is_no_error() -> None:
     with subprocess.Popen(["true"]) as child:
         child.wait()
-    memory.offer(child.pid)
+    machine.offer_memory(child.pid)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pyopbench.engine import host_lock
+from pyopbench.model import machine
 from pyopbench.model.errors import BadInput
 
 HOLD = """
 import os, sys
-from pyopbench.engine import host_lock
-with host_lock.held():
+from pyopbench.model import machine
+with machine.hold_machine():
     print("held", flush=True)
     sys.stdin.readline()
     os.kill(os.getpid(), 9)
@@ -24,7 +24,7 @@ with host_lock.held():
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(host_lock.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(machine.LOCK_FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setenv("PYOPBENCH_HOST", "here")
     return tmp_path
 
@@ -35,7 +35,7 @@ def test_whoever_comes_second_waits_until_the_first_is_gone_even_if_it_was_kille
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        assert not host_lock.is_free()
+        assert not machine.is_free()
         waited = []
 
         def waiting() -> None:
@@ -44,32 +44,32 @@ def test_whoever_comes_second_waits_until_the_first_is_gone_even_if_it_was_kille
             process.stdin.write("\n")
             process.stdin.flush()
 
-        with host_lock.held(waiting):
+        with machine.hold_machine(waiting):
             assert process.wait() == -9
-            assert not host_lock.is_free()
+            assert not machine.is_free()
     assert waited == [True]
-    assert host_lock.is_free()
+    assert machine.is_free()
 
 
 def test_measurements_within_a_measurement_and_child_processes_do_not_wait() -> None:
-    nested = "from pyopbench.engine import host_lock\nwith host_lock.held(waiting=exit): print('in')"
-    with host_lock.held(), host_lock.held():
+    nested = "from pyopbench.model import machine\nwith machine.hold_machine(waiting=exit): print('in')"
+    with machine.hold_machine(), machine.hold_machine():
         done = subprocess.run([sys.executable, "-c", nested], capture_output=True, text=True, check=True)
     assert done.stdout == "in\n"
-    assert host_lock.is_free()
-    assert host_lock.HELD not in os.environ
+    assert machine.is_free()
+    assert machine.HELD not in os.environ
 
 
 def test_other_users_may_read_the_file() -> None:
-    with host_lock.held():
+    with machine.hold_machine():
         pass
-    assert host_lock.lock_path().stat().st_mode & 0o444 == 0o444
+    assert machine.lock_path().stat().st_mode & 0o444 == 0o444
 
 
 def test_a_lock_that_cannot_be_used_is_refused_and_a_link_is_not_followed(folder: Path) -> None:
-    path = host_lock.lock_path()
+    path = machine.lock_path()
     path.symlink_to(folder / "victim")
-    with pytest.raises(BadInput) as raised, host_lock.held():
+    with pytest.raises(BadInput) as raised, machine.hold_machine():
         pass
     assert str(path) in str(raised.value.received)
     assert not (folder / "victim").exists()

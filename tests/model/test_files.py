@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
+from pyopbench.model.files import real_path
 from pyopbench.store.read import read_source
 
 

@@ -1,0 +1,81 @@
+"""Files: written whole or not at all, locked, in the user's cache; and paths as users give them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import platformdirs
+
+from pyopbench.model.errors import BadInput
+
+CACHE_VARIABLE = "XDG_CACHE_HOME"
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path with its links followed, as far as they lead anywhere.
+
+    `Path.resolve` raises a `RuntimeError` at links that lead to each other (before Python 3.13); here such a path
+    stays as it is, and whoever opens it gets the system's error.
+    """
+    return Path(os.path.realpath(path))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file by a temporary one next to it. A link of that name is replaced, and what it leads to stays as it is.
+
+    A reader, or a crash, sees all of it or what was there before; so after an `OSError`, too.
+    """
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(scratch, 0o666 & ~mask)
+        os.replace(scratch, path)
+    except BaseException:  # the disk is full, for example: what there is of it would only take more
+        os.unlink(scratch)
+        raise
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file; a `FileExistsError` if something of that name is there, be it a link that leads nowhere."""
+    with path.open("xb") as stream:
+        stream.write(content)
+
+
+def cache_folder(name: str) -> Path:
+    """Return where a folder of the cache is, for what is made once and used in later runs; it need not exist."""
+    return Path(platformdirs.user_cache_dir("pyopbench", appauthor=False)) / name
+
+
+def make_cache_folder(name: str) -> Path:
+    """Return a folder of the cache, created if necessary."""
+    folder = cache_folder(name)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(
+            f"cannot create a folder in the cache: {error}",
+            received=folder,
+            hint=f"set {CACHE_VARIABLE} to a folder that you can write to",
+        ) from error
+    return folder
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[None]:
+    """Hold the flock of a file, which is created; the lock ends with the process."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,199 @@
+"""This machine: its name in results, its cores and memory, and the lock that keeps two runs from measuring at once."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyopbench.model.errors import BadInput
+
+HOST_VARIABLE = "PYOPBENCH_HOST"
+"""Environment variable with the name to use in place of the hash."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""New at each start of a Linux kernel, and the same in all containers on it. A machine id is no help: nodes that start
+from one image have the same. Source: https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html"""
+HASH_DIGITS = 12
+WORKER_BYTES, SMALL_WORKER_BYTES = 2_500_000_000, 600 << 20
+"""A worker that had prepared 486 callables took 1.9 GB; one that has few cases takes little more than the 450 MiB of
+importing TensorFlow (2.21)."""
+SPARE_SHARE = 0.1
+"""Of the memory that is free, for the parent and whatever else runs: what is sampled must not wait for the disk."""
+PROC, CONTAINER = Path("/proc"), Path("/sys/fs/cgroup")
+FIRST_TO_GO = "1000"
+"""The highest oom_score_adj of Linux, proc(5): any process may raise its own or a child's, none may lower it."""
+LOCK_FOLDER, LOCK_FOLDER_VARIABLE = Path("/tmp"), "PYOPBENCH_LOCK_FOLDER"
+"""Where the lock is, and what names another folder: one that containers of a machine share, for example."""
+HELD = "PYOPBENCH_MEASURING"
+"""Is set while this process holds the lock, for measurements within a measurement and for child processes."""
+
+
+# Its name: it tells machines apart in the results of several, and says nothing of them.
+
+
+def host_name() -> str:
+    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that holds until it is started again."""
+    name = os.environ.get(HOST_VARIABLE)
+    if name is None:
+        return _hashed()
+    if not NAME.fullmatch(name):
+        raise BadInput(
+            "not a name for a machine",
+            received=f"{HOST_VARIABLE}={name!r}",
+            hint=f"use up to 63 letters, digits, dots, dashes and underscores, as {HOST_VARIABLE}=$(hostname -s) does",
+        )
+    return name
+
+
+@cache
+def _hashed() -> str:
+    seed = read_system_file(BOOT) or socket.gethostname()
+    return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
+
+
+# What it is. A container or `taskset` can allow fewer cores than there are.
+
+
+def usable_cores() -> frozenset[int]:
+    """Return the numbers of the cores that this process may run on; all of them where the system does not say."""
+    return frozenset(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
+
+
+def describe() -> dict[str, Any]:
+    """Return processor, cores, memory, governor, system and Python; None for what this system does not tell."""
+    names = getattr(os, "sysconf_names", {})
+    has_memory = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
+    return {
+        "cpu": cpu_model(),
+        "cores": len(usable_cores()),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if has_memory else None,
+        "governor": read_system_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def cpu_model() -> str | None:
+    """Return the name of the processor; None where the system does not tell."""
+    pairs = (line.partition(":") for line in (read_system_file("/proc/cpuinfo") or "").splitlines())
+    names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
+    return next(names, None) or platform.processor() or None
+
+
+def read_system_file(path: str | Path) -> str | None:
+    """Return the text of a file of the system; None if there is none, or it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+# Its memory: whether there is room for more workers, and who ends when there is none left.
+
+
+def available_bytes() -> int | None:
+    """Return how much memory can be taken without swapping; None where the system does not say.
+
+    The least of what the machine (`MemAvailable`, proc(5)) and the container have left; of a container's memory, files
+    that are merely cached count as free (control group v2, `memory.max`, `memory.current` and `memory.stat`).
+    """
+    machine = _field(PROC / "meminfo", r"MemAvailable:\s+(\d+) kB")
+    most = _field(CONTAINER / "memory.max", r"(\d+)")
+    taken = _field(CONTAINER / "memory.current", r"(\d+)")
+    known = [] if machine is None else [machine << 10]
+    if most is not None and taken is not None:
+        cached = _field(CONTAINER / "memory.stat", r"inactive_file (\d+)") or 0
+        known.append(max(most - taken + cached, 0))
+    return min(known, default=None)
+
+
+def has_room(count: int) -> bool:
+    """Whether so many more workers fit into memory; yes where the system does not say."""
+    available = available_bytes()
+    return available is None or available * (1 - SPARE_SHARE) >= count * WORKER_BYTES
+
+
+def most_small_workers() -> int | None:
+    """Return how many workers with few cases fit into memory; None where the system does not say."""
+    available = available_bytes()
+    return None if available is None else int(available * (1 - SPARE_SHARE)) // SMALL_WORKER_BYTES
+
+
+def _field(path: Path, pattern: str) -> int | None:
+    match = re.search(pattern, read_system_file(path) or "")
+    return None if match is None else int(match[1])
+
+
+def offer_memory(process: int) -> None:
+    """Have the kernel end a child process before any other when memory runs out, so that the parent survives."""
+    with suppress(OSError):  # not Linux, or already gone
+        (PROC / str(process) / "oom_score_adj").write_text(FIRST_TO_GO, encoding="ascii")
+
+
+# Its lock: a file in a folder that all users share, locked by flock(2), so that it ends with its process. Nothing is
+# written to it: to lock it, a user only has to be able to read it.
+
+
+def lock_path() -> Path:
+    """Return the file that this machine is locked by."""
+    return Path(os.environ.get(LOCK_FOLDER_VARIABLE) or LOCK_FOLDER) / f"pyopbench-measuring-{host_name()}.lock"
+
+
+@contextmanager
+def hold_machine(waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold this machine's lock; while another process has it, wait, after one call of `waiting`."""
+    if HELD in os.environ:
+        yield
+        return
+    with _open_lock() as descriptor:
+        if not _take(descriptor):
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.environ[HELD] = str(os.getpid())
+        try:
+            yield
+        finally:
+            del os.environ[HELD]
+
+
+def is_free() -> bool:
+    """Whether nobody measures on this machine at this moment."""
+    with _open_lock() as descriptor:
+        return _take(descriptor)
+
+
+@contextmanager
+def _open_lock() -> Iterator[int]:
+    path, flags = lock_path(), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        try:
+            descriptor = os.open(path, flags)
+        except FileNotFoundError:  # Linux lets nobody open with O_CREAT what another user has made in /tmp
+            descriptor = os.open(path, flags | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise BadInput(
+            "the lock that keeps two runs from measuring at once cannot be used",
+            received=f"{path}: {error}",
+            hint=f"remove it if nothing is being measured, or set {LOCK_FOLDER_VARIABLE} to another folder",
+        ) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
