@@ -95,9 +95,8 @@ QUICK = Extent(
 class Pairs:
     """The verdicts on pairs whose second case is slower by `percent`; at 0 they are A/A controls.
 
-    Of `pairs`, each case of each run once, so many were called `faster`, `slower`, `equivalent` and `unresolved`.
-    `ratio` is the median of the measured ratios; None if there were none. `bound` is the 95% bound of the share found
-    different, from above for A/A controls and from below for others.
+    Each case of each run counts once. `bound` is the 95% bound of the share found different, from above for A/A
+    controls and from below for others.
     """
 
     percent: int
@@ -106,7 +105,7 @@ class Pairs:
     slower: int
     equivalent: int
     unresolved: int
-    ratio: float | None
+    ratio: float | None  # the median of the measured ratios
     bound: float
 
 

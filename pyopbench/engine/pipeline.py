@@ -41,36 +41,25 @@ def usual_parallel() -> tuple[int, ...]:
 class PipelineRequest:
     """The work of a run in a pipeline, and how long it may take.
 
-    Attributes:
-        size: of an element, in the op's unit; None for the middle one of a quick run.
-        parallel: values of `num_parallel_calls`; 1 is always among them.
-        batch: elements that one callback gets; empty to leave out all arrangements of batches.
-        baseline: variant that is the current callback.
-        launches: at the most; None for as many as there is time for, up to `MOST_LAUNCHES`.
-        timeout_seconds: longest silence of one arrangement.
-        step_seconds: that a training step takes for each of its elements; 0 where that is not known. An arrangement
-            that keeps up with it is of interest, however much quicker others are.
-        step_elements: of a training step.
-        forms, variants: of the arrangements to measure; None for all.
-        in_program: the key of the arrangement that the program has, with which others are compared.
+    An arrangement that keeps up with a training step is of interest, however much quicker others are.
     """
 
     op: str
-    size: int | None = None
+    size: int | None = None  # of an element, in the op's unit; None for the middle one of a quick run
     dtype: str | None = None
-    parallel: tuple[int, ...] = field(default_factory=usual_parallel)
-    batch: tuple[int, ...] = BATCH
+    parallel: tuple[int, ...] = field(default_factory=usual_parallel)  # `num_parallel_calls`; 1 is always among them
+    batch: tuple[int, ...] = BATCH  # elements that one callback gets; empty to leave out all arrangements of batches
     baseline: str = BASELINE
-    launches: int | None = None
+    launches: int | None = None  # at the most; None for as many as there is time for, up to `MOST_LAUNCHES`
     budget_seconds: float = BUDGET_SECONDS
     timeout_seconds: float = TIMEOUT_SECONDS
     seed: int = 0
-    step_seconds: float = 0.0
+    step_seconds: float = 0.0  # that a training step takes for each of its elements; 0 where that is not known
     step_elements: int = STEP_ELEMENTS
     minimum_effect: float = MINIMUM_EFFECT
-    forms: tuple[str, ...] | None = None
+    forms: tuple[str, ...] | None = None  # of the arrangements to measure, as `variants`; None for all
     variants: tuple[str, ...] | None = None
-    in_program: str = CURRENT
+    in_program: str = CURRENT  # the arrangement that the program has, with which others are compared
     own: OwnOps = NO_OWN_OPS
 
     @property
@@ -107,9 +96,9 @@ def _check(request: PipelineRequest) -> None:
 
 
 def with_program(name: str, own: OwnOps, program: str, command: str = "") -> OwnOps:
-    """Return the own op of a run with the program in which it is measured, as typed, if there is one.
+    """Return the own op of a run, `name`, with the program in which it is measured, as typed, if there is one.
 
-    `name` is that of the op, empty if none was named; `command` is what to suggest for a run that exists already.
+    `command` is what to suggest for a run that exists already.
     """
     if not program:
         return own

@@ -33,29 +33,21 @@ TIMED_BLOCKS = 40
 
 @dataclass(frozen=True)
 class WrittenPort:
-    """A port that was written and has passed its own test.
-
-    Attributes:
-        port, test: its file, and that of its test.
-        function: the name of its function of tensors, or of datasets.
-        passed: names of the tests.
-        not_run: file and line of statements that no example went through, which are written as they stood.
-        notes: `known sizes: NAME` if those have to be where it is traced, `callback` if it is one, `64 bits` if it
-            multiplies integers of Python's, `prints: LINES`.
-        is_formatted: was there a formatter?
-        dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
-        ratios: how many times as fast as the current callback it was, by size; empty if that was not timed.
-    """
+    """A port that was written and has passed its own test."""
 
     port: Path
-    function: str
+    function: str  # its name in the file: of tensors, or of datasets
     test: Path
-    passed: tuple[str, ...]
-    not_run: tuple[tuple[str, int], ...]
+    passed: tuple[str, ...]  # names of the tests
+    not_run: tuple[
+        tuple[str, int], ...
+    ]  # file and line of statements that no example went through, written as they stood
+    # `known sizes: NAME` if those have to be where it is traced, `callback` if it is one, `64 bits` if it multiplies
+    # integers of Python's, `prints: LINES`.
     notes: tuple[str, ...]
     is_formatted: bool
-    dataset: str = ""
-    ratios: Mapping[int, float] = field(default_factory=dict)
+    dataset: str = ""  # the call of `Dataset.map` that goes with a batched form; empty for others
+    ratios: Mapping[int, float] = field(default_factory=dict)  # size -> times as fast as the current callback, if timed
 
 
 def write_port(  # noqa: PLR0913 - the last two are for tests, which have TensorFlow already

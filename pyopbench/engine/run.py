@@ -117,8 +117,7 @@ def measure(
         What happens; how it has ended is the last.
 
     Raises:
-        BadInput: another process measures into the folder, or TensorFlow, NumPy or the processor differs from when the
-            run began.
+        BadInput: another process measures into the folder, or the environment differs from when the run began.
         WorkerLost: a worker could not be started; what was measured before is stored.
     """
     with sides.checkouts_of(run) as checkouts, ExitStack() as locks:

@@ -39,16 +39,14 @@ slowdown is above the smallest difference that counts, so it has to be well abov
 class AskedSides:
     """Which sides to measure: each environment, with each revision where there are some.
 
-    `fail_on` is what the comparison fails on, as the option; with it, as with revisions, the first side is measured a
-    second time as a control. `minimum_effect` is the smallest difference that counts, as a share. `each_has_budget`:
-    does the budget apply to each side, rather than to all together?
+    With `fail_on`, as with revisions, the first side is measured a second time as a control.
     """
 
     environments: tuple[Environment, ...] = (HERE,)
     revisions: tuple[str, ...] = ()
-    fail_on: str | None = None
-    minimum_effect: float = MINIMUM_EFFECT
-    each_has_budget: bool = False
+    fail_on: str | None = None  # as the option
+    minimum_effect: float = MINIMUM_EFFECT  # the smallest difference that counts, as a share
+    each_has_budget: bool = False  # does the budget apply to each side, rather than to all together?
 
     @property
     def are_several(self) -> bool:

@@ -134,8 +134,3 @@ def test_controls_are_told_apart_by_any_difference_and_slowdowns_found_where_the
     assert found.bound == pytest.approx(scipy_stats.beta.ppf(0.95, 4, 37))
     assert found.ratio == pytest.approx(1.195)
     assert count(verdicts(faster=1, slower=8, equivalent=1), 5).bound == pytest.approx(scipy_stats.beta.ppf(0.05, 8, 3))
-
-
-def test_a_pair_that_one_launch_measured_has_no_verdict_to_count() -> None:
-    assert count([VERDICT, replace(VERDICT, launches=1)], 0).pairs == 1
-    assert count([], 0).bound == 1.0

@@ -143,14 +143,6 @@ def test_what_the_machine_lacks_is_missing(changes: dict[str, Any], name: str, m
     assert lacking() == {name}
 
 
-@pytest.mark.parametrize("governor", [None, "performance", "userspace"])
-def test_a_governor_that_is_steady_or_not_known_is_no_lack(
-    governor: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    has(monkeypatch, governor=governor)
-    assert lacking() == set()
-
-
 def test_a_run_that_measures_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with machine.hold_machine():
         assert lacking() == {"lock"}

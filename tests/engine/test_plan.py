@@ -19,7 +19,6 @@ from foreign_files import document, write
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import environments, git, plan, sides, stored_run, worker_process
 from pyopbench.engine import plan as planning
-from pyopbench.engine.run import LEAST_LAUNCHES
 from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, Axes, Until
@@ -28,19 +27,6 @@ from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun, open_run, read_plan
 from repositories import commit, repository
-
-
-def test_reasons_are_counted_the_most_frequent_first() -> None:
-    skips = [{"reason": reason} for reason in ("a", "b", "b")]
-    assert plan.count_reasons(skips) == [("b", 2), ("a", 1)]
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_a_size_below_one_is_refused(size: int) -> None:
-    with pytest.raises(BadInput) as refused:
-        plan.check_axes(Axes(sizes=(1, size)))
-    assert refused.value.received == size
-
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
@@ -104,13 +90,6 @@ def test_a_baseline_that_is_left_out_is_refused_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_no_worker")
-def test_an_unknown_baseline_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        sides.begin(tmp_path / "run", request(baseline="nosuch"))
-    assert refused.value.received == "'nosuch'"
-
-
-@pytest.mark.usefixtures("_no_worker")
 def test_a_folder_that_holds_a_run_is_refused_at_once(tmp_path: Path) -> None:
     stored.write(tmp_path / "run", stored.run(CASES), [])
     with pytest.raises(BadInput) as refused:
@@ -140,24 +119,12 @@ def test_a_run_is_recorded_before_anything_is_measured(tmp_path: Path) -> None:
     assert open_run(begun.folder).measured[0].lines == []
 
 
-def test_pairs_are_stored_with_the_settings(tmp_path: Path) -> None:
-    settings = structs.replace(plan.QUICK, pairs={"native": "numpy_function"})
-    begun = sides.begin(tmp_path / "run", replace(request(), settings=settings))
-    assert stored.read_run(begun.folder)["settings"]["pairs"] == {"native": "numpy_function"}
-
-
 def test_a_run_without_a_folder_is_named_by_date_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     begun = sides.begin(None, request())
     assert begun.folder.parent == Path("results")
     assert stored.read_run(begun.folder)["run"] == begun.folder.name
     assert begun.folder.name.replace("-", "").isdigit()
-
-
-def test_settings_and_baseline_are_read_back(tmp_path: Path) -> None:
-    settings = structs.replace(planning.FULL, seed=3, budget_seconds=12.5, baseline="numpy_function")
-    folder = sides.begin(tmp_path / "run", replace(request(), settings=settings)).folder
-    assert open_run(folder).plan.settings == settings
 
 
 AXES_SHOWN = "ops=double, dtypes=float32, placements=cpu, sizes=1"
@@ -171,13 +138,6 @@ def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Pat
     assert caught.value.received == AXES_SHOWN
     assert "the first of 1 reasons: it did not work" in caught.value.hint
     assert not (tmp_path / "run").exists()
-
-
-def test_axes_that_leave_nothing_at_all_are_refused_as_well(tmp_path: Path, plan_file: Path) -> None:
-    plan_file.write_text(json.dumps({**PLAN, "cases": [], "skips": []}), encoding="utf-8")
-    with pytest.raises(BadInput) as refused:
-        sides.begin(tmp_path / "run", request())
-    assert refused.value.received == AXES_SHOWN
 
 
 ERROR = {
@@ -234,15 +194,6 @@ def test_a_run_without_a_sample_is_nothing_measured(tmp_path: Path, lines: list[
     with pytest.raises(NothingMeasured) as caught:
         stored_run.require_measured(open_run(folder).measured[0])
     assert caught.value.received == f"{folder}: {why}"
-
-
-def test_quick_is_quicker_than_full() -> None:
-    quick, full = planning.QUICK, planning.FULL
-    assert quick.launches * quick.rounds < full.launches * full.rounds
-    assert quick.launches >= LEAST_LAUNCHES
-    assert quick.first_rounds <= full.first_rounds < full.rounds
-    assert quick.rounds < full.rounds
-    assert quick.budget_seconds is not None
 
 
 def test_a_run_whose_op_has_gone_is_not_resumed(tmp_path: Path) -> None:

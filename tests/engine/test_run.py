@@ -187,16 +187,6 @@ def test_a_worker_that_does_not_start_ends_the_run(folder: Path, monkeypatch: py
     assert stored.read_lines(folder) == []
 
 
-def test_what_was_written_is_held_and_is_what_is_read_back(folder: Path) -> None:
-    plan(folder, "well")
-    opened = open_run(folder)
-    for _ in run.measure(opened, JUDGING, analyse=never):
-        pass
-    (side,) = opened.measured
-    assert side.lines == open_run(folder).measured[0].lines
-    assert len(side.lines) > 10
-
-
 # Turns
 
 
@@ -635,14 +625,6 @@ def test_the_budget_is_used_and_hardly_passed(folder: Path, minutes: int) -> Non
     plan(folder, "well", **analysed(until="end", rounds=10_000, group_seconds=1.0, budget_seconds=60.0 * minutes))
     assert measure(folder, clock=clock).by == "budget"
     assert minutes - 5 <= clock.seconds / 60 <= minutes + 3
-
-
-def test_batches_that_fit_into_the_budget_sample_for_equally_long(folder: Path) -> None:
-    """Processes differ more than the rounds of one, so none has few turns beside others with many."""
-    plan(folder, "well", sizes=(1, 2, 3), launches=9, rounds=10**6, group_seconds=1.0, budget_seconds=20_000.0)
-    assert measure(folder, clock=Clock()).launch == 9
-    turns = Counter(launch for launch, _ in measured(folder))
-    assert min(turns.values()) >= 0.9 * max(turns.values()) > 10
 
 
 @pytest.mark.parametrize("first", [0.3, 1.0, 3.0])

@@ -21,15 +21,6 @@ def test_a_quick_run_on_two_devices_has_the_time_of_two() -> None:
     assert settings_for(Axes(quick=True, placements=("cpu", "gpu"))).budget_seconds == 2 * 170.0
 
 
-def test_a_full_run_has_no_budget() -> None:
-    assert settings_for(Axes(ops=("sinh",)), compares=True).budget_seconds is None
-
-
-def test_what_is_not_given_is_as_usual() -> None:
-    assert settings_for(Axes()) == settings.FULL
-    assert settings_for(Axes(quick=True)) == settings.QUICK
-
-
 def test_only_the_budget_ends_a_comparison_that_has_one() -> None:
     assert settings_for(Axes(), compares=True).launches == settings.FULL.launches
     found = settings_for(Axes(), budget_seconds=600.0, compares=True)
@@ -42,8 +33,3 @@ def test_only_the_budget_ends_a_comparison_that_has_one() -> None:
 def test_what_is_given_stands_in_place_of_the_usual() -> None:
     found = settings_for(Axes(quick=True), launches=3, budget_seconds=9.0)
     assert (found.launches, found.budget_seconds, found.rounds) == (3, 9.0, settings.QUICK.rounds)
-
-
-@pytest.mark.parametrize(("quick", "usual"), [(True, "decided"), (False, "resolved")])
-def test_a_quick_run_stops_at_its_answers_unless_more_is_asked_for(quick: bool, usual: str) -> None:
-    assert settings_for(Axes(quick=quick)).until == usual

@@ -19,7 +19,6 @@ from places import FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.engine import worker_process
 from pyopbench.engine.worker_process import (
-    LONGEST_LINE,
     TAIL_BYTES,
     CaseLost,
     Worker,
@@ -96,17 +95,6 @@ def test_a_worker_may_have_another_python_which_finds_pyopbench(
     first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
     assert second == "/elsewhere"
     assert [path.resolve() for path in Path(first).iterdir()] == [PACKAGE]
-
-
-@pytest.mark.usefixtures("_fake")
-def test_another_python_without_its_modules_is_named_with_what_to_do(tmp_path: Path) -> None:
-    python = tmp_path / "environment" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
-    python.chmod(0o700)
-    with pytest.raises(WorkerLost) as lost:
-        Worker(LONG, python)
-    assert lost.value.hint == f"check that this works: {python} -c 'import tensorflow'"
 
 
 @pytest.mark.usefixtures("_fake")
@@ -364,14 +352,6 @@ def test_only_what_was_said_since_the_case_counts() -> None:
     assert cause_of_end("earlier\n", None) == "earlier"
 
 
-def test_a_line_of_tensorflow_is_told_without_time_and_thread() -> None:
-    assert cause_of_end("F0000 00:00:1.2   29463 some.cc:1] Check failed\n", None) == "some.cc:1] Check failed"
-
-
-def test_a_long_line_is_cut() -> None:
-    assert cause_of_end("x" * 999, None) == "x" * LONGEST_LINE
-
-
 def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
     assert cause_of_end(f"a/case\n{STACKS}", "a/case") == "Segmentation fault in body (/ops/my_op.py:12)"
 
@@ -379,12 +359,6 @@ def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
 def test_what_was_said_before_a_crash_is_told_with_it() -> None:
     said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
     assert cause_of_end(said + STACKS_OF_ABORTED, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
-
-
-def test_a_crash_in_libraries_alone_names_the_innermost_of_them() -> None:
-    dump = "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"
-    frames = '  File "/lib/python3.11/a.py", line 1 in inner\n  File "/lib/python3.11/b.py", line 2 in outer\n'
-    assert cause_of_end(dump + frames, None) == "Aborted in inner (/lib/python3.11/a.py:1)"
 
 
 def test_a_crash_outside_of_python_is_told_without_a_place() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import LONGEST_REASON, describe_error
 
 
@@ -145,10 +144,6 @@ def test_the_numbers_that_are_left_out_are_there() -> None:
 )
 def test_tells_the_line_that_tells_of_other_messages(message: str, expected: str) -> None:
     assert describe_error(RuntimeError(message)) == expected
-
-
-def test_an_error_of_our_own_is_told_in_its_own_words() -> None:
-    assert describe_error(BadInput("not a size", received="'x'", hint="read on")) == "not a size"
 
 
 def test_a_long_line_is_cut() -> None:

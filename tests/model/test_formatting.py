@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import pytest
 from hypothesis import given
@@ -160,19 +159,6 @@ def test_a_number_reads_back_to_three_digits(value):
     assert shown == pytest.approx(value, rel=0.005)
 
 
-@given(finite)
-def test_seconds_read_back_to_three_digits(value):
-    number, unit = formatting.seconds(value).split(" ")
-    scale = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
-    assert float(number.replace(",", "")) * scale == pytest.approx(value, rel=0.005)
-
-
-@given(st.floats(min_value=1e-9, max_value=999.0))
-def test_a_duration_from_a_nanosecond_on_has_one_to_three_digits_before_the_point(value):
-    number = formatting.seconds(value).split(" ")[0]
-    assert re.fullmatch(r"[1-9]\d{0,2}(\.\d+)?", number)
-
-
 @given(st.integers(min_value=1, max_value=10**12))
 def test_a_size_is_exact(n):
     shown = formatting.size(n).replace(",", "")
@@ -243,21 +229,8 @@ def test_a_lower_bound_that_tells_nothing_is_not_printed(saved: float, low: floa
 
 
 @pytest.mark.parametrize(
-    ("time", "high", "expected"),
-    [(0.1, 0.9, False), (0.1, 1.01, True), (0.6, 1.1, False), (0.6, 1.21, True), (5.0, 9.9, False), (5.0, 10.1, True)],
-)
-def test_too_noisy_reaches_past_today_and_past_twice_the_estimate(time: float, high: float, expected: bool) -> None:
-    assert formatting.is_too_noisy(time, high) is expected
-
-
-@pytest.mark.parametrize(
     ("share", "shown"),
     [(0.032, "3.2%"), (1.0, "100%"), (3.89, "too noisy to tell"), (None, "–"), (math.inf, "too noisy to tell")],
 )
 def test_a_difference_beyond_a_doubling_is_too_noisy_to_tell(share: float | None, shown: str) -> None:
     assert formatting.smallest_difference(share) == shown
-
-
-def test_no_more_than_all_is_saved() -> None:
-    assert formatting.saved_at_least(1.03, 0.71) == formatting.saved_at_least(1.0, 0.71)
-    assert formatting.saved_interval(0.9, 1.2) == formatting.saved_interval(0.9, 1.0)
