@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         WorkerLost,
         WrongResult,
     )
-    from pyopbench.model.op import Op
-    from pyopbench.model.own_op import OwnOp
+    from pyopbench.model.op import Op, OwnOp
     from pyopbench.model.variant import Variant
 
 __all__ = [
@@ -53,7 +52,7 @@ _MODULES = {
     ),
     "Case": "pyopbench.model.case",
     "Op": "pyopbench.model.op",
-    "OwnOp": "pyopbench.model.own_op",
+    "OwnOp": "pyopbench.model.op",
     "Variant": "pyopbench.model.variant",
     "compare": "pyopbench.api.read",
     "read": "pyopbench.api.read",

@@ -16,7 +16,7 @@ from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
 from pyopbench.model.files import write_atomically
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report import page
 from pyopbench.report.markdown import escape, fence, table
 from pyopbench.report.sections import Code, Paragraph, Table

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 
 
 class PrintableConsole(Console):

@@ -19,7 +19,7 @@ from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting, machine
 from pyopbench.model.case import UNLIMITED
 from pyopbench.model.errors import PyopbenchError, WorkerLost
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun
 from pyopbench.store.types import EndedLine

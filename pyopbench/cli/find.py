@@ -18,8 +18,7 @@ from pyopbench.find.call_sites import CallSite
 from pyopbench.find.risks import COMMON_RISKS
 from pyopbench.find.scan import Scan
 from pyopbench.model import formatting
-from pyopbench.model.case import MINIMUM_EFFECT
-from pyopbench.model.places import ROUTES
+from pyopbench.model.case import MINIMUM_EFFECT, ROUTES
 
 FORMAT_VERSION = 1
 """Of the JSON; raised when a key changes its meaning or goes."""

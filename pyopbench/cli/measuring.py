@@ -326,7 +326,7 @@ def run_fleet(
     from pyopbench.engine.fleet import measure_shards
     from pyopbench.engine.plan import new_folder
     from pyopbench.model.errors import EXIT_WRONG
-    from pyopbench.model.printable import printable
+    from pyopbench.model.formatting import printable
 
     for word in context.args:
         name = word.partition("=")[0]

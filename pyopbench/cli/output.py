@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pyopbench.api.console import err, out, say, say_error
 from pyopbench.model.case import Failure
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 
 __all__ = ["err", "out", "print_failures", "print_table", "print_warnings", "say", "say_error"]
 

@@ -15,9 +15,8 @@ from pyopbench.judge import judge
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.requirements import GPU
 from pyopbench.model import formatting
-from pyopbench.model.case import BASELINE, Case
+from pyopbench.model.case import BASELINE, Case, Label
 from pyopbench.model.errors import EXIT_WRONG
-from pyopbench.model.label import Label
 from pyopbench.report.sections import Block, Bullets, Paragraph, Table
 from pyopbench.report.sections.answer import MOST_FEW
 from pyopbench.report.sections.places import places_of

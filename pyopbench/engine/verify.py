@@ -11,8 +11,7 @@ from pyopbench.engine import environments
 from pyopbench.engine.plan import plan_in, require_cases
 from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, CaseLost, Worker, ask_each
 from pyopbench.judge.requirements import OF_THE_GRADIENT
-from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure
-from pyopbench.model.label import Label
+from pyopbench.model.case import DTYPES, GPU, NO_GRADIENT, PLACEMENTS, Axes, Case, Failure, Label
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenSide

@@ -13,8 +13,8 @@ from pyopbench.model import formatting
 from pyopbench.model.case import (
     NO_GRADIENT,
     Case,
+    Label,
 )
-from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from pyopbench.judge.choice import Choice, Gain
 from pyopbench.judge.decision import Decision, Reason
 from pyopbench.judge.program import Mix
 from pyopbench.model import formatting
-from pyopbench.model.case import Case
-from pyopbench.model.label import Label
+from pyopbench.model.case import Case, Label
 from pyopbench.stats.estimate import MOST_LAUNCHES
 
 if TYPE_CHECKING:

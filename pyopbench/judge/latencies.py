@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from pyopbench.model import formatting
-from pyopbench.model.case import DIRECTIONS, Case
+from pyopbench.model.case import DIRECTIONS, Case, Label
 from pyopbench.model.errors import BadInput
-from pyopbench.model.label import Label
 from pyopbench.stats import costs, estimate
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from pyopbench.judge.decision import Bar, Unknown
 from pyopbench.model import formatting
 from pyopbench.model.case import GPU as ON_GPU
-from pyopbench.model.case import REQUIREMENTS, Case
+from pyopbench.model.case import REQUIREMENTS, Case, Label
 from pyopbench.model.errors import BadInput
-from pyopbench.model.label import Label
 
 if TYPE_CHECKING:
     from pyopbench.judge.candidates import SettingComparison

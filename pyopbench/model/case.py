@@ -8,10 +8,11 @@ judging half makes of it is in `judge/decision.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from itertools import product
+from typing import Literal, NamedTuple, TypeAlias
 
 from pyopbench.model.errors import BadInput
 
@@ -200,3 +201,44 @@ class Failure:
     status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
     reason: str
     launch: int | None = None
+
+
+@dataclass(frozen=True)
+class Label:
+    """A variant, and its gradient where that is not the variant's usual one; None for a case that has none."""
+
+    variant: str
+    gradient: str | None = None
+
+    def __str__(self) -> str:
+        """Return the text of the label: `variant`, or `variant+gradient`."""
+        return self.variant if self.gradient is None else f"{self.variant}+{self.gradient}"
+
+    @classmethod
+    def parse(cls, text: str) -> Label:
+        """Read a label back from its text. Any text is a label: what follows the first `+` is the gradient."""
+        variant, _, gradient = text.partition("+")
+        return cls(variant, gradient or None)
+
+    @classmethod
+    def of(cls, variant: str, gradient: str, gradients: Sequence[str]) -> Label:
+        """Return the label of a case, by the gradients that its variant can have, the usual one first."""
+        is_usual = gradient == NO_GRADIENT or list(gradients[:1]) == [gradient]
+        return cls(variant, None if is_usual else gradient)
+
+
+# Where the memory of a tensor can be, and the routes between the places.
+
+HOST, DEVICE = "host", "device"
+PLACES = (HOST, DEVICE)
+
+
+class Route(NamedTuple):
+    """From where to where: the place of the inputs of a call, and the place where its result is used."""
+
+    inputs: str
+    result: str
+
+
+ROUTES = tuple(Route(*places) for places in product(PLACES, PLACES))
+"""Every route, in the order of tables."""

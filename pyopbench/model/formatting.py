@@ -7,8 +7,10 @@ percent or so supports; `None`, NaN and numbers that do not exist are `MISSING`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from unicodedata import category
 
 MISSING = "–"
 UNBOUNDED = "∞"
@@ -27,6 +29,8 @@ BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "K
 ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
 """What a size of an op of the package counts -> one of it."""
 SIZE_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
+SUSPECT = re.compile("[^ -~\n\t]")
+LINE_ENDS = ("Zl", "Zp")
 
 
 def number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> str:
@@ -271,3 +275,13 @@ def moment(value: str) -> str:
         return f"{found.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC" if found.tzinfo else value
     except (ValueError, OverflowError):  # the latter in the first and the last year that there is
         return value
+
+
+def printable(text: str) -> str:
+    """Return text with escapes in place of what is no sign to be seen; lines and tabs stay."""
+    return SUSPECT.sub(_shown, text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    kind = category(found[0])
+    return repr(found[0])[1:-1] if kind[0] == "C" or kind in LINE_ENDS else found[0]

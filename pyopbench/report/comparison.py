@@ -11,7 +11,7 @@ from pyopbench.judge.comparison.bodies import ComparedBody
 from pyopbench.judge.comparison.diff import ComparedCase, Comparison, UnmatchedCase, notes_of
 from pyopbench.judge.latencies import parse_case
 from pyopbench.model import formatting
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report import columns
 from pyopbench.report.markdown import escape, table
 from pyopbench.stats.unpaired import RUN_SPREAD

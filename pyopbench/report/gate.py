@@ -16,7 +16,7 @@ from pyopbench.judge.comparison.diff import ComparedCase, Comparison, notes_of
 from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
 from pyopbench.model.files import write_atomically
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report import comparison
 from pyopbench.report.markdown import escape, table
 from pyopbench.store.types import Side

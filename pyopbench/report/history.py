@@ -9,7 +9,7 @@ from typing import Any
 
 from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, FoundChange, History, Series
 from pyopbench.model import formatting
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report import page
 from pyopbench.report.charts.history import series_chart
 from pyopbench.report.charts.picture import Spec

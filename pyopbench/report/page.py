@@ -14,7 +14,7 @@ from markupsafe import Markup
 from markupsafe import escape as escape_html
 
 from pyopbench.model import formatting
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report.charts.picture import picture
 from pyopbench.report.markdown import escape, fence
 

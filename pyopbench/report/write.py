@@ -21,7 +21,7 @@ from pyopbench.judge.judge import judge
 from pyopbench.judge.ports import attempts_of, port_path
 from pyopbench.model.errors import BadInput
 from pyopbench.model.files import write_atomically
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report import comparison, page
 from pyopbench.report.columns import decisions_json
 from pyopbench.report.sections import Block, Heading, Paragraph, Section, Table, sections

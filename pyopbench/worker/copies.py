@@ -22,11 +22,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import SIMULATED, Case
+from pyopbench.model.case import DEVICE, HOST, ROUTES, SIMULATED, Case, Route
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.failures import describe_error, failure_of
 from pyopbench.model.op import Body, Op
-from pyopbench.model.places import DEVICE, HOST, ROUTES, Route
 from pyopbench.ops.kernels.compiler import CannotCompile
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, listed, simulate
 from pyopbench.ops.load import load_op, load_variant

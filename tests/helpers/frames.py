@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pyopbench.model.case import NO_GRADIENT, Case, Failure
-from pyopbench.model.label import Label
+from pyopbench.model.case import NO_GRADIENT, Case, Failure, Label
 from pyopbench.store.measured_run import COLUMNS, NOISE_COLUMNS, WAIT_COLUMNS, Costs, no_rows
 from pyopbench.store.types import Catalogue, LaunchLine, OpFacts, Settings, VariantFacts
 

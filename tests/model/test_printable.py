@@ -7,7 +7,7 @@ from unicodedata import category
 
 import pytest
 
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from places import HELPERS, ROOT
 from pyopbench.judge.judge import Judging, judge_run
 from pyopbench.model import formatting
 from pyopbench.model.case import BASELINE
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.report import write
 from pyopbench.report.sections import Chart, Paragraph, Table, sections
 from pyopbench.report.sections.answer import answers

@@ -27,7 +27,7 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.files import real_path
-from pyopbench.model.printable import printable
+from pyopbench.model.formatting import printable
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.change_points import (
     ALARM_RATE,

@@ -13,10 +13,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from pyopbench.model.case import DEVICE, HOST
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import describe_error
-from pyopbench.model.places import DEVICE, HOST
 from pyopbench.ops.kernels.compiler import library_of, load_custom_ops
 
 SCOPES = {HOST: "/CPU:0", DEVICE: "/GPU:0"}

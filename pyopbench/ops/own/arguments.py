@@ -15,8 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.op import Body
-from pyopbench.model.own_op import OwnOp
+from pyopbench.model.op import Body, OwnOp
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.ports.rebinding import ARRANGE, BODY
 

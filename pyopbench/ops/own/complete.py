@@ -19,8 +19,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
 from pyopbench.model.errors import NotRepeatable
-from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, Refused
-from pyopbench.model.own_op import OwnOp
+from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp, Refused
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays

@@ -15,8 +15,7 @@ from pyopbench.model.discover import require_known
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import describe_error
 from pyopbench.model.modules import module_of
-from pyopbench.model.op import Op
-from pyopbench.model.own_op import OwnOp
+from pyopbench.model.op import Op, OwnOp
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.ops.own.complete import complete
 from pyopbench.ops.own.explain import file_of, place_in

@@ -15,7 +15,7 @@ from typing import Any
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from pyopbench.model.label import Label
+from pyopbench.model.case import Label
 from pyopbench.report.charts.log_axis import Row, drawable, limits, ticks
 from pyopbench.report.charts.picture import Frame, Layers, Spec, as_spec
 from pyopbench.report.charts.style import Style

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyopbench.model.label import Label
+from pyopbench.model.case import Label
 
 COLOURS = (
     "#0077bb", "#d95f02", "#009988", "#e7298a", "#7a6ff0", "#cc3311", "#6b8e23", "#a6761d", "#aa4499", "#808080",

@@ -12,10 +12,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from pyopbench.model.case import GPU
+from pyopbench.model.case import DEVICE, GPU
 from pyopbench.model.errors import Elsewhere, Unsupported
 from pyopbench.model.op import Body
-from pyopbench.model.places import DEVICE
 from pyopbench.model.variant import Variant
 from pyopbench.ops.kernels.simulated_device import SCOPES, is_on_device, listed
 from pyopbench.ports.arrays import as_tuple, one_or_tuple

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from places import ROOT
-from pyopbench.model.label import Label
+from pyopbench.model.case import Label
 
 EACH = [("native", Label("native")), ("py_func+override_map", Label("py_func", "override_map"))]
 
