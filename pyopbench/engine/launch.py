@@ -258,7 +258,7 @@ class Launch:
         clock: Callable[[], float],
     ) -> None:
         """Plan to prepare some groups of one placement; `heard` is set whenever the worker has said something."""
-        (self._placement,) = by_placement(groups)
+        (self.placement,) = by_placement(groups)
         self.work, self.number = work, number
         self.todo: list[str] = []
         self.prepared: list[str] = []
@@ -293,7 +293,7 @@ class Launch:
         random.Random(f"{self.work.settings.seed}/{self.number}").shuffle(self.todo)
         self.is_lost = not self.todo
         if not self.is_lost:
-            timeout, hides_gpu = self.work.settings.case_timeout_seconds, self._placement != GPU
+            timeout, hides_gpu = self.work.settings.case_timeout_seconds, self.placement != GPU
             self._worker = Worker(timeout, heard=self._heard, hides_gpu=hides_gpu, **self.work.worker)
 
     def go_on(self) -> bool:
@@ -334,7 +334,7 @@ class Launch:
         assert self._worker is not None
         if "environment" in answer:
             _require_same(self.work.side.side.environment, self._worker.environment)
-            environment = {**self._worker.environment, "host": host_name(), "placement": self._placement}
+            environment = {**self._worker.environment, "host": host_name(), "placement": self.placement}
             self.work.append(LaunchLine(launch=self.number, environment=environment))
             return
         group = self.todo.pop(0)

@@ -69,13 +69,13 @@ def test_each_placement_has_a_worker_that_sees_its_devices(
     made = json.loads((folder / "plan").read_text(encoding="utf-8"))
     (folder / "plan").write_text(json.dumps({**made, "catalogue": catalogue}), encoding="utf-8")
     hidden: list[bool] = []
-    start = worker_process.Worker._start
+    start = worker_process.Worker.__init__
 
-    def spy(self: Any, *arguments: Any) -> Any:
-        hidden.append(self._hides_gpu)
-        return start(self, *arguments)
+    def spy(self: Any, *arguments: Any, hides_gpu: bool = False, **options: Any) -> None:
+        hidden.append(hides_gpu)
+        start(self, *arguments, hides_gpu=hides_gpu, **options)
 
-    monkeypatch.setattr(worker_process.Worker, "_start", spy)
+    monkeypatch.setattr(worker_process.Worker, "__init__", spy)
     monkeypatch.setattr("pyopbench.engine.plan.require_gpu", lambda python: None)
     found = verify(replace(EVERYTHING, placements=placements))
     assert found == [
@@ -88,8 +88,13 @@ def test_the_worker_that_plans_is_asked_before_another_is_started(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[int] = []
-    begin = worker_process.Worker._start
-    monkeypatch.setattr(worker_process.Worker, "_start", lambda *given: started.append(1) or begin(*given))
+    begin = worker_process.Worker.__init__
+
+    def spy(*arguments: Any, **options: Any) -> None:
+        started.append(1)
+        begin(*arguments, **options)
+
+    monkeypatch.setattr(worker_process.Worker, "__init__", spy)
     plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
     assert [status for _, status in verify()] == [None, "crashed", None]
     assert len(started) == 2
@@ -156,7 +161,7 @@ def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:
     assert refused.value.received == (
         "gradients=all, directions=forward,backward, modes=eager,call, dtypes=float32,float64, placements=cpu"
     )
-    assert refused.value.hint == "the first of 1 reasons: it did not work"
+    assert "the first of 1 reasons: it did not work" in refused.value.hint
 
 
 @pytest.fixture(autouse=True)
