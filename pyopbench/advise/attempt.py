@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import msgspec
+from msgspec import Struct
 
 from pyopbench.advise import turns
 from pyopbench.advise.answers import Answer, decide, write_candidate
@@ -26,10 +24,9 @@ from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.files import write_atomically
-from pyopbench.store.json_file import corrupt, storable
+from pyopbench.store import json_file
 
-RECORDING_FOLDER, RECORDED = "recording", "recorded.json"
-CALLBACKS, TURNS = "callbacks", "turns"
+RECORDING_FOLDER, CALLBACKS, TURNS = "recording", "callbacks", "turns"
 COPY = "program"
 """Every copy has the same name: a program that prints its own path prints the same before and after a change."""
 
@@ -57,6 +54,14 @@ class Options:
     minimum_effect: float = MINIMUM_EFFECT
 
 
+class Recorded(Struct):
+    """The recording in a folder: what it depends on, the run, and the copy by whose paths the program reports files."""
+
+    fingerprint: str = ""
+    run: Run | None = None
+    copy: str = ""
+
+
 @dataclass(frozen=True)
 class Tools:
     """How the program is run and a callback is decided on; tests replace these."""
@@ -81,6 +86,7 @@ class Attempt:
         self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
+        self.recorded = Recorded()
         self.has_made_folder = False
 
     def left_seconds(self) -> float:
@@ -89,16 +95,18 @@ class Attempt:
 
     def begin(self) -> None:
         """Create the folder, or continue in a folder that has a recording of the same program."""
-        state, mine = self.folder / STATE, {"of": self._fingerprint()}
-        if (self.folder / RECORDING_FOLDER / RECORDED).exists() and state.exists():
-            if read_stored(state) != mine:
+        state, self.fingerprint = self.folder / STATE, self._fingerprint()
+        if state.exists():
+            self.recorded = json_file.read(state, Recorded)
+            if self.recorded.run is not None and self.recorded.fingerprint != self.fingerprint:
                 raise BadInput(
                     "the folder has results of another program, of other sources or with other options",
                     received=self.folder,
                     hint="choose another --out, or remove the folder",
                 )
-            self.listener.say(f"continuing with the recording in {self.folder}", whole=True)
-        elif self.folder.exists() and not state.exists() and any(self.folder.iterdir()):
+            if self.recorded.run is not None:
+                self.listener.say(f"continuing with the recording in {self.folder}", whole=True)
+        elif self.folder.exists() and any(self.folder.iterdir()):
             raise BadInput(
                 "the folder is not empty, and is not one of `pyopbench advise`",
                 received=self.folder,
@@ -107,7 +115,7 @@ class Attempt:
         else:
             self.has_made_folder = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.write(state, mine)
+            write_atomically(state, json_file.encode(self.recorded))
         for name in ("copies", CALLBACKS, TURNS):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
@@ -125,29 +133,27 @@ class Attempt:
         """Steps after which later runs are ended: as many as the recording has; None for no limit."""
         return self.options.steps if self.recorded_steps is None else self.recorded_steps
 
-    def write(self, path: Path, content: Mapping[str, Any]) -> None:
-        """Write a file that a later attempt reads."""
-        write_atomically(path, json.dumps(storable(content), indent=1).encode())
-
     def record(self) -> tuple[Usage, Run, Path]:
         """Run the program with its callbacks recorded."""
         place = self.folder / RECORDING_FOLDER
-        if not (place / RECORDED).exists():
+        if self.recorded.run is None:
             shutil.rmtree(place, ignore_errors=True)
             try:
-                self._record(place)
+                run, copy = self._record(place)
             except BadInput:  # it cannot be started, or has no TensorFlow
                 if self.has_made_folder:
                     shutil.rmtree(self.folder)
                 raise
-        stored = read_stored(place / RECORDED)
-        run = msgspec.convert(stored["run"], Run, str_keys=True)
+            self.recorded = Recorded(self.fingerprint, run, str(copy))
+            write_atomically(self.folder / STATE, json_file.encode(self.recorded))
+        assert self.recorded.run is not None
+        run = self.recorded.run
         if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
             self.recorded_steps = int(run.elements)
         usage = merge(read_parts(place / "parts"), run.seconds)
-        return usage, run, Path(stored["copy"])
+        return usage, run, Path(self.recorded.copy)
 
-    def _record(self, place: Path) -> None:
+    def _record(self, place: Path) -> tuple[Run, Path]:
         run, copy = self._try(place, flights=True)
         if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
             shutil.rmtree(place, ignore_errors=True)
@@ -168,7 +174,7 @@ class Attempt:
                 received=last[-1].strip() if last else " ".join(self.program.command),
                 hint=f"{wrote}; it has to run from {self.program.folder} and use only files in {self.program.root}",
             )
-        self.write(place / RECORDED, {"run": asdict(run), "copy": str(copy)})
+        return run, copy
 
     def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
         asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, keeps=True, flights=flights)
@@ -223,16 +229,3 @@ def _copy_compiled(source: Path, target: Path, change: Iterable[str]) -> None:
         for one in sorted((source / place).glob(f"{path.stem}.*.nb[ic]")):
             (target / place).mkdir(parents=True, exist_ok=True)
             shutil.copy2(one, target / place / one.name)
-
-
-def read_stored(path: Path) -> dict[str, Any]:
-    """Return what an earlier attempt stored.
-
-    Raises:
-        BadInput: it is not JSON.
-    """
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise corrupt(str(path), f"{error}; remove the file to record the program again") from error
-    return found

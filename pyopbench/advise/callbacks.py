@@ -20,7 +20,6 @@ from msgspec import Struct, structs
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
-from pyopbench.model.arrangement import AUTOTUNE
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.discover import PLACES, names_in, python_files
 from pyopbench.model.files import write_atomically
@@ -198,13 +197,6 @@ class Callback:
         return f"{self.place} {self.body.rpartition('<locals>.')[2]}"
 
     @property
-    def parallel(self) -> int:
-        """How many calls run at the same time: the number of the map, or for AUTOTUNE the number of cores."""
-        if self.stage is None:
-            return 1
-        return len(usable_cores()) if self.stage.parallel == AUTOTUNE else max(self.stage.parallel, 1)
-
-    @property
     def where(self) -> str:
         """Where it is called, in words."""
         return "input pipeline" if self.in_input else "graph" if self.mode == "graph" else "eager code"
@@ -351,13 +343,11 @@ class Shown:
     """What is shown about a callback before anything is measured.
 
     Attributes:
-        share: of a step that it takes at least, as seen from Python.
         most: largest share of a step that it could save.
         why_not: why it is left as it is; empty where it is measured.
         is_small: is it left because it takes too small a share?
     """
 
-    share: float
     most: float
     why_not: str
     is_small: bool = False
@@ -365,11 +355,10 @@ class Shown:
 
 def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
     """Return what the recording alone shows about a callback."""
-    share = min(1.0, callback.seconds / step.total_seconds)
     most = min(1.0, callback.most_seconds / step.total_seconds)
     if most < minimum_effect:
-        return Shown(share, most, "nothing to gain: it takes too small a share of the time", is_small=True)
-    return Shown(share, most, "; also ".join(callback.obstacles()))
+        return Shown(most, "nothing to gain: it takes too small a share of the time", is_small=True)
+    return Shown(most, "; also ".join(callback.obstacles()))
 
 
 def write_op_file(callback: Callback, folder: Path) -> Path:

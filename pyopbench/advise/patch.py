@@ -68,7 +68,6 @@ class MapChange:
         stage: the call.
         calls: its `num_parallel_calls`, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
         module, package: as in `Placement`.
-        callback_line: of the callback.
         moves_batch: is the `batch` that follows the map moved before it, so that the map gets batches?
     """
 
@@ -76,7 +75,6 @@ class MapChange:
     calls: int
     module: str = ""
     package: str = ""
-    callback_line: int = 0
     moves_batch: bool = False
 
 
@@ -126,9 +124,6 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
             edits.append(_parallel_edit(file, node, calls))
         if change.moves_batch:
             edits += _batch_edits(source, file, node)
-            for one in placements:
-                if one.line == change.callback_line:
-                    edits += _batch_axis_edits(source, file, _found(source, one), node, change.stage)
     if imports:
         edits.append(file.added_imports(list(imports)))
     after = file.replaced(0, len(file.data), edits)
@@ -207,10 +202,13 @@ def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Re
     """Return the edits that move the `batch` of `x.map(f).batch(n)` to right before the map.
 
     Raises:
-        CannotPlace: no `batch` follows in the same expression, or there is a comment in between.
+        CannotPlace: a function is mapped that may also get elements elsewhere, or sets the shape of one; no `batch`
+            follows in the same expression, or there is a comment in between.
     """
     assert isinstance(call.func, ast.Attribute)
     given = [*call.args, *(one.value for one in call.keywords)]
+    if not any(isinstance(one, ast.Lambda) for one in given):
+        raise CannotPlace("only the `batch` after the map of a lambda can be moved before it")
     if any(isinstance(one, ast.NamedExpr) for value in given for one in ast.walk(value)):
         raise CannotPlace("an argument of its `Dataset.map` assigns a name, which `batch` might use")
     above = source.parents.get(call)
@@ -229,38 +227,6 @@ def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Re
 def _is_called(source: ProgramSource, function: ast.expr) -> bool:
     above = source.parents.get(function)
     return isinstance(above, ast.Call) and above.func is function and not has_unpacked(above)
-
-
-def _batch_axis_edits(
-    source: ProgramSource, file: Source, found: CallbackNode, call: ast.Call, stage: Stage
-) -> list[Replacement]:
-    """Return the edits that give a leading axis to the shapes that are set in the mapped function.
-
-    Raises:
-        CannotPlace: a shape is not written as a list, or a function may be called for another dataset.
-    """
-    if found.form != "call":
-        raise CannotPlace("it is made by a decorator, so it may also be called without a batch")
-    outside, edits = source.scopes(call), []
-    functions = [one for one in source.scopes(found.node) if one not in outside and not isinstance(one, ast.ClassDef)]
-    if stage.function != "<lambda>" and stage.function not in (getattr(one, "name", "") for one in functions):
-        raise CannotPlace(f"`{stage.function}`, which is mapped, calls another function, which makes it")
-    is_inline = all(source.parents[one] in (call, *call.keywords) for one in functions if isinstance(one, ast.Lambda))
-    if not is_inline or not _maps(call, stage):
-        raise CannotPlace("its `Dataset.map` is called with a variable, so it may map other functions too")
-    for function in functions:
-        names = [getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(source.tree)]
-        name = getattr(function, "name", "")
-        if name and names.count(name) != 1:
-            raise CannotPlace(f"`{name}`, which makes it, is used more than once, so it may also get elements")
-        for node in ast.walk(function):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "set_shape":
-                shape = node.args[0] if len(node.args) == 1 else None
-                if not isinstance(shape, ast.List | ast.Tuple):
-                    raise CannotPlace("`set_shape` is called with something other than a list or a tuple of sizes")
-                sizes = "".join(f", {file.text(*file.span(one))}" for one in shape.elts)
-                edits.append((*file.span(shape), f"[None{sizes}]"))
-    return edits
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:

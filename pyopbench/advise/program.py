@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -67,7 +66,7 @@ class Program:
         """Return the program of a command that was typed in a folder.
 
         Raises:
-            BadInput: there is no command, or it starts many processes, or names a file outside of the folder.
+            BadInput: there is no command, or it starts many processes, or names a file that is not in the folder.
         """
         if not command:
             raise BadInput(
@@ -75,28 +74,21 @@ class Program:
                 received="nothing after --",
                 hint="for example `pyopbench advise -- python train.py --epochs 1`",
             )
-        name = Path(command[0]).name
-        if name in LAUNCHERS or any(word in LAUNCHER_MODULES for word in command[:3]):
+        if Path(command[0]).name in LAUNCHERS or any(word in LAUNCHER_MODULES for word in command[:3]):
             raise BadInput(
                 "launchers that start many processes are not supported",
                 received=" ".join(command),
                 hint="give the command for one process: pyopbench advise -- python train.py",
             )
         folder = real_path(folder)
-        if any(word.endswith(".ipynb") for word in command):
-            raise BadInput(
-                "notebooks are not supported",
-                received=" ".join(command),
-                hint="jupyter nbconvert --to script NOTEBOOK writes the Python file to name",
-            )
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
-        script = next((word for word in command[1:] if word.endswith(".py")), None)
-        is_run = script is not None and _is_run(script, command)
-        if script is not None and is_run and not (folder / script).is_file():
+        script = command[1] if len(command) > 1 and command[1].endswith(".py") and _is_python(command[0]) else None
+        if script is not None and not (folder / script).is_file():
+            scripts = sorted(path.name for path in folder.glob("*.py"))[:LISTED_SCRIPTS]
             raise BadInput(
                 "no such program",
                 received=f"{script}, in {folder}",
-                legal=formatting.listing(_scripts(folder), "or") or "a Python file",
+                legal=formatting.listing(scripts, "or") or "a Python file",
                 hint="cd to the folder in which you usually run it, or give its path from here",
             )
         if script is not None and not real_path(folder / script).is_relative_to(root):
@@ -160,19 +152,14 @@ class Program:
             BadInput: it does not.
         """
         first = self.command[0]
-        if PYTHON.fullmatch(Path(first).name) is None or _has_tensorflow(first, self.folder):
+        if not _is_python(first):
             return
-        folders = dict.fromkeys((self.folder, self.root))
-        near = [folder / name / "bin" / "python" for folder in folders for name in (".venv", "venv")]
-        candidates = [str(one) for one in (*near, Path(sys.executable)) if one.exists()]
-        python = next((one for one in candidates if _has_tensorflow(one, self.folder)), "")
-        raise BadInput(
-            "the Python that the command starts has no TensorFlow",
-            received=shutil.which(first) or first,
-            hint=f"pyopbench advise -- {shlex.join([python, *self.command[1:]])}"
-            if python
-            else "activate the virtual environment of the program, or give the path of its Python: .venv/bin/python",
-        )
+        if subprocess.run([first, "-c", HAS_TENSORFLOW], cwd=self.folder, capture_output=True, check=False).returncode:
+            raise BadInput(
+                "the Python that the command starts has no TensorFlow",
+                received=shutil.which(first) or first,
+                hint=f"give the path of the program's own Python, for example .venv/bin/python, or {sys.executable}",
+            )
 
     def words_in(self, copy: Path) -> list[str]:
         """Return the command, with paths to the user's files replaced by those in a copy."""
@@ -192,30 +179,11 @@ LAUNCHER_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch
 
 
 LISTED_SCRIPTS = 10
-
-
-def _is_run(script: str, command: Sequence[str]) -> bool:
-    """Does Python run this file? If not, it is an argument of a module, of other code or of another program."""
-    before = command[1 : list(command).index(script, 1)]
-    return PYTHON.fullmatch(Path(command[0]).name) is not None and not any(ENDS_OPTIONS.match(one) for one in before)
-
-
-PYTHON = re.compile(r"(python|pypy)[\d.]*")
-ENDS_OPTIONS = re.compile(r"-[A-Za-z]*[mc]|(?!-).")
-"""`-m`, `-c`, and words that are no options; also the values of `-W` and `-X`: such a program is checked by running."""
-
-
 HAS_TENSORFLOW = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is None)"
 
 
-def _has_tensorflow(python: str, folder: Path) -> bool:
-    """Return whether a Python that is started in a folder would find TensorFlow."""
-    return subprocess.run([python, "-c", HAS_TENSORFLOW], cwd=folder, capture_output=True, check=False).returncode == 0
-
-
-def _scripts(folder: Path) -> list[str]:
-    found = sorted(path.name for path in folder.glob("*.py"))
-    return found[:LISTED_SCRIPTS]
+def _is_python(command: str) -> bool:
+    return re.fullmatch(r"(python|pypy)[\d.]*", Path(command).name) is not None
 
 
 @dataclass(frozen=True)

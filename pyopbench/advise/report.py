@@ -23,10 +23,9 @@ from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.json_file import encode_in_lines
 
 MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
-COLUMNS = ("callback", "where", "at most", "answer", "saves alone", "realised")
-SHORT_COLUMNS = ("callback", "at most", "answer", "realised")
-"""Of the terminal, where each callback has one line of at most 80 columns."""
-LONGEST_CALLBACK, LONGEST_ANSWER = 28, 20
+COLUMNS = ("callback", "at most", "answer", "realised")
+LONGEST_NAME = 25
+"""Characters of callbacks and answers in a terminal, where each callback has one line of at most 80 columns."""
 NONE, MINUS = "–", "−"
 
 NOTICEABLE_SECONDS = 1.0
@@ -46,9 +45,8 @@ OBSTACLES: Mapping[Obstacle, str] = {
 
 EXPLANATION = (
     "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready inputs "
-    "to ready outputs, plus an allowance for threads. Saves alone: the share of the callback's own time that the "
-    "change saves outside the program. Realised: what all changes together save in the program, measured with and "
-    "without them alternately, with a 95% interval."
+    "to ready outputs, plus an allowance for threads. Realised: what all changes together save in the program, measured "
+    "with and without them alternately, with a 95% interval; for a callback that is left alone, what was not enough."
 )
 
 
@@ -58,44 +56,16 @@ def table_title(advice: Advice) -> str:
     return f"Callbacks, as shares of {of} ({advice.recorded})"
 
 
-def rows(advice: Advice) -> list[tuple[str, ...]]:
-    """Return a row for each callback and each change that was withdrawn."""
+def rows(advice: Advice, longest: int | None = None) -> list[tuple[str, ...]]:
+    """Return a row of `COLUMNS` for each callback, whose names and answers have at most so many characters."""
+    tried = {one.name: one.realised for one in advice.withdrawn if one.realised is not None}
     found = list[tuple[str, ...]]()
     for row in advice.rows:
-        is_change = row.answer.is_change
-        found.append(
-            (
-                row.callback.title,
-                row.callback.where,
-                formatting.percent(row.shown.most),
-                row.answer.text,
-                _alone_text(row.answer.saved) if is_change else NONE,
-                realised_text(advice.realised) if is_change else NONE,
-            )
-        )
-        for one in advice.withdrawn:
-            if one.name == row.callback.name:
-                shares = _alone_text(one.saved), realised_text(one.realised)
-                found.append(("withdrawn:", "", "", variant_text(one.variant), *shares))
+        names = row.callback.title, row.answer.text
+        title, answer = names if longest is None else [formatting.shorten(name, longest) for name in names]
+        realised = advice.realised if row.answer.is_change else tried.get(row.callback.name)
+        found.append((title, formatting.percent(row.shown.most), answer, realised_text(realised)))
     return found
-
-
-def short_rows(advice: Advice) -> list[tuple[str, ...]]:
-    """Return a row of `SHORT_COLUMNS` for each callback."""
-    tried = {one.name: realised_text(one.realised) for one in advice.withdrawn if one.realised is not None}
-    return [
-        (
-            formatting.shorten(row.callback.title, LONGEST_CALLBACK),
-            formatting.percent(row.shown.most),
-            formatting.shorten(row.answer.text, LONGEST_ANSWER),
-            realised_text(advice.realised) if row.answer.is_change else tried.get(row.callback.name, NONE),
-        )
-        for row in advice.rows
-    ]
-
-
-def _alone_text(saved: float | None) -> str:
-    return NONE if saved is None else formatting.points(saved)
 
 
 def realised_text(found: Realised | None) -> str:
@@ -154,6 +124,9 @@ def start_text(found: Realised) -> str:
 def reasons(advice: Advice) -> list[str]:
     """Return why each callback is left alone or changed, and how far the losses of the program differ."""
     found = [f"{row.callback.title}: {row.answer.text}. {formatting.capital(row.answer.why)}" for row in advice.rows]
+    for row in advice.changed:
+        earlier = [one for one in advice.withdrawn if one.name == row.callback.name]
+        found += [f"{row.callback.title}: {variant_text(one.variant)}: withdrawn: {one.why}" for one in earlier]
     failures: dict[str, list[str]] = {}
     for row in advice.rows:
         for one in row.answer.failures:
@@ -252,7 +225,6 @@ def _callback_data(advice: Advice, row: Row) -> dict[str, Any]:
         "function": callback.body,
         "kind": callback.kind,
         "where": callback.where,
-        "share": row.shown.share,
         "most": row.shown.most,
         "action": answer.action,
         "variant": answer.variant or None,

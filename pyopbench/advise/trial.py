@@ -393,4 +393,4 @@ def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     calls = 0 if key.form == "processes" else AUTOTUNE if key.variant else key.parallel
     if calls == stage.parallel and not key.batch:
         return None
-    return MapChange(stage, calls, module, package, callback.line, moves_batch=bool(key.batch))
+    return MapChange(stage, calls, module, package, moves_batch=bool(key.batch))

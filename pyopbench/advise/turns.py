@@ -49,7 +49,6 @@ class Realised:
         saved: share of the time that is saved; nan where nothing could be timed.
         low, high: its interval.
         runs: of each side.
-        before_run_seconds, after_run_seconds: of a whole run, from the start of the program, the mean.
         start_seconds: how much longer the program takes until its steps are timed, because it imports Numba or traces a
             larger graph; nan if the whole run is the step.
     """
@@ -62,8 +61,6 @@ class Realised:
     high: float
     runs: int
     start_seconds: float = math.nan
-    before_run_seconds: float = math.nan
-    after_run_seconds: float = math.nan
 
     @property
     def pays_after(self) -> int | None:
@@ -109,13 +106,12 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
     if unit == "step" and runs:
         begun = [np.mean([_begin_seconds(run, most) for run in side]) for side in (before, after)]
         start = float(begun[1] - begun[0])
-    whole = [float(np.mean([run.seconds for run in side])) if side else math.nan for side in (before, after)]
     logs = [np.log(side[:runs]) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
-        return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start, *whole)
+        return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
     difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval_of_pairs(logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
-    return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start, *whole)
+    return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
 
 
 def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:

@@ -35,7 +35,7 @@ def print_advice(advice: Advice) -> None:
         out.print(f"  {escape(one)}", soft_wrap=True)
     if advice.rows:
         out.print()
-        print_table(report.table_title(advice), report.SHORT_COLUMNS, report.short_rows(advice))
+        print_table(report.table_title(advice), report.COLUMNS, report.rows(advice, report.LONGEST_NAME))
         for one in report.reasons(advice):
             say(escape(one), mark="- ")
     out.print(f"report: {escape(str(page))}", soft_wrap=True)

@@ -204,8 +204,6 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
     assert answers(advice) == {"first": "port", "second": "port"}
     assert advice.realised is not None
     assert advice.realised.saved == pytest.approx(0.75, abs=0.01)
-    assert advice.realised.before_run_seconds == pytest.approx(3 + STEPS * STEP_SECONDS, rel=0.02)
-    assert advice.realised.after_run_seconds == pytest.approx(3 + STEPS * STEP_SECONDS / 4, rel=0.02)
     assert advice.loss_difference == 0
     assert advice.patch == world.root / "out" / PATCH
     assert (world.root / "program" / "train.py").read_text() == SOURCE

@@ -40,7 +40,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         body = "BatchedInput.encode"
         callback = Callback("f", "train.py", 31, "numpy_function", "graph", body, True, 9, 0, 1.0)
         answer = Answer("port", "it saves time", variant="traced", saved=0.3)
-        rows = [Row(callback, Shown(0.3, 0.5, ""), answer)]
+        rows = [Row(callback, Shown(0.5, ""), answer)]
         realised = Realised("step", 0.02, 0.01, 0.5, 0.45, 0.55, 3, math.nan)
         patch = folder / "change.patch"
         slower = Realised("step", 0.02, 0.02, 0.16, -2.21, 0.68, 3)
