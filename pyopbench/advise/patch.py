@@ -98,8 +98,10 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
     file = Source.of(text, tree)
     edits: list[Replacement] = []
     imports: dict[str, None] = {}
+    callbacks: list[ast.AST] = []
     for one in placements:
         found = _found(source, one)
+        callbacks.append(found.node)
         edits.append(_edit(source, file, found, one))
         imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
         if not _tensorflow(source, found.call, found.node) and "tf." in edits[-1][2]:
@@ -123,6 +125,8 @@ def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapCha
         if change.calls != change.stage.parallel:
             edits.append(_parallel_edit(file, node, calls))
         if change.moves_batch:
+            if not any(one is callback for one in ast.walk(node) for callback in callbacks):
+                raise CannotPlace("a batch can be moved only if the callback is made in a lambda in the call of `map`")
             edits += _batch_edits(source, file, node)
     if imports:
         edits.append(file.added_imports(list(imports)))
@@ -202,13 +206,10 @@ def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Re
     """Return the edits that move the `batch` of `x.map(f).batch(n)` to right before the map.
 
     Raises:
-        CannotPlace: a function is mapped that may also get elements elsewhere, or sets the shape of one; no `batch`
-            follows in the same expression, or there is a comment in between.
+        CannotPlace: no `batch` follows in the same expression, or there is a comment in between.
     """
     assert isinstance(call.func, ast.Attribute)
     given = [*call.args, *(one.value for one in call.keywords)]
-    if not any(isinstance(one, ast.Lambda) for one in given):
-        raise CannotPlace("only the `batch` after the map of a lambda can be moved before it")
     if any(isinstance(one, ast.NamedExpr) for value in given for one in ast.walk(value)):
         raise CannotPlace("an argument of its `Dataset.map` assigns a name, which `batch` might use")
     above = source.parents.get(call)

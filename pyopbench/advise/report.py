@@ -46,7 +46,7 @@ OBSTACLES: Mapping[Obstacle, str] = {
 EXPLANATION = (
     "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready inputs "
     "to ready outputs, plus an allowance for threads. Realised: what all changes together save in the program, "
-    "measured with and without them in turn, with a 95% interval; of a callback that is left alone, what was too little."
+    "measured with and without them in turn, with a 95% interval; if it is left alone, what was too little."
 )
 
 
