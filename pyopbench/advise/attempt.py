@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,7 +98,8 @@ class Attempt:
         """Create the folder, or continue in a folder that has a recording of the same program."""
         state, self.fingerprint = self.folder / STATE, self._fingerprint()
         if state.exists():
-            self.recorded = json_file.read(state, Recorded)
+            with suppress(BadInput):  # without a whole recording, the program is recorded again
+                self.recorded = json_file.read(state, Recorded)
             if self.recorded.run is not None and self.recorded.fingerprint != self.fingerprint:
                 raise BadInput(
                     "the folder has results of another program, of other sources or with other options",
@@ -179,7 +181,9 @@ class Attempt:
     def _try(self, place: Path, *, flights: bool) -> tuple[Run, Path]:
         asked = Asked(True, self.options.steps, self.most_seconds, self.timeout_seconds, keeps=True, flights=flights)
         ends = "to its end" if self.most_seconds is None else f"for at most {formatting.duration(self.most_seconds)}"
-        return self.run_copy(place / "parts", asked, {}, f"recording the program {ends}, after its start")
+        doing = f"recording the program {ends}, after its start"
+        self.listener.say(doing)
+        return self.run_copy(place / "parts", asked, {}, doing)
 
     def run_copy(self, parts: Path, asked: Asked, change: Mapping[str, bytes], doing: str) -> tuple[Run, Path]:
         """Run the program in a copy of its folder.

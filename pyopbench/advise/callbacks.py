@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import msgspec
 import numpy as np
 from msgspec import Struct, structs
 
@@ -26,7 +25,7 @@ from pyopbench.model.files import write_atomically
 from pyopbench.model.machine import usable_cores
 from pyopbench.model.syntax import unused_name
 from pyopbench.ports.extract.values import NotWritable, expression_of
-from pyopbench.store.json_file import problem
+from pyopbench.store import json_file
 from pyopbench.store.mix_file import write_mix
 
 MIX_FILE = "mix.csv"
@@ -322,20 +321,13 @@ def _name_of(body: str, line: int, taken: set[str]) -> str:
 
 
 def read_kept(parts: Path) -> list[KeptSite]:
-    """Return what the processes of a recording kept; damaged parts are left out."""
-    found: list[KeptSite] = []
+    """Return what the processes of a recording kept."""
+    found = []
     for path in sorted(parts.glob("*.kept/kept.json")):
-        sites = msgspec.json.decode(path.read_bytes())
-        whole = [one for one in sites if problem(one, KeptSite) is None] if isinstance(sites, list) else []
-        found += [convert(one, str(path.parent)) for one in whole]
+        for site in json_file.read(path, list[KeptSite]):
+            site.folder = str(path.parent)
+            found.append(site)
     return found
-
-
-def convert(site: Mapping[str, Any], folder: str) -> KeptSite:
-    """Return what was kept about a site, from plain data."""
-    kept = msgspec.convert(site, KeptSite, str_keys=True)
-    kept.folder = folder
-    return kept
 
 
 @dataclass(frozen=True)

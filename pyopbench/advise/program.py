@@ -23,8 +23,8 @@ from pyopbench.model import formatting
 from pyopbench.model.child_process import die_with_parent, end_group
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.files import real_path, write_atomically
-from pyopbench.store.json_file import problem
+from pyopbench.model.paths import real_path
+from pyopbench.model.files import write_atomically
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that programs do not need."""
@@ -330,12 +330,8 @@ def _wait(
 
 
 def _watched(parts: Path) -> list[Watched]:
-    found = []
-    for path in sorted(parts.glob("*.watch")):
-        content = json.loads(path.read_bytes())
-        if problem(content, Watched) is None:
-            found.append(msgspec.convert(content, Watched))
-    return found
+    # By the standard library, because a loss may be NaN.
+    return [msgspec.convert(json.loads(path.read_bytes()), Watched) for path in sorted(parts.glob("*.watch"))]
 
 
 def _lines(path: Path) -> list[str]:

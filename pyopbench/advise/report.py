@@ -53,7 +53,7 @@ EXPLANATION = (
 def table_title(advice: Advice) -> str:
     """Return the title of the table, which says what the shares are of."""
     of = "the run after the import of TensorFlow" if advice.step.unit == "run" else "a step of the program"
-    return f"Callbacks, as shares of {of} ({advice.recorded})"
+    return f"Callbacks, as shares of {of}"
 
 
 def rows(advice: Advice, longest: int | None = None) -> list[tuple[str, ...]]:
@@ -132,6 +132,8 @@ def reasons(advice: Advice) -> list[str]:
         for one in row.answer.failures:
             failures.setdefault(one, []).append(row.callback.title)
     found += [f"{formatting.listing(titles)}: not possible: {one}" for one, titles in failures.items()]
+    if advice.recorded:
+        found.append(advice.recorded)
     if advice.untried:
         found.append(f"no time was left to try {formatting.listing(advice.untried)}")
     for row in advice.changed:

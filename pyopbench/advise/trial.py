@@ -36,6 +36,9 @@ LONGER = 3
 LEAST_GAIN = 0.05
 """Share of a step by which a change must be faster than a cheaper one: single runs differ by a few percent."""
 
+MUCH_SLOWER = 1.25
+"""A change with which a single run takes so many times as long is not compared further."""
+
 LEAST_TURNS, USUAL_TURNS, MOST_TURNS = 3, 6, 12
 """Runs on each side. After three they stop as soon as the difference is clear, after six if the change hardly saves
 anything; twelve limit the time if neither is so."""
@@ -49,12 +52,13 @@ class Trial:
         attempt: the attempt whose budget and folder are used.
         advice: the advice that is completed.
         recording: the run that was recorded.
-        run_seconds: the longest run so far that ended by itself.
+        run_seconds: the longest run so far that did not fail; that of the recording before there is one.
         once: by the number of a callback, its changes that ran once without a fault, each with the seconds of a step,
             the best first.
         seconds: of a step with the change of a callback that is in place, by its number.
         compiled: file names of the ports that Numba has compiled.
         shift: number of the last pair of runs, by which the seeds are shifted.
+        has_run: has the program run since it was recorded?
     """
 
     attempt: Attempt
@@ -65,6 +69,7 @@ class Trial:
     seconds: dict[int, float] = field(default_factory=dict)
     compiled: set[str] = field(default_factory=set)
     shift: int = 0
+    has_run: bool = False
 
     def has_time(self, runs: int) -> bool:
         """Is there time for a number of runs?"""
@@ -165,8 +170,8 @@ def _run_each_once(trial: Trial, candidates: Sequence[tuple[int, Candidate]]) ->
         seconds = turns.seconds_of(run, run.elements) if not run.code else 0.0
         if found:
             trial.withdraw(number, answer, found[0].text(), "differs")
-        elif seconds > turns.seconds_of(original, original.elements) * (1 + LEAST_GAIN):
-            trial.withdraw(number, answer, "the program was slower with it in a run", "withdrawn")
+        elif seconds > turns.seconds_of(original, original.elements) * MUCH_SLOWER:
+            trial.withdraw(number, answer, "the program was much slower with it in a run", "withdrawn")
         else:
             trial.once.setdefault(number, []).append((seconds, answer))
     for number, runs in trial.once.items():
@@ -277,7 +282,10 @@ def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *
     run, _ = attempt.run_copy(parts, asked, change, doing)
     shutil.rmtree(parts, ignore_errors=True)
     if is_timed and not run.code:
-        trial.run_seconds = max(trial.run_seconds, run.seconds, attempt.tools.clock() - begun)
+        # The recording, which has other work to do, is only a first estimate.
+        earlier = trial.run_seconds if trial.has_run else 0.0
+        trial.run_seconds = max(earlier, run.seconds, attempt.tools.clock() - begun)
+        trial.has_run = True
     failed = f", exit code {run.code}" if run.code else ""
     attempt.listener.say(f"{said}: {formatting.seconds(run.seconds)}{failed}")
     return run

@@ -164,14 +164,12 @@ class Difference:
         what: `exit code`, `loss`, `weights` or `output`.
         place: such as the number of the loss, or a line of the output.
         before, after: values.
-        kind: of the finding.
     """
 
     what: str
     place: str
     before: str
     after: str
-    kind: str = "difference"
 
     def text(self) -> str:
         """Return the difference in words."""
