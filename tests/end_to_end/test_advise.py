@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 import sys
@@ -188,6 +189,7 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trial.turns, "realised", realised)
         patch.setattr(trial, "LEAST_TURNS", 1)
+        patch.setattr(trial, "MUCH_SLOWER", math.inf)
         patch.setenv("PYTHONPATH", str(ROOT))
         options = Options(minimum_effect=0.0)
         with Worker(120.0) as worker:  # one for all ports; their own tests are run together, see below
