@@ -22,7 +22,6 @@ from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage,
 from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
 from pyopbench.model.discover import PLACES, names_in, python_files
 from pyopbench.model.files import write_atomically
-from pyopbench.model.machine import usable_cores
 from pyopbench.model.syntax import unused_name
 from pyopbench.ports.extract.values import NotWritable, expression_of
 from pyopbench.store import json_file

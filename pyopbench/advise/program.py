@@ -23,8 +23,7 @@ from pyopbench.model import formatting
 from pyopbench.model.child_process import die_with_parent, end_group
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
-from pyopbench.model.paths import real_path
-from pyopbench.model.files import write_atomically
+from pyopbench.model.files import real_path, write_atomically
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that programs do not need."""
