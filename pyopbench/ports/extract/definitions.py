@@ -9,7 +9,7 @@ import os
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from pyopbench.model.checkout import is_installed
 from pyopbench.model.errors import PyopbenchError
-from pyopbench.model.syntax import Function, Source, bindings, read_source
+from pyopbench.model.syntax import DEFINITIONS, Function, Source, bindings, read_source
 from pyopbench.ports.extract.values import NotWritable
 
 Place: TypeAlias = tuple[str, int]
@@ -208,22 +208,13 @@ def require_no_state(source: Source, node: ast.AST, captured: Set[str]) -> None:
         raise StateChanged(one.id, (source.path, one.lineno))
 
 
-def changes_of(source: Source, name: str) -> ast.stmt | None:
-    """Return the statement at the top level that changes the value of a name without assigning to it."""
+def is_changed(source: Source, name: str) -> bool:
+    """Is the value of a name changed at the top level by something else than an assignment to the name?"""
     for statement in source.tree.body:
-        for node in (statement, *_nested(statement)):
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
-            for one in (part for target in targets for part in ast.walk(target)):
-                is_item = isinstance(one, ast.Subscript | ast.Attribute) and isinstance(one.ctx, ast.Store)
-                if is_item and ast.unparse(one.value) == name:  # type: ignore[attr-defined]
-                    return node
+        for node in ast.walk(statement) if not isinstance(statement, DEFINITIONS) else ():
             if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == name:
-                return node
-    return None
-
-
-def _nested(statement: ast.stmt) -> Iterator[ast.stmt]:
-    if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
-        for node in ast.walk(statement):
-            if isinstance(node, ast.stmt) and node is not statement:
-                yield node
+                return True
+            is_part = isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if is_part and ast.unparse(node.value) == name:  # type: ignore[attr-defined]
+                return True
+    return False

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import inspect
 import os
 import re
 import sys
-import traceback
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ from pyopbench.ports.extract.definitions import (
     absolute_name,
     bindings_of,
     bound_name,
-    changes_of,
     definition_of,
     first_line,
+    is_changed,
     is_file_of_user,
     is_module_of_user,
     public_home,
@@ -54,15 +54,11 @@ from pyopbench.ports.extract.definitions import (
 from pyopbench.ports.extract.module import (
     ITEM,
     Extracted,
-    Import,
     Item,
-    ModuleTree,
-    Statement,
-    Written,
     items_in,
     load,
-    needs_of,
-    place_of_user,
+    module_of,
+    needed_by,
     reference,
 )
 from pyopbench.ports.extract.parameters import (
@@ -115,13 +111,16 @@ class Holder:
 
 
 class Extraction:
-    """Collects functions and what they need; `module` then writes them.
+    """Collects functions and what they need; `module` then writes them."""
 
-    Args:
-        frozen: files and names of statements that are not copied, because their values have changed.
-    """
+    def __init__(self, frozen: Set[tuple[str, str]] = frozenset(), *, is_frozen: bool = False) -> None:
+        """Begin without functions.
 
-    def __init__(self, frozen: Set[tuple[str, str]] = frozenset()) -> None:
+        Args:
+            frozen: files and names of statements that are not copied, because their values have changed.
+            is_frozen: is no constant copied as its statement?
+        """
+        self.is_frozen = is_frozen
         self.frozen = frozen
         self.roots: list[Item] = []
         self.packages: set[str] = set()
@@ -158,39 +157,29 @@ class Extraction:
             )
         self.roots.append(item)
 
-    def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Statement:
+    def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Item:
         """Add everything that an expression at the top level of a file needs; return the argument of `expression`.
 
         The user's statements that it reads are copied as they are, even if they read other files.
         """
-        item = Statement("", read_source(path), ast.copy_location(ast.Expr(node), node), scope)
+        item = Item("", ast.copy_location(ast.Expr(copy.deepcopy(node)), node), read_source(path), scope, is_whole=True)
         self._is_given = True
         self._resolve(item)
         self._is_given = False
         self.roots.append(item)
         return item
 
-    def expression(self, item: Statement) -> str:
-        """Return the text of an expression that was added."""
-        return ast.unparse(self._tree().statement_of(item))
-
     def module(self, docstring: str = "") -> Extracted:
-        """Return the module.
-
-        Raises:
-            CannotExtract: two files define one name differently.
-        """
-        return self._tree().extracted(docstring)
-
-    def _tree(self) -> ModuleTree:
-        return ModuleTree(self.roots, self._items.values())
+        """Return the module, from which on an expression that was added has the names of the module."""
+        return module_of(self.roots, self._items.values(), docstring)
 
     def changed(self, module: types.ModuleType) -> set[tuple[str, str]]:
         """Return files and names of the statements whose values in a loaded module differ from the current ones."""
         return {
             (item.source.path, name)
-            for item in self._tree().in_order()
-            if isinstance(item, Statement) and item.wanted and not isinstance(item.node, ast.ClassDef | Function)
+            for item in needed_by(self.roots)
+            if item.is_whole and item.source is not None and isinstance(item.node, ast.stmt)
+            if item.wanted and not isinstance(item.node, ast.ClassDef | Function)
             for name in names_bound(item.node)
             if name in item.scope and not is_same(item.scope[name], vars(module).get(name))
         }
@@ -214,7 +203,7 @@ class Extraction:
             return self._function(call, _snake(type(value).__name__) if wanted == "body" else wanted, value)
         return None
 
-    def _function(self, function: types.FunctionType, wanted: str, *owner: Any) -> Statement:
+    def _function(self, function: types.FunctionType, wanted: str, *owner: Any) -> Item:
         """Return the item for a function, or for the method of an object, whose `self` becomes a global name."""
         source, node = definition_of(function)
         scope = function.__globals__
@@ -223,7 +212,7 @@ class Extraction:
             return self._statement(source, node, node.name, scope)
         key = ("function", id(function), *map(id, owner))
         if key in self._items:
-            return self._items[key]  # type: ignore[return-value]
+            return self._items[key]
         place = (source.path, node.lineno)
         if "__class__" in function.__code__.co_freevars:
             raise CannotExtract("it calls `super()`", fix="name the class instead", place=place)
@@ -242,17 +231,17 @@ class Extraction:
             definition = ast.copy_location(ast.FunctionDef(own, definition.args, [returned], []), definition)
         definition.decorator_list = []
         owned = {take_first(definition.args, place): owner[0]} if owner else {}
-        item = Statement(own, source, definition, scope, is_whole=False)
+        item = Item(own, definition, source, scope)
         self._remember(key, item, (function, owner))
-        self._set_defaults(item, definition.args, function)
+        self._set_defaults(place, definition.args, function)
         self._resolve(item, dict(zip(function.__code__.co_freevars, cells, strict=True)), owned)
         return item
 
-    def _set_defaults(self, item: Statement, arguments: ast.arguments, function: types.FunctionType) -> None:
+    def _set_defaults(self, place: Place, arguments: ast.arguments, function: types.FunctionType) -> None:
         """Have the defaults of a definition be their current values, unless they are literals."""
 
         def default(node: ast.expr, value: Any) -> ast.expr:
-            return node if _is_literal(node) else self._short(value, "default", (item.source.path, node.lineno))
+            return node if _is_literal(node) else self._short(value, "default", (place[0], node.lineno))
 
         values, by_name = function.__defaults__ or (), function.__kwdefaults__ or {}
         arguments.defaults = [default(*pair) for pair in zip(arguments.defaults, values, strict=True)]
@@ -275,7 +264,7 @@ class Extraction:
             self._remember(key, self._calling(wanted, function, parameters, (given, named)), value)
         return self._items[key]
 
-    def _library_call(self, function: Any, name: str, arguments: int) -> Written | None:
+    def _library_call(self, function: Any, name: str, arguments: int) -> Item | None:
         """Return a function that calls one of a library, such as a ufunc."""
         try:
             called = self._library(function)
@@ -285,19 +274,18 @@ class Extraction:
         wanted = known if known.isidentifier() else name or "body"
         return self._calling(wanted, called, parameters_of(function, arguments), ((), ()))
 
-    def _calling(self, name: str, called: ast.expr, parameters: Sequence[inspect.Parameter], given: Any) -> Written:
-        node = passing_on(name, called, parameters, given, lambda name, value: self._short(value, name, None))
-        return Written(name, node)
+    def _calling(self, name: str, called: ast.expr, parameters: Sequence[inspect.Parameter], given: Any) -> Item:
+        return Item(name, passing_on(name, called, parameters, given, lambda key, value: self._short(value, key, None)))
 
     # Names of a module.
 
-    def _statement(self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any]) -> Statement:
+    def _statement(self, source: Source, node: ast.stmt, name: str, scope: dict[str, Any]) -> Item:
         key = ("statement", source.path, id(node))
         if key not in self._items:
-            item = Statement(name, source, without_annotations(node), scope)
+            item = Item(name, without_annotations(node), source, scope, is_whole=True)
             self._remember(key, item, node)
             self._resolve(item)
-        return self._items[key]  # type: ignore[return-value]
+        return self._items[key]
 
     def _global(self, scope: dict[str, Any], name: str, place: Place) -> ast.expr | Holder | None:
         """Return what stands for a global of a module: a reference, or a value; None for a builtin of Python."""
@@ -346,12 +334,10 @@ class Extraction:
     ) -> ast.expr | Holder:
         """Return a reference to the statement of a constant, or its value if the statement would give another one."""
         source, statement = defined
-        place, changes = (source.path, statement.lineno), changes_of(source, name)
-        before = dict(self._items)
-        why = ""
-        if changes is not None:
-            place, why = (source.path, changes.lineno), f"`{name}` is changed after it is defined"
-        elif (source.path, name) in self.frozen:
+        place, before, why = (source.path, statement.lineno), dict(self._items), ""
+        if is_changed(source, name):
+            why = f"`{name}` is changed after it is defined"
+        elif self.is_frozen or (source.path, name) in self.frozen:
             why = f"`{name}` no longer has the value that its statement computes"
         elif scope.get("__name__") == "__main__" and not self._is_given:
             why = f"`{name}` is defined in a script or notebook, which is not run again"
@@ -365,9 +351,9 @@ class Extraction:
             else:
                 if self._is_given or name not in scope:
                     return node
-                (item,) = items_in(node)
-                if not _reads_outside(item):
-                    is_computed = any(one.is_function for one in _statements_of(item))
+                needed = [item for item in needed_by(items_in(node)) if item.source is not None]
+                if not any(_reads_outside(item.node) for item in needed):
+                    is_computed = any(item.is_function for item in needed)
                     return self._computed(scope[name], name, place, node) if is_computed else node
                 why = f"`{name}` depends on a file, the environment or the command line"
         self._items = before
@@ -403,20 +389,25 @@ class Extraction:
 
     def _import(self, wanted: str, module: str, attribute: str = "") -> ast.expr:
         key = ("import", wanted, module, attribute)
-        return reference(self._items.setdefault(key, Import(wanted, module, attribute)))
+        alias = ast.alias(attribute or module)
+        node = ast.ImportFrom(module, [alias], 0) if attribute else ast.Import([alias])
+        return reference(self._items.setdefault(key, Item(wanted, node)))
 
     # Names that a statement reads.
 
-    def _resolve(self, item: Statement, captured: Mapping[str, Any] = EMPTY, owned: Mapping[str, Any] = EMPTY) -> None:
-        """Find what stands for each name that a statement reads.
+    def _resolve(self, item: Item, captured: Mapping[str, Any] = EMPTY, owned: Mapping[str, Any] = EMPTY) -> None:
+        """Replace each name that a statement reads by what stands for it in the module.
 
         Args:
             item: the statement.
             captured: values of variables of the function around it, by name.
             owned: the object of a method, by the name that it has there.
         """
-        node, path = item.node, item.source.path
-        require_no_state(item.source, node, {*captured})
+        node, source = item.node, item.source
+        assert isinstance(node, ast.stmt)
+        assert source is not None
+        path, replaced = source.path, dict[ast.AST, ast.expr]()
+        require_no_state(source, node, {*captured})
         parents = {child: parent for parent in ast.walk(node) for child in ast.iter_child_nodes(parent)}
         own = {*names_bound(node)} if item.is_whole else set()
         free: dict[str, list[ast.Name]] = {}
@@ -433,31 +424,32 @@ class Extraction:
                 found = self._global(item.scope, name, place)
             for one in places:
                 if isinstance(found, Holder):
-                    self._read(item, one, found, parents)
+                    part, value = self._read(path, one, found, parents)
+                    replaced[part] = value
                 elif found is not None:
                     if item.is_function:
                         _require_unchanged(one, captured.get(name, item.scope.get(name)), parents, path)
-                    item.replaced[one] = found
+                    replaced[one] = found
+        item.node = _Replacing(replaced).visit(node)
 
-    def _read(self, item: Statement, name: ast.Name, holder: Holder, parents: Parents) -> None:
-        """Note what stands for the part that is read of a value."""
+    def _read(self, path: str, name: ast.Name, holder: Holder, parents: Parents) -> tuple[ast.expr, ast.expr]:
+        """Return the part that is read of a value, and what stands for it."""
         try:
-            node, found = self._climb(item, name, holder.value, parents)
+            return self._climb(path, name, holder.value, parents)
         except StateChanged:
             raise
         except CannotExtract:
             if holder.whole is None:
                 raise
-            node, found = name, holder.whole()
-        item.replaced[node] = found
+            return name, holder.whole()
 
-    def _climb(self, item: Statement, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, ast.expr]:
+    def _climb(self, file: str, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, ast.expr]:
         """Return the longest chain of attributes and keys that starts with a name, and what stands for its value."""
         node: ast.expr = name
         path = [name.id]
         while True:
-            parent, place = parents.get(node), (item.source.path, node.lineno)
-            _require_unchanged(node, value, parents, place[0])
+            parent, place = parents.get(node), (file, node.lineno)
+            _require_unchanged(node, value, parents, file)
             is_part = isinstance(parent, ast.Attribute | ast.Subscript) and parent.value is node
             if not is_part or not self._is_holder(value):
                 break
@@ -545,14 +537,14 @@ class Extraction:
         is_shared = isinstance(value, _CONTAINERS)
         key = ("value", id(value)) if is_shared else ("value", wanted, ast.dump(node))
         if key not in self._items:
-            self._remember(key, Written(wanted, node, spelled), value)
+            self._remember(key, Item(wanted, node, spelled=spelled), value)
         return reference(self._items[key])
 
     def _short(self, value: Any, wanted: str, place: Place | None) -> ast.expr:
         """Return what stands for a default or a bound argument: itself if it is short."""
         node = self._value(value, _constant_name([wanted]), place)
         item = getattr(node, ITEM, None)
-        if isinstance(item, Written) and isinstance(item.node, ast.expr):
+        if isinstance(item, Item) and isinstance(item.node, ast.expr):
             return item.node if len(ast.unparse(item.node)) <= LONGEST_IN_PLACE else node
         return node
 
@@ -615,24 +607,21 @@ def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) 
         raise StateChanged(ast.unparse(parent), (path, node.lineno))
 
 
-def _reads_outside(item: Item) -> bool:
-    """Does a statement, or a function that it calls, read a file, the arguments or the environment?"""
-    nodes = [one for statement in _statements_of(item) for one in ast.walk(statement.node)]
-    names = {one.id for one in nodes if isinstance(one, ast.Name)}
-    names |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+class _Replacing(ast.NodeTransformer):
+    """Puts expressions in the places of others."""
+
+    def __init__(self, replaced: Mapping[ast.AST, ast.expr]) -> None:
+        self.replaced = replaced
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return what stands for a node, or the node with what stands for its parts."""
+        return self.replaced[node] if node in self.replaced else self.generic_visit(node)
+
+
+def _reads_outside(statement: ast.AST) -> bool:
+    """Does a statement read a file, the arguments or the environment?"""
+    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(statement)}
     return bool(names & FROM_OUTSIDE)
-
-
-def _statements_of(item: Item) -> list[Statement]:
-    """Return an item and those that it needs, directly or indirectly, as far as they are statements of the user's."""
-    found: dict[Item, None] = {}
-    waiting = [item]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Statement) and one not in found:
-            found[one] = None
-            waiting += needs_of(one)
-    return [one for one in found if isinstance(one, Statement)]
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -662,35 +651,19 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
         add: adds what is to be extracted.
     """
     frozen: frozenset[tuple[str, str]] = frozenset()
+    is_frozen = False
     while True:
-        extraction = Extraction(frozen)
+        extraction = Extraction(frozen, is_frozen=is_frozen)
         add(extraction)
         extracted = extraction.module()
         try:
             module = load(extracted)
         except Exception as error:
-            place = _place_in(error, extracted)
-            changed = _names_at(place)
-            if not changed or changed <= frozen:
-                raise CannotExtract(
-                    f"what the function needs cannot be computed again: {error}", fix=FIX, place=place
-                ) from error
+            if is_frozen:
+                raise CannotExtract(f"what the function needs cannot be computed again: {error}", fix=FIX) from error
+            is_frozen = True
         else:
             changed = extraction.changed(module)
             if changed <= frozen:
                 return extracted, module, frozen | extraction.by_value
-        frozen |= changed
-
-
-def _place_in(error: BaseException, extracted: Extracted) -> Place | None:
-    frames = (one for one in traceback.extract_tb(error.__traceback__) if one.filename == extracted.path)
-    return next((place_of_user((one.filename, one.lineno or 1)) for one in frames), None)
-
-
-def _names_at(place: Place | None) -> set[tuple[str, str]]:
-    """Return file and names of the user's statement at a line."""
-    if place is None:
-        return set()
-    source = read_source(place[0])
-    around = [one for one in source.tree.body if one.lineno <= place[1] <= (one.end_lineno or one.lineno)]
-    return {(source.path, name) for one in around for name in names_bound(one)}
+            frozen |= changed

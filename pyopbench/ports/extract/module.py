@@ -1,8 +1,4 @@
-"""The module that extracted functions become: the names and the order of its items, and where each line is from.
-
-An item refers to others by references: names in its tree that are spelled once all items have theirs. The tree of the
-module is unparsed, and ports are written from that text.
-"""
+"""The module that functions are extracted to: its statements, their names and order, and its text."""
 
 from __future__ import annotations
 
@@ -15,11 +11,11 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-from pyopbench.model.syntax import DEFINITIONS, Function, Source, every_name, names_bound
+from pyopbench.model.syntax import DEFINITIONS, Function, Source, names_bound
 from pyopbench.ports.extract.definitions import CannotExtract, Place
 
 ITEM = "pyopbench_item"
@@ -56,72 +52,42 @@ class Extracted:
 
 
 @dataclass(eq=False)
-class Import:
-    """A name that is imported from what is installed."""
-
-    wanted: str
-    module: str
-    attribute: str = ""
-
-    def statement(self, name: str) -> ast.stmt:
-        """Return the statement that binds a name."""
-        is_plain = name == (self.attribute or self.module.partition(".")[0])
-        alias = ast.alias(self.attribute or self.module, None if is_plain else name)
-        return ast.ImportFrom(self.module, [alias], 0) if self.attribute else ast.Import([alias])
-
-
-@dataclass(eq=False)
-class Written:
-    """A constant or a function that is not a statement of the user.
+class Item:
+    """A statement of the extracted module.
 
     Attributes:
-        wanted: the name that it gets, unless it is taken.
-        node: the value, or the function.
+        wanted: the name that it gets, unless it is taken; empty for an expression that is no part of the module.
+        node: the statement, or the value of a constant.
+        source: the user's file; None for an import, and for a constant or a function that is no statement of theirs.
+        scope: the globals of the user's module.
+        is_whole: is it copied with its decorators and defaults, and keeps its name?
         spelled: the expression in the user's code that a constant is the value of; empty if there is none.
     """
 
     wanted: str
-    node: ast.expr | ast.FunctionDef
+    node: ast.stmt | ast.expr
+    source: Source | None = None
+    scope: dict[str, Any] = field(default_factory=dict)
+    is_whole: bool = False
     spelled: str = ""
-
-    @property
-    def is_function(self) -> bool:
-        """Is it a function?"""
-        return isinstance(self.node, ast.FunctionDef)
-
-
-@dataclass(eq=False)
-class Statement:
-    """A statement at the top level of a file, or a definition inside another one that is moved there.
-
-    Attributes:
-        wanted: the name that it gets, unless it is taken; empty for an expression that is no part of the module.
-        source: its file.
-        node: the statement.
-        scope: the globals of its module.
-        is_whole: is it copied with its decorators and defaults, and keeps its name?
-        replaced: by names, attributes and items in it, what stands there in the module.
-    """
-
-    wanted: str
-    source: Source
-    node: ast.stmt
-    scope: dict[str, Any]
-    is_whole: bool = True
-    replaced: dict[ast.AST, ast.expr] = field(default_factory=dict)
 
     @property
     def is_function(self) -> bool:
         """Does it run when it is called, rather than when the module is loaded?"""
         return isinstance(self.node, Function)
 
-    @property
-    def place(self) -> Place:
-        """The user's file and line."""
-        return self.source.path, self.node.lineno
-
-
-Item: TypeAlias = Import | Written | Statement
+    def statement(self, name: str) -> ast.stmt:
+        """Return the statement that binds a name."""
+        node = self.node
+        if isinstance(node, ast.expr):
+            return ast.Assign([ast.Name(name, ast.Store())], node)
+        if isinstance(node, Function):
+            node.name = name
+        elif isinstance(node, IMPORTS) and self.source is None:
+            (alias,) = node.names
+            is_plain = name == (alias.name if isinstance(node, ast.ImportFrom) else alias.name.partition(".")[0])
+            alias.asname = None if is_plain else name
+        return node
 
 
 def reference(item: Item, name: str = "") -> ast.Name:
@@ -131,152 +97,123 @@ def reference(item: Item, name: str = "") -> ast.Name:
     return node
 
 
-def items_in(*nodes: ast.AST) -> list[Item]:
-    """Return the items that some trees refer to."""
-    return [getattr(one, ITEM) for node in nodes for one in ast.walk(node) if hasattr(one, ITEM)]
+def items_in(node: ast.AST) -> list[Item]:
+    """Return the items that a tree refers to."""
+    return [getattr(one, ITEM) for one in ast.walk(node) if hasattr(one, ITEM)]
 
 
-def needs_of(item: Item) -> list[Item]:
-    """Return the items that one refers to."""
-    if isinstance(item, Import):
-        return []
-    replaced = item.replaced.values() if isinstance(item, Statement) else ()
-    return [one for one in items_in(item.node, *replaced) if one is not item]
+def needed_by(roots: Iterable[Item]) -> list[Item]:
+    """Return items and those that they refer to, directly or indirectly."""
+    needed: dict[Item, None] = {}
+    waiting = list(roots)
+    while waiting:
+        item = waiting.pop()
+        if item not in needed:
+            needed[item] = None
+            waiting += items_in(item.node)
+    return list(needed)
 
 
-class ModuleTree:
-    """Everything that functions need, named and in order.
+def module_of(roots: Sequence[Item], known: Iterable[Item], docstring: str = "") -> Extracted:
+    """Return the module of some functions and of all that they need.
 
     Args:
         roots: the functions that are asked for.
-        found: all items, in the order in which they were found.
+        known: all items, in the order in which they were found.
+        docstring: of the module.
+
+    Raises:
+        CannotExtract: two files define one name differently; or the installed Python has no source for a tree, as some
+            f-strings before Python 3.12.
     """
+    needed = needed_by(roots)
+    items = in_order([item for item in dict.fromkeys([*known, *roots, *needed]) if item in needed])
+    names = _names(items, roots)
+    for node in (node for item in items for node in ast.walk(item.node) if hasattr(node, ITEM)):
+        item = getattr(node, ITEM)
+        if not item.is_whole:
+            node.id = names[item]  # type: ignore[attr-defined]
+    written = [(item, item.statement(names[item])) for item in items if item.wanted]
+    imports = {ast.unparse(node) for item, node in written if isinstance(node, IMPORTS) and item.source is None}
+    statements: list[tuple[ast.stmt, str]] = [(ast.Expr(ast.Constant(docstring)), "")] if docstring else []
+    ordered = sorted(imports, key=lambda text: (text.startswith("from"), text.split()[1], text))
+    statements += [(ast.parse(text).body[0], "") for text in ordered]
+    statements += [
+        (node, "" if item.source is None else item.source.path)
+        for item, node in written
+        if item.source is not None or not isinstance(node, IMPORTS)
+    ]
+    text, places = unparsed(statements)
+    spellings = tuple((names[item], item.spelled) for item in items if item.spelled)
+    return Extracted(text, tuple(names[item] for item in roots if item.wanted), places, spellings)
 
-    def __init__(self, roots: Sequence[Item], found: Iterable[Item]) -> None:
-        self.roots = roots
-        self.reached = self._reached(found)
-        self.names = self._names()
 
-    def extracted(self, docstring: str = "") -> Extracted:
-        """Return the module.
+def in_order(items: Sequence[Item]) -> list[Item]:
+    """Return items as they stand in the user's files, but all that runs on loading after what it needs."""
+    files = list(dict.fromkeys(item.source.path for item in items if item.source is not None))
 
-        Raises:
-            CannotExtract: the installed Python has no source for a tree, as some f-strings before Python 3.12.
-        """
-        items = [one for one in self.in_order() if one.wanted]
-        imports = {ast.unparse(one.statement(self.names[one])) for one in items if isinstance(one, Import)}
-        statements: list[tuple[ast.stmt, str]] = []
-        statements += [(ast.Expr(ast.Constant(docstring)), "")] if docstring else []
-        ordered = sorted(imports, key=lambda one: (one.startswith("from"), one.split()[1], one))
-        statements += [(ast.parse(one).body[0], "") for one in ordered]
-        statements += [
-            (self.statement_of(one), one.source.path if isinstance(one, Statement) else "")
-            for one in items
-            if not isinstance(one, Import)
-        ]
-        wanted = tuple(self.names[one] for one in self.roots if one.wanted)
-        spellings = tuple((self.names[one], one.spelled) for one in items if isinstance(one, Written) and one.spelled)
-        text, places = unparsed(statements)
-        return Extracted(text, wanted, places, spellings=spellings)
+    def place(item: Item) -> tuple[int, int, int]:
+        if item.source is None:
+            return (2 if item.is_function else 0), 0, 0
+        return 1, -files.index(item.source.path), item.node.lineno
 
-    def statement_of(self, item: Written | Statement) -> ast.stmt:
-        """Return the statement that an item becomes."""
-        name, node = self.names[item], _spelled(item.node, getattr(item, "replaced", {}), self.names)
-        if isinstance(node, Function):
-            node.name = name
-        if isinstance(node, ast.expr):
-            node = ast.Assign([ast.Name(name, ast.Store())], node)
-        return node  # type: ignore[no-any-return]
+    ordered: dict[Item, None] = {}
+    begun: set[Item] = set()
 
-    def _reached(self, known: Iterable[Item]) -> list[Item]:
-        """Return the items that the roots need, in the order in which they were found."""
-        reached: dict[Item, None] = {}
-        waiting = list(self.roots)
-        while waiting:
-            one = waiting.pop()
-            if one not in reached:
-                reached[one] = None
-                waiting += needs_of(one)
-        found = [one for one in {**dict.fromkeys(known), **dict.fromkeys(self.roots)} if one in reached]
-        return [*found, *(one for one in reached if one not in found)]
-
-    def in_order(self) -> list[Item]:
-        """Return the items in an order in which everything that runs on loading comes after what it needs."""
-        statements = [one for one in self.reached if isinstance(one, Statement)]
-        files = list(dict.fromkeys(one.source.path for one in statements))
-        statements.sort(key=lambda one: (-files.index(one.source.path), one.node.lineno))
-        others = [one for one in self.reached if not isinstance(one, Statement)]
-        functions = [one for one in others if isinstance(one, Written) and one.is_function]
-        base = [*(one for one in others if one not in functions), *statements, *functions]
-        ordered: dict[Item, None] = {}
-        begun: set[Item] = set()
-
-        def visit(one: Item, *, is_run: bool) -> None:
-            if one in begun:
-                return
-            begun.add(one)
-            for other in needs_of(one) if is_run else ():
+    def visit(item: Item, *, is_run: bool) -> None:
+        if item not in begun:
+            begun.add(item)
+            for other in items_in(item.node) if is_run else ():
                 visit(other, is_run=True)
-            ordered[one] = None
+            ordered[item] = None
 
-        for one in base:
-            visit(one, is_run=not getattr(one, "is_function", False))
-        return list(ordered)
-
-    def _names(self) -> dict[Item, str]:
-        """Return the name of each item: the one that it wants, unless another item has it."""
-        names: dict[Item, str] = {}
-        taken: dict[str, Item] = {}
-        avoid: dict[Item, set[str]] = {}
-        for statement in (one for one in self.reached if isinstance(one, Statement)):
-            used = every_name(statement.node)
-            used |= {one.arg for one in ast.walk(statement.node) if isinstance(one, ast.arg)}
-            for node, new in statement.replaced.items():
-                for one in items_in(new):
-                    if not (isinstance(node, ast.Name) and node.id == one.wanted):
-                        avoid.setdefault(one, set()).update(used)
-        for one in sorted(self.reached, key=self._freedom):
-            if isinstance(one, Statement) and one.is_whole:
-                for name in names_bound(one.node) if one.wanted else ():
-                    other = taken.setdefault(name, one)
-                    if other is not one:
-                        files = [os.path.basename(each.source.path) for each in (other, one)]  # type: ignore[union-attr]
-                        raise CannotExtract(
-                            f"`{name}` is defined in {files[0]} and in {files[1]}",
-                            fix="give one of them another name",
-                            place=one.place,
-                        )
-                names[one] = one.wanted
-                continue
-            name, count = one.wanted, 1
-            is_taken = keyword.iskeyword(name) or (hasattr(builtins, name) and not isinstance(one, Import))
-            while is_taken or name in taken or name in avoid.get(one, ()):
-                count += 1
-                name, is_taken = f"{one.wanted}_{count}", False
-            taken[name] = one
-            names[one] = name
-        return names
-
-    def _freedom(self, item: Item) -> int:
-        """Return how freely a name may be chosen for an item: statements keep theirs."""
-        if isinstance(item, Statement) and item.is_whole:
-            return 0
-        return 1 if item in self.roots else {Import: 1, Statement: 2, Written: 3}[type(item)]
+    for item in sorted(items, key=place):
+        visit(item, is_run=not item.is_function)
+    return list(ordered)
 
 
-def _spelled(node: Any, replaced: Mapping[ast.AST, ast.expr], names: Mapping[Item, str]) -> Any:
-    """Return a copy of a tree in which references are spelled and parts are replaced; it keeps the user's lines."""
-    if isinstance(node, list):
-        return [_spelled(one, replaced, names) for one in node]
-    if not isinstance(node, ast.AST):
-        return node
-    if node in replaced:
-        return _spelled(replaced[node], {}, names)
-    item = getattr(node, ITEM, None)
-    if isinstance(node, ast.Name) and item is not None:
-        return ast.Name(names[item] if node.id == item.wanted else node.id, ast.Load())
-    parts = {name: _spelled(value, replaced, names) for name, value in ast.iter_fields(node)}
-    return ast.copy_location(type(node)(**parts), node)
+def _names(items: Iterable[Item], roots: Sequence[Item]) -> dict[Item, str]:
+    """Return the name of each item: the one that it wants, unless another item or a local variable has it."""
+    names: dict[Item, str] = {}
+    taken: dict[str, Item] = {}
+    avoid: dict[Item, set[str]] = {}
+    for item in items:
+        nodes = list(ast.walk(item.node))
+        local = {node.id for node in nodes if isinstance(node, ast.Name) and not hasattr(node, ITEM)}
+        local |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        for other in items_in(item.node):
+            avoid.setdefault(other, set()).update(local)
+    for item in sorted(items, key=lambda item: _freedom(item, roots)):
+        if item.is_whole:
+            for name in names_bound(item.node) if item.wanted else ():  # type: ignore[arg-type]
+                other = taken.setdefault(name, item)
+                if other is not item:
+                    files = [os.path.basename(each.source.path) for each in (other, item) if each.source is not None]
+                    raise CannotExtract(
+                        f"`{name}` is defined in {' and in '.join(files)}",
+                        fix="give one of them another name",
+                        place=(str(item.source and item.source.path), item.node.lineno),
+                    )
+            names[item] = item.wanted
+            continue
+        name, count = item.wanted, 1
+        is_import = isinstance(item.node, IMPORTS)
+        is_taken = keyword.iskeyword(name) or (hasattr(builtins, name) and not is_import)
+        while is_taken or name in taken or name in avoid.get(item, ()):
+            count += 1
+            name, is_taken = f"{item.wanted}_{count}", False
+        taken[name] = item
+        names[item] = name
+    return names
+
+
+def _freedom(item: Item, roots: Sequence[Item]) -> int:
+    """Return how freely a name may be chosen for an item: whole statements keep theirs."""
+    if item.is_whole:
+        return 0
+    if item in roots or isinstance(item.node, IMPORTS):
+        return 1
+    return 3 if item.source is None else 2
 
 
 class _ShortFloats(ast.NodeTransformer):

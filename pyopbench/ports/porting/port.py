@@ -348,7 +348,7 @@ def _add_inputs(extraction: Extraction, target: Target, op: Op) -> Callable[[], 
     home = _module_of(target)
     value = _inputs_of(read_source(str(home.__file__)))
     added = extraction.add_expression(vars(home), str(home.__file__), value)
-    return lambda: _drawn(extraction.expression(added), value, op, is_list=isinstance(home.OP.inputs, list))
+    return lambda: _drawn(ast.unparse(added.node), value, op, is_list=isinstance(home.OP.inputs, list))
 
 
 def _module_of(target: Target) -> ModuleType:

