@@ -236,7 +236,7 @@ def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
     }
 
 
-def names_bound(statement: ast.stmt) -> list[str]:
+def names_bound(statement: ast.AST) -> list[str]:
     """Return the names that a statement binds where it stands, each as often as it does."""
     names: list[str] = []
     waiting: deque[ast.AST] = deque([statement])

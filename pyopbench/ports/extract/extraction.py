@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyopbench.model.syntax import (
-    Function,
+    DEFINITIONS,
     Source,
     free_names,
     name_of,
@@ -111,17 +111,15 @@ class Holder:
 
 
 class Extraction:
-    """Collects functions and what they need; `module` then writes them."""
+    """Collects functions and what they need; `module` then writes them.
+
+    Args:
+        frozen: files and names of statements that are not copied, because their values have changed.
+        is_frozen: is no constant copied as its statement?
+    """
 
     def __init__(self, frozen: Set[tuple[str, str]] = frozenset(), *, is_frozen: bool = False) -> None:
-        """Begin without functions.
-
-        Args:
-            frozen: files and names of statements that are not copied, because their values have changed.
-            is_frozen: is no constant copied as its statement?
-        """
-        self.is_frozen = is_frozen
-        self.frozen = frozen
+        self.frozen, self.is_frozen = frozen, is_frozen
         self.roots: list[Item] = []
         self.packages: set[str] = set()
         self.by_value: set[tuple[str, str]] = set()
@@ -158,7 +156,7 @@ class Extraction:
         self.roots.append(item)
 
     def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Item:
-        """Add everything that an expression at the top level of a file needs; return the argument of `expression`.
+        """Add an expression at the top level of a file, to whose node `module` gives the names of the module.
 
         The user's statements that it reads are copied as they are, even if they read other files.
         """
@@ -170,7 +168,7 @@ class Extraction:
         return item
 
     def module(self, docstring: str = "") -> Extracted:
-        """Return the module, from which on an expression that was added has the names of the module."""
+        """Return the module."""
         return module_of(self.roots, self._items.values(), docstring)
 
     def changed(self, module: types.ModuleType) -> set[tuple[str, str]]:
@@ -178,8 +176,7 @@ class Extraction:
         return {
             (item.source.path, name)
             for item in needed_by(self.roots)
-            if item.is_whole and item.source is not None and isinstance(item.node, ast.stmt)
-            if item.wanted and not isinstance(item.node, ast.ClassDef | Function)
+            if item.is_whole and item.wanted and item.source is not None and not isinstance(item.node, DEFINITIONS)
             for name in names_bound(item.node)
             if name in item.scope and not is_same(item.scope[name], vars(module).get(name))
         }

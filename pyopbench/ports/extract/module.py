@@ -185,7 +185,7 @@ def _names(items: Iterable[Item], roots: Sequence[Item]) -> dict[Item, str]:
             avoid.setdefault(other, set()).update(local)
     for item in sorted(items, key=lambda item: _freedom(item, roots)):
         if item.is_whole:
-            for name in names_bound(item.node) if item.wanted else ():  # type: ignore[arg-type]
+            for name in names_bound(item.node) if item.wanted else ():
                 other = taken.setdefault(name, item)
                 if other is not item:
                     files = [os.path.basename(each.source.path) for each in (other, item) if each.source is not None]

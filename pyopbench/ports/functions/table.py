@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,18 +41,11 @@ class Helper:
         rules: the rule for the dtype of each parameter that is an array, or a list of arrays. All others have to be
             known before the graph runs.
         signature: its parameters.
-        spelling: what a port calls: its name, or what TensorFlow has under a name of its own, such as `tf.linalg.inv`.
     """
 
     function: Callable[..., Any]
     rules: Mapping[str, str]
     signature: inspect.Signature
-    spelling: str
-
-    @property
-    def is_of_tensorflow(self) -> bool:
-        """Is it one of TensorFlow's own functions?"""
-        return self.spelling.startswith("tf.")
 
 
 @dataclass
@@ -90,19 +82,10 @@ def helper(names: str, **rules: str) -> Callable[[Function], Function]:
     def enter(function: Function) -> Function:
         for name in names.split():
             entry = TABLE.setdefault(name, Row())
-            entry.helper = Helper(function, rules, inspect.signature(function), function.__name__)
+            entry.helper = Helper(function, rules, inspect.signature(function))
         return function
 
     return enter
-
-
-def _of_tensorflow(name: str, spelling: str, **rules: str) -> None:
-    """Enter a function of TensorFlow's that is NumPy's as it is, of arrays in the order of their rules."""
-    function: Any = tf
-    for part in spelling.split(".")[1:]:
-        function = getattr(function, part)
-    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in rules]
-    TABLE[name] = Row(helper=Helper(function, rules, inspect.Signature(parameters), spelling))
 
 
 # Ufuncs: what is computed in the dtypes that NumPy's loop has. Names without `tf.` are helpers.
@@ -139,8 +122,8 @@ row("np.bitwise_or", "x y", "({x:loop} | {y:loop})")
 for _name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
     row(f"math.{_name}", "x", f"{UNARY[_name]}({{x:float64}})")
 row("abs", "x", "tf.abs({x})")
-_of_tensorflow("scipy.special.expit", "tf.sigmoid", x="float")
-_of_tensorflow("scipy.special.gammaln", "tf.math.lgamma", x="float")
+row("scipy.special.expit", "x", "tf.sigmoid({x:result})")
+row("scipy.special.gammaln", "x", "tf.math.lgamma({x:result})")
 
 # Reductions.
 
@@ -163,8 +146,8 @@ row("np.cumsum", "a axis dtype", "tf.cumsum({a:result flat}, {axis=})")
 row("np.cumprod", "a axis dtype", "tf.math.cumprod({a:result flat}, {axis=})")
 row("scipy.special.logsumexp", "a axis | keepdims", "tf.reduce_logsumexp({a:result}, {axis=}, {keepdims=})")
 row("np.linalg.norm", "x | axis keepdims", "tf.norm({x:result}, {axis=}, {keepdims=})")
-_of_tensorflow("np.linalg.inv", "tf.linalg.inv", a="float")
-_of_tensorflow("np.linalg.det", "tf.linalg.det", a="float")
+row("np.linalg.inv", "a", "tf.linalg.inv({a:result})")
+row("np.linalg.det", "a", "tf.linalg.det({a:result})")
 
 # Places.
 

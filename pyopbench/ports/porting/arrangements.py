@@ -305,8 +305,8 @@ def write_arrangement_test(op: Op, target: Target, name: str, module: str, made:
     key = read_key(name)
     assert key is not None
     with refusals_of_user():
-        old, inputs = original(op, target, made.frozen, is_of_one=bool(key.batch))
+        old = original(op, target, made.frozen, is_of_one=bool(key.batch))
         is_of_one = key.batch and key.form not in OF_PORTS
         facts = of_batch(made.facts, FUNCTION) if is_of_one else replace(made.facts, function=FUNCTION)
         # Only the values of an arrangement are compared.
-        return format_text(check_file(module, facts, replace(old, gradient=""), inputs, arranged=True))
+        return format_text(check_file(module, facts, replace(old, gradient=""), arranged=True))

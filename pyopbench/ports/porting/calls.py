@@ -195,12 +195,10 @@ def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call
         else:
             texts = [code.write(one) for one in values]
         is_by_name = is_by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        is_named = is_by_name and not is_several and not entry.is_of_tensorflow
+        is_named = is_by_name and not is_several
         parts += [f"{key}={text}" if is_named else text for text in texts]
         is_by_name = is_by_name or is_several
-    if not entry.is_of_tensorflow:
-        code.use(entry.spelling)
-    return f"{entry.spelling}({', '.join(parts)})"
+    return f"{code.use(entry.function.__name__)}({', '.join(parts)})"
 
 
 def write_helper(code: TypedCode, function: str, arrays: Sequence[tuple[ast.expr, str]]) -> str:

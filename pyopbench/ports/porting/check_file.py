@@ -33,29 +33,17 @@ if __name__ == "__main__":
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """Where the inputs of a test come from, as source.
-
-    Attributes:
-        expression: a list of tuples of arguments.
-        keywords: names of the last ones, where they are given by name.
-        is_fixed: are there no others than these?
-    """
-
-    expression: str
-    keywords: tuple[str, ...] = ()
-    is_fixed: bool = False
-
-
-@dataclass(frozen=True)
 class Old:
-    """The reference that a port is compared with.
+    """The body that a port is compared with, and the inputs of both.
 
     Attributes:
         units: the old body and what it needs, the gradient, and what draws the inputs.
+        function: the name of the old body.
+        examples: a list of tuples of arguments, as source.
         tolerance: largest error, relative to the largest magnitude.
         gradient: the name of the old gradient; empty where there is none, and differences are taken.
-        function: the name of the old body.
+        keywords: names of the last arguments, where they are given by name.
+        is_fixed: are there no other examples than these?
         is_of_one: does it take one example, where the port takes a batch?
         is_on_tensors: does it take eager tensors, as `tf.py_function` gives them?
         is_random: does it draw random numbers, so that only dtypes and shapes can be the same?
@@ -64,9 +52,12 @@ class Old:
     """
 
     units: Units
-    tolerance: float
-    gradient: str
     function: str
+    examples: str
+    tolerance: float
+    gradient: str = ""
+    keywords: tuple[str, ...] = ()
+    is_fixed: bool = False
     is_of_one: bool = False
     is_on_tensors: bool = False
     is_random: bool = False
@@ -74,14 +65,13 @@ class Old:
     is_alike: bool = True
 
 
-def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged: bool = False) -> str:
+def check_file(module: str, facts: Facts, old: Old, *, arranged: bool = False) -> str:
     """Return the text of a test.
 
     Args:
         module: the name of the module that the port is in.
         facts: what the port takes and returns.
         old: the reference.
-        inputs: on which it is checked.
         arranged: is it of an arrangement, which is not a function of tensors, but takes and returns a dataset?
 
     Raises:
@@ -95,8 +85,9 @@ def check_file(module: str, facts: Facts, old: Old, inputs: Inputs, *, arranged:
         raise CannotPort(f"your function imports `{module}`, which the port would hide", fix="choose another --out")
     of_tests = {name for name in units.by_name if name.startswith("test_")}  # they would be run as tests
     require_free(units, {*bound, PORT, CHECK, *of_tests}, imports)
-    statements = [*Code(units).write_units(units).values(), copied, _check(facts, old, inputs)]
-    says = _docstrings(copied)
+    statements = [*Code(units).write_units(units).values(), copied, _check(facts, old)]
+    checks = [one for one in ast.walk(ast.parse(copied)) if isinstance(one, ast.FunctionDef)]
+    says = {one.name: ast.get_docstring(one) for one in checks}
     statements += [
         TEST.format(name=name, says=says[method], check=CHECK, method=method) for name, method in tests.items()
     ]
@@ -122,25 +113,20 @@ def _methods(facts: Facts, old: Old, *, arranged: bool) -> list[str]:
     return [*methods, *(["gradient"] if facts.differentiable else [])]
 
 
-def _docstrings(text: str) -> dict[str, str]:
-    methods = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef)]
-    return {one.name: ast.get_docstring(one) or "" for one in methods}
-
-
-def _check(facts: Facts, old: Old, inputs: Inputs) -> str:
+def _check(facts: Facts, old: Old) -> str:
     """Return the statement that binds the `PortCheck`."""
     options = {
-        "keywords": inputs.keywords,
+        "keywords": old.keywords,
         "gradient": old.gradient,
         "differentiable": list(facts.differentiable),
         "floating": list(facts.floating) if facts.differentiable else [],
         "is_of_batch": old.is_of_one,
-        "is_varied": old.is_of_one and inputs.is_fixed,
+        "is_varied": old.is_of_one and old.is_fixed,
         "takes_tensors": old.is_on_tensors,
         "is_random": old.is_random and not old.is_seeded,
     }
     texts = [f"{name}={value if name == 'gradient' else repr(value)}" for name, value in options.items() if value]
     if facts.known:
         texts.append("takes_unknown_sizes=False")
-    first = [f"{PORT}.{facts.function}", old.function, f"lambda rng: {inputs.expression}", repr(old.tolerance)]
+    first = [f"{PORT}.{facts.function}", old.function, f"lambda rng: {old.examples}", repr(old.tolerance)]
     return f"{CHECK} = PortCheck({', '.join([*first, *texts])})"

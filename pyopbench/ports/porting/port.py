@@ -26,7 +26,7 @@ from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting import batches
-from pyopbench.ports.porting.check_file import Inputs, Old, check_file
+from pyopbench.ports.porting.check_file import Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of, filled
 from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
@@ -68,12 +68,7 @@ class PortModule:
 
 
 def write_port(op: Op, variant: str) -> PortModule:
-    """Return an own op as the source of a module.
-
-    Args:
-        op: whose NumPy body is ported.
-        variant: whose port it is.
-    """
+    """Return the port of the NumPy body of an own op."""
     with refusals_of_user():
         _check(op, variant)
         yours, frozen = extracted_op(op)
@@ -247,23 +242,15 @@ def add_bodies(op: Op, extraction: Extraction) -> None:
 
 
 def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
-    """Return the text of the test of a port.
-
-    Args:
-        op: whose NumPy body is ported.
-        target: its name on the command line.
-        variant: whose port it is.
-        module: the name of the module that the port is.
-        port: it.
-    """
+    """Return the text of the test of a port, whose module has a name; the target is that of the op."""
     with refusals_of_user():
-        old, inputs = original(op, target, port.frozen, is_of_one=variant in BATCHED)
+        old = original(op, target, port.frozen, is_of_one=variant in BATCHED)
         if port.drawn is not None:
             old = replace(old, is_seeded=True, is_alike=port.drawn <= DRAWN_ALIKE)
-        return format_text(check_file(module, port.facts, old, inputs))
+        return format_text(check_file(module, port.facts, old))
 
 
-def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tuple[Old, Inputs]:
+def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
     """Return the function that something was written from, and its inputs, for a test that compares the two.
 
     Args:
@@ -272,22 +259,31 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> tupl
         frozen: the user's statements that are replaced by their values.
         is_of_one: does it take an example, while the body that was written takes a batch?
     """
-    inputs = Extraction(frozen)
-    expression = _add_inputs(inputs, target, op)
+    inputs, own = Extraction(frozen), op.own
+    if target.function:
+        given = [_expression(one) for one in target.expressions]
+        examples = f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
+    else:
+        home = _module_of(target)
+        value = _inputs_of(read_source(str(home.__file__)))
+        drawn = inputs.add_expression(vars(home), str(home.__file__), value)
     # The test has the user's own function, also where the port is written from one that takes arrays.
     add_bodies(op if op.py_function is None else replace(op, numpy=op.py_function), inputs)
     of_test = inputs.module()
-    old = Old(
+    if not target.function:
+        examples = _drawn(ast.unparse(drawn.node), value, op, is_list=isinstance(home.OP.inputs, list))
+    return Old(
         Units.of_all(read_source(of_test.path)),
+        of_test.names[-1],
+        examples,
         op.tolerance[op.dtypes[0]],
         of_test.names[0] if op.numpy_gradient is not None else "",
-        of_test.names[-1],
+        keywords=own.keywords if own is not None else (),
+        is_fixed=own is not None and own.fixed_sizes,
         is_of_one=is_of_one,
         is_on_tensors=op.py_function is not None,
-        is_random=op.own is not None and op.own.is_random,
+        is_random=own is not None and own.is_random,
     )
-    keywords = op.own.keywords if op.own is not None else ()
-    return old, Inputs(expression(), keywords, is_fixed=op.own is not None and op.own.fixed_sizes)
 
 
 def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:
@@ -332,23 +328,6 @@ def input_names(definition: ast.FunctionDef | ast.AsyncFunctionDef, keywords: tu
 
 
 CHECKED_SIZES = 2
-
-
-def _add_inputs(extraction: Extraction, target: Target, op: Op) -> Callable[[], str]:
-    """Add what draws the inputs of a test, and return what returns the list of arguments that it calls the port with.
-
-    Args:
-        extraction: what the test has of the user's files.
-        target: the op.
-        op: the op.
-    """
-    if target.function:
-        given = [_expression(one) for one in target.expressions]
-        return lambda: f"[({', '.join(given)}{',' if len(given) == 1 else ''})]"
-    home = _module_of(target)
-    value = _inputs_of(read_source(str(home.__file__)))
-    added = extraction.add_expression(vars(home), str(home.__file__), value)
-    return lambda: _drawn(ast.unparse(added.node), value, op, is_list=isinstance(home.OP.inputs, list))
 
 
 def _module_of(target: Target) -> ModuleType:

@@ -89,11 +89,6 @@ def test_a_lambda_is_told_from_another_one_of_its_line(first: str, tmp_path: Pat
         np.testing.assert_array_equal(function(X), getattr(module, name)(X))
 
 
-def test_a_default_is_the_value_that_it_had(tmp_path: Path) -> None:
-    bodies = loaded(tmp_path, "bodies = [lambda x, k=k: x * k for k in (1.0, 2.0)]\n").bodies
-    assert taken(bodies[1])[1](2.0) == 4.0
-
-
 def test_attributes_of_the_object_become_constants_and_methods_functions(tmp_path: Path, of_user: Any) -> None:
     source = (
         "class Layer:\n    bias = 2.0\n\n    def __init__(self):\n        self.config = {'size': {'scale': 3.0}}\n\n"
@@ -190,11 +185,6 @@ def test_a_constant_is_its_statement_or_the_value_that_it_has_by_now(
     np.testing.assert_array_equal(function(X), body(X))
 
 
-def test_a_constant_that_was_drawn_at_random_is_the_one_that_was_drawn(tmp_path: Path) -> None:
-    body = loaded(tmp_path, "W = np.random.random(5)\n\n\ndef body(x):\n    return x * W\n").body
-    np.testing.assert_array_equal(taken(body)[1](X), body(X))
-
-
 @pytest.mark.parametrize(
     "statement", ["SEEN[len(x)] = 1", "SEEN.setdefault(1, x)", "del SEEN[0]", "SCRATCH[:3] = x", "SCRATCH.fill(0)"]
 )
@@ -237,15 +227,6 @@ def test_a_function_of_a_library_is_called_with_as_many_arguments(function: Any,
     np.testing.assert_array_equal(made(*given), function(*given))
 
 
-def test_a_partial_of_a_function_keeps_what_was_given(tmp_path: Path) -> None:
-    source = "def scale(x, factor, *, offset=0.0, power=1):\n    return (x * factor + offset) ** power\n"
-    scale = loaded(tmp_path, source).scale
-    body = functools.partial(scale, factor=np.array([1.0, 2.0, 3.0, 4.0, 5.0]), offset=1.0)
-    extracted, function = taken(body)
-    assert {"def body(x, *, power=1):"} <= {*extracted.text.splitlines()}
-    np.testing.assert_array_equal(function(X), body(X))
-
-
 def test_functions_of_several_files_stand_in_one_module(tmp_path: Path, of_user: Any) -> None:
     of_user(loaded(tmp_path, "SCALE = 2.0\n\n\ndef scaled(x):\n    return x * SCALE\n", "others"))
     source = (
@@ -262,14 +243,6 @@ def test_one_name_of_two_files_is_refused(tmp_path: Path, of_user: Any) -> None:
     error = refusal(loaded(tmp_path, source).body)
     assert error.place in ((str(tmp_path / "others.py"), 4), (str(tmp_path / "mine.py"), 6))
     assert error.fix
-
-
-def test_what_a_decorator_has_put_in_the_place_of_a_function_is_taken(tmp_path: Path) -> None:
-    source = (
-        "import functools\n\n\ndef twice(function):\n    @functools.wraps(function)\n    def wrapped(x):\n"
-        "        return function(function(x))\n\n    return wrapped\n\n\n@twice\ndef body(x):\n    return x * 3.0\n"
-    )
-    assert taken(loaded(tmp_path, source).body)[1](1.0) == 9.0
 
 
 def test_an_f_string_names_what_the_method_named(tmp_path: Path, of_user: Any) -> None:

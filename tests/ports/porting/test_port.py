@@ -300,19 +300,6 @@ def test_numbers_of_python_that_are_returned_have_64_bits(
     assert "test_values" in run_its_test(write_source(tmp_path, source, MATRIX), tmp_path, monkeypatch)
 
 
-def test_a_body_may_be_indented_with_any_number_of_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = write_source(tmp_path, "def body(x):\n  if x.sum() > 100:\n    x = x + 1\n  return x * 2\n", MATRIX)
-    run_its_test(made, tmp_path, monkeypatch)
-
-
-def test_a_body_may_be_indented_with_tabs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = (
-        'def body(x):\n\ttext = """a\n\tb"""\n\tif x.sum() > 100:\n\t\tx = x + 1  # \tall\n'
-        "\tfor row in x:\n\t\tif row.max() > 0.9:\n\t\t\tx = x * 0.5\n\treturn x * text.count('\\t')\n"
-    )
-    run_its_test(write_source(tmp_path, source, MATRIX), tmp_path, monkeypatch)
-
-
 def test_inputs_by_name_go_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_source(tmp_path, "def body(x, *, scale):\n    return x * scale\n", VECTOR, "scale=np.float64(3)")
     assert {"def body(x, *, scale):"} <= lines_of(made.port)
