@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from pyopbench.find import context
-from pyopbench.find.risks import Results, Risk, Traits, find_risks, op_of
+from pyopbench.find.risks import Risk, find_risks
 from pyopbench.find.source import UNKNOWN, ProgramSource
+from pyopbench.find.values import ValueFlow
 
 CALLBACKS = {
     "py_function": "py_function",
@@ -55,7 +56,7 @@ class CallSite:
             to another function, returned, or an item of a list or dict).
         certain: False where the name alone says that it is TensorFlow's.
         context: `tf.data`, `loss`, `Keras metric`, `Keras layer`, `loop` or `plain`.
-        gradient: `custom_gradient`, `override_map`, `defun`, `tape`, `none`, or `is one` inside a custom gradient.
+        gradient: `custom_gradient`, `override_map`, `tape`, `none`, or `is one` inside a custom gradient.
         body: what is called back, in the words of the source.
         risks: those that not every callback has; the others are `COMMON_RISKS`.
         cell, cell_line: of a notebook, whose `line` is that of its file: number of the code cell, line in it, from 1.
@@ -110,10 +111,9 @@ def find_sites(
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.
     """
-    source = ProgramSource.of(parse(code), elsewhere)
-    around = context.look_around(source, used_elsewhere, bases_elsewhere)
-    callbacks, results = find_callbacks(source), Results(source)
-    sites = [_describe(results, around, found, file) for found in callbacks]
+    values = ValueFlow(ProgramSource.of(parse(code), elsewhere))
+    around = context.look_around(values, used_elsewhere, bases_elsewhere)
+    sites = [_describe(values, around, found, file) for found in find_callbacks(values.source)]
     return sorted(sites, key=lambda site: (site.line, site.column))
 
 
@@ -217,23 +217,19 @@ def _is_tensorflow(path: str) -> bool:
     return path.split(".", maxsplit=1)[0] in {"tensorflow", "tensorflow_core"}
 
 
-def _describe(results: Results, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
-    source = results.source
-    context = around.context(found.node)
-    gradient = around.gradient(found.node, op_of(found.call, found.kind), found.kind)
-    traits = Traits(found.kind, context, gradient, around.is_parallel(found.node))
+def _describe(values: ValueFlow, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
     return CallSite(
         file=file,
         line=found.node.lineno,
         column=found.node.col_offset + 1,
-        function=source.qualified_name(found.node),
+        function=values.source.qualified_name(found.node),
         kind=found.kind,
         form=found.form,
         certain=_is_tensorflow(found.path),
-        context=context,
-        gradient=gradient,
-        body=_body(source, found),
-        risks=tuple(find_risks(results, found.node, traits)),
+        context=around.context(found.node),
+        gradient=around.gradient(found.node, found.kind),
+        body=_body(values.source, found),
+        risks=tuple(find_risks(values, around, found.node, found.kind)),
     )
 
 

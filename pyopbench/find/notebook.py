@@ -12,7 +12,6 @@ import ast
 import bisect
 import json
 import re
-import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -118,7 +117,8 @@ def _as_python(rows: list[str]) -> list[str]:
         if magic[1] not in PYTHON_MAGICS and not (magic[1] in {"writefile", "file"} and ".py" in magic[2]):
             return [""] * len(rows)
         rows = [*rows[:first], "", *rows[first + 1 :]]
-    rows = textwrap.dedent("\n".join(rows)).split("\n")  # IPython accepts code that was pasted with its indentation
+    indent = rows[first][: len(rows[first]) - len(rows[first].lstrip())] if rows else ""
+    rows = [row.removeprefix(indent) for row in rows]  # as IPython does for code that was pasted
     return rows if _problem(rows) is None else list(_without_magics(rows))
 
 

@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from pyopbench.find.call_sites import CALLBACKS, WORD, CallSite, find_callbacks, find_sites, makes_callbacks, parse
-from pyopbench.find.context import CONTEXTS, PARALLEL_CONTEXTS, bases_of, look_around, reached
+from pyopbench.find.context import EVERY_CONTEXT, bases_of, look_around, reached
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.source import ProgramSource, bound_by_import
+from pyopbench.find.values import ValueFlow
 from pyopbench.model.syntax import every_name
 
 IMPORT = re.compile(
@@ -32,7 +33,6 @@ IMPORT = re.compile(
 DEEPEST_EXPORT = 6
 """Most modules that pass a name on to each other; a longer chain is a cycle."""
 
-EVERY_CONTEXT = (*CONTEXTS, *PARALLEL_CONTEXTS.values())
 Module = tuple[str, ...]
 
 
@@ -253,8 +253,7 @@ class Program:
     def _classes_of(self, module: SourceFile) -> tuple[ProgramSource, dict[str, set[str]]]:
         if module.name not in self._classes:
             source = ProgramSource.of(parse(module.read()))
-            classes = [node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
-            self._classes[module.name] = source, bases_of(source, classes)
+            self._classes[module.name] = source, bases_of(source)
         return self._classes[module.name]
 
     def _may_import_one(self, file: SourceFile) -> bool:
@@ -292,7 +291,7 @@ def _names_around_callbacks(source: ProgramSource) -> set[str]:
 
 def summarise(source: ProgramSource, bases_elsewhere: Callable[[str], Set[str] | None] = lambda path: None) -> Summary:
     """Return what other files may need to know about a parsed file; the second argument is that of `look_around`."""
-    around = look_around(source, bases_elsewhere=bases_elsewhere)
+    around = look_around(ValueFlow(source), bases_elsewhere=bases_elsewhere)
     uses = around.uses
     imported = _imported_names(source.tree)
     paths: dict[str, set[str]] = {name: set() for name in uses}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyopbench.find.context import GROWING, Parallel, last_name
-from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource, Scope
+from pyopbench.find.context import Surroundings
+from pyopbench.find.source import UNKNOWN, ProgramSource
+from pyopbench.find.values import ValueFlow, last_name
 
 COMMON_RISKS = (
     "not serializable: a SavedModel stores its key, not its function",
@@ -89,56 +89,37 @@ def random_numbers(drawn: str) -> Risk:
     )
 
 
-@dataclass(frozen=True)
-class Traits:
-    """What is already known about a callback, as in `CallSite`; and does its pipeline make parallel calls?"""
-
-    kind: str
-    context: str
-    gradient: str
-    parallel: Parallel
-
-
-def op_of(call: ast.Call | None, kind: str) -> str:
-    """Return the op that a callback becomes in a graph (script_ops.py of TensorFlow 2.21, `_internal_py_func`)."""
-    if kind == "py_function":
-        return "EagerPyFunc"
-    return "PyFuncStateless" if call is not None and _is_stateless(call) else "PyFunc"
-
-
-def find_risks(results: Results, node: ast.expr, traits: Traits) -> Iterator[Risk]:
+def find_risks(values: ValueFlow, around: Surroundings, node: ast.expr, kind: str) -> Iterator[Risk]:
     """Yield the risks of this callback that not every callback has.
 
     Args:
-        results: the uses of results in its file.
+        values: of its file.
+        around: the same.
         node: the call, decorator or name that makes the callback.
-        traits: what is known about it.
+        kind: as in `CallSite`.
     """
-    source = results.source
+    source, context, gradient = values.source, around.context(node), around.gradient(node, kind)
     call = node if isinstance(node, ast.Call) else None
     has_outputs = call is None or not _has_no_outputs(source, call)
-    if traits.context == "Keras metric":
+    if context == "Keras metric":
         pass  # nothing flows back through a metric
-    elif traits.context == "tf.data":
-        if traits.parallel == "yes":
-            yield PARALLEL
-        elif traits.parallel == "perhaps":
-            yield PERHAPS_PARALLEL
+    elif context == "tf.data":
+        yield from {"yes": [PARALLEL], "perhaps": [PERHAPS_PARALLEL], "no": []}[around.is_parallel(node)]
     elif not has_outputs:
         pass  # there is nothing for a gradient to come from
-    elif traits.gradient == "none":
+    elif gradient == "none":
         yield NO_GRADIENT
-    elif traits.gradient == "tape":
+    elif gradient == "tape":
         yield ONE_GRADIENT
-        if traits.context == "loop":
+        if context == "loop":
             yield FAILS_IN_LOOP
     if call is not None and _is_stateless(call):
         yield STATELESS
-    if has_outputs and not results.are_shaped(node):
+    if has_outputs and not any(_gives_shape(outer, inner) for outer, inner in values.uses(node)):
         yield NO_SHAPE
     if any(_is_compiled(scope) for scope in source.scopes(node)):
         yield COMPILED
-    if call is not None and traits.kind != "py_function" and _writes_to_input(source, call):
+    if call is not None and kind != "py_function" and _writes_to_input(source, call):
         yield WRITES
     drawn = _draws(source, node)
     if drawn:
@@ -169,117 +150,6 @@ def _has_no_outputs(source: ProgramSource, call: ast.Call) -> bool:
 SHAPING = {"set_shape": "", "ensure_shape": "x", "reshape": "tensor"}
 """Functions that set a tensor's shape, with the name of the parameter for the tensor; empty for a method."""
 
-MEASURING = {"shape", "shape_n", "get_shape", "rank", "ndims", "size", "len", "dtype", "print", "isinstance"}
-"""Functions that report something about a tensor, and do not return it."""
-
-
-class Results:
-    """The uses of the results of callbacks in a file.
-
-    Followed are assignments, unpacking, loops, calls and operators, what functions of the file return and are called
-    with, and what functions are mapped over. Functions are distinguished by their names alone.
-
-    Attributes:
-        source: the file.
-    """
-
-    def __init__(self, source: ProgramSource) -> None:
-        self.source = source
-        self._reads: defaultdict[tuple[object, str], list[ast.AST]] = defaultdict(list)
-        self._functions: defaultdict[str, list[ast.AST]] = defaultdict(list)
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                self._reads[source.home(node), node.id].append(node)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                self._reads[None, node.attr].append(node)
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._functions[node.name].append(node)
-
-    def are_shaped(self, node: ast.expr) -> bool:
-        """Is a shape set for the result of a callback?
-
-        Args:
-            node: the call, decorator or name that makes the callback.
-        """
-        around = {*self.source.scopes(node)}
-        seen: set[ast.AST] = set()
-        waiting: list[ast.AST] = [node]
-        above = self.source.parents.get(node)
-        if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef) and node in above.decorator_list:
-            waiting = self._read_function(above)
-        while waiting:
-            one = waiting.pop()
-            if one in seen:
-                continue
-            seen.add(one)
-            for outer, inner in self.source.above(one):
-                if _gives_shape(outer, inner):
-                    return True
-                waiting += self._bound_by(outer, inner, around)
-                if not _passes_on(outer, inner):
-                    break
-        return False
-
-    def _bound_by(self, outer: ast.AST, inner: ast.AST, around: set[Scope]) -> list[ast.AST]:
-        """Return the expressions that are results too if `inner`, a part of `outer`, is one."""
-        if isinstance(outer, ast.Assign) and inner is outer.value:
-            return [read for target in outer.targets for read in self._read(target, outer.value)]
-        if isinstance(outer, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-            return self._read(outer.target, inner)
-        if isinstance(outer, ast.For | ast.AsyncFor | ast.comprehension) and inner is outer.iter:
-            return self._read(outer.target, inner)
-        if isinstance(outer, ast.Return | ast.Yield):
-            functions = [scope for scope in self.source.scopes(outer) if isinstance(scope, FUNCTIONS)]
-            return self._read_function(functions[0]) if functions else []
-        return self._read_parameters(outer, inner, around) if isinstance(outer, ast.Call) else []
-
-    def _read(self, target: ast.AST, value: ast.AST) -> list[ast.AST]:
-        """Return the reads of a target that a result is assigned to; for an item of a dict, all reads of the dict."""
-        if isinstance(target, ast.Name):
-            reads = self._reads[self.source.home(target), target.id]
-            return [read for read in reads if getattr(read, "lineno", 0) >= target.lineno]
-        if isinstance(target, ast.Attribute):
-            text = ast.unparse(target)
-            return [read for read in self._reads[None, target.attr] if ast.unparse(read) == text]
-        if isinstance(target, ast.Subscript | ast.Starred):
-            return self._read(target.value, value)
-        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
-        return [read for part in parts for read in self._read(part, value)]
-
-    def _read_function(self, function: ast.AST) -> list[ast.AST]:
-        """Return the places in the file at which a function is called, or passed to another one."""
-        name = getattr(function, "name", "")
-        return [*self._reads[self.source.parents.get(function), name], *self._reads[None, name]]
-
-    def _read_parameters(self, call: ast.Call, inner: ast.AST, around: set[Scope]) -> list[ast.AST]:
-        """Return the places at which functions that get a result, as an argument or by a map, read it."""
-        if isinstance(call.func, ast.Attribute) and call.func.attr in GROWING and inner is not call.func:
-            return self._read(call.func.value, inner)
-        found: list[ast.AST] = []
-        for function in self._functions[last_name(call.func)] if inner is not call.func else []:
-            found += self._read_parameter(function, call, inner)
-        for other in call.args:
-            mapped = [other] if isinstance(other, ast.Lambda) else self._functions[last_name(other)]
-            if other is not inner:
-                found += [read for one in mapped if one not in around for read in self._read_all(one)]
-        return found
-
-    def _read_parameter(self, function: ast.AST, call: ast.Call, inner: ast.AST) -> list[ast.AST]:
-        arguments = getattr(function, "args", None)
-        if not isinstance(arguments, ast.arguments):
-            return []
-        names = [one.arg for one in (*arguments.posonlyargs, *arguments.args) if one.arg not in {"self", "cls"}]
-        if isinstance(inner, ast.keyword):
-            return [*self._reads[function, str(inner.arg)]]
-        place = next((place for place, one in enumerate(call.args) if one is inner), len(names))
-        return [*self._reads[function, names[place]]] if place < len(names) else []
-
-    def _read_all(self, function: ast.AST) -> list[ast.AST]:
-        arguments: ast.arguments = function.args  # type: ignore[attr-defined]
-        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
-        names = [one.arg for one in every if one is not None and one.arg not in {"self", "cls"}]
-        return [read for name in names for read in self._reads[function, name]]
-
 
 def _gives_shape(outer: ast.AST, inner: ast.AST) -> bool:
     """Does a call set the shape of one of its parts?"""
@@ -291,19 +161,6 @@ def _gives_shape(outer: ast.AST, inner: ast.AST) -> bool:
     if isinstance(inner, ast.keyword):
         return inner.arg == SHAPING[name]
     return inner is outer.func or (name != "set_shape" and inner in outer.args[:1])
-
-
-def _passes_on(outer: ast.AST, inner: ast.AST) -> bool:
-    """Is an expression a result if `inner`, a part of it, is one?"""
-    if isinstance(outer, ast.Call):
-        return last_name(outer.func) not in MEASURING
-    if isinstance(outer, ast.Attribute):
-        return outer.attr not in MEASURING
-    if isinstance(outer, ast.Subscript):
-        return inner is outer.value
-    if isinstance(outer, ast.IfExp):
-        return inner is not outer.test
-    return isinstance(outer, ast.expr | ast.keyword | ast.comprehension)
 
 
 def _is_compiled(scope: ast.AST) -> bool:

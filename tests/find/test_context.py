@@ -133,10 +133,8 @@ def test_what_is_computed_before_a_pipeline_is_no_part_of_it() -> None:
         ("def op(x):\n    return SITE, None\nop2 = tf.custom_gradient(op)", "custom_gradient"),
         ("@tf.custom_gradient\ndef op(x):\n    def grad(x):\n        return SITE\n    return x, grad", "is one"),
         ("with g.gradient_override_map({'PyFunc': 'G'}):\n    y = SITE", "override_map"),
-        ("with g.gradient_override_map({'PyFuncStateless': 'G'}):\n    y = SITE", "none"),
         ("with g.gradient_override_map(names):\n    y = SITE", "override_map"),
         ("def op(x):\n    return SITE\nwith g.gradient_override_map({'PyFunc': 'G'}):\n    y = op(x)", "override_map"),
-        ("@function.Defun(tf.float32, python_grad_func=g)\ndef op(x):\n    return SITE", "defun"),
         ("@tf.RegisterGradient('G')\ndef grad(op, x):\n    return SITE", "is one"),
     ],
 )
