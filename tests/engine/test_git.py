@@ -51,38 +51,10 @@ def program(path: Path, *lines: str) -> Path:
     return path
 
 
-def signed(folder: Path, commit: str) -> str:
-    """Return a commit like another one, with a signature that nobody made."""
-    headers, _, message = git(folder, "cat-file", "commit", commit).partition("\n\n")
-    lines = (headers, "gpgsig -----BEGIN PGP SIGNATURE-----", " -----END PGP SIGNATURE-----", "", message, "")
-    source = folder / ".git" / "signed"
-    source.write_text("\n".join(lines), encoding="utf-8")
-    return git(folder, "hash-object", "-t", "commit", "-w", str(source))
-
-
 def test_hooks_of_the_repository_are_not_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
     program(made[0] / ".git" / "hooks" / "post-checkout", f"touch {tmp_path}/ran")
     checked_out(made[0], made[1][0])
     assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.parametrize("name", ["core.fsmonitor", "gpg.program"])
-def test_programs_in_the_settings_of_the_repository_are_not_run(
-    made: tuple[Path, list[str]], tmp_path: Path, name: str
-) -> None:
-    """Neither what tells git of changed files nor what checks signatures has a say in what is measured."""
-    folder, commits = made
-    by_hand = signed(folder, commits[0])
-    git(folder, "config", name, str(program(tmp_path / "marking", f"touch {tmp_path}/ran", "exit 1")))
-    git(folder, "config", "log.showSignature", "true")
-    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
-    found = revisions.resolve(folder, [by_hand, revisions.WORKTREE])
-    for revision in found:
-        checked_out(folder, revision.commit)
-    assert not (tmp_path / "ran").exists()
-    git(folder, "status", "--porcelain")
-    git(folder, "show", by_hand)
-    assert (tmp_path / "ran").exists(), "git by hand runs it"
 
 
 def test_filters_of_the_repository_are_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
