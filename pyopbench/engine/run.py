@@ -281,12 +281,15 @@ class _Loop:
             batch[:] = [launch for launch in batch if not launch.is_lost]
             if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
                 break
+            turns = sum(len(launch.open_groups()) for launch in batch)
             if self._is_analysis_due(batch):
                 yield self._analyse()
-            if not any(launch.open_groups() for launch in batch):
+            open_turns = sum(len(launch.open_groups()) for launch in batch)
+            if not open_turns:
                 break
             made = _rounds_of(batch)
-            self._again_seconds = self._preparing_seconds + made * seconds / max(made - rounds, 1.0)
+            sampling = made * seconds / max(made - rounds, 1.0) * open_turns / turns
+            self._again_seconds = self._preparing_seconds + sampling
             if made >= self._equal_rounds * len(batch):
                 break
             if math.isinf(self._equal_rounds) and self._open_works() and self._left <= further * self._again_seconds:
