@@ -35,9 +35,9 @@ def tools(answer: dict[str, Any] = ANSWER, result: dict[str, Any] = PASSED) -> d
 
 
 def test_both_files_are_written_as_the_worker_has_them(tmp_path: Path) -> None:
-    written = write_port(TARGET, "traced", tmp_path / "ported.py", **tools())
+    written = write_port(TARGET, "traced", tmp_path / "my_port.py", **tools())
     assert [written.port.read_text(), written.test.read_text()] == [ANSWER["port"], ANSWER["test"]]
-    assert (written.function, written.test.name) == ("mine", "test_ported.py")
+    assert (written.function, written.test.name) == ("mine", "test_my_port.py")
     assert (written.passed, written.not_run) == (("test_x",), (("/a/mine.py", 7),))
 
 
@@ -63,7 +63,7 @@ def test_it_is_timed_against_the_callback_where_it_is_right(
     slow: str, tmp_path: Path, forked_worker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, str(forked_worker)))
-    source, out = tmp_path / "mine.py", tmp_path / "ported.py"
+    source, out = tmp_path / "mine.py", tmp_path / "my_port.py"
     source.write_text(SLOW.format(**{"body": 0, "port": 0, slow: 1}))
     target = read_target(f"{source}:body", ["rng.random(3, np.float32)"], [])
     text = source.read_text().replace("x * 2 * waited", "x * 3" if slow == "wrong" else "x * 2 * waited")
@@ -83,7 +83,7 @@ def test_it_is_timed_against_the_callback_where_it_is_right(
 def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
     failed = {"passed": [], "failed": "test_values", "error": "AssertionError: 1 is not 2"}
     with pytest.raises(WrongResult) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", **tools(result=failed))
+        write_port(TARGET, "traced", tmp_path / "my_port.py", **tools(result=failed))
     assert (caught.value.exit_code, caught.value.received) == (1, "AssertionError: 1 is not 2")
     assert list(tmp_path.iterdir()) == []
 
@@ -91,7 +91,7 @@ def test_a_port_that_fails_its_test_is_not_written(tmp_path: Path) -> None:
 def test_a_refusal_has_the_line_and_the_fix(tmp_path: Path) -> None:
     first = {"why": "`np.foo` has none", "fix": "use np.bar", "place": ["/a/mine.py", 3]}
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", **tools(answer={"refused": [first]}))
+        write_port(TARGET, "traced", tmp_path / "my_port.py", **tools(answer={"refused": [first]}))
     assert (caught.value.received, caught.value.hint) == ("/a/mine.py:3", "use np.bar")
 
 
@@ -99,20 +99,20 @@ def test_everything_that_cannot_be_written_is_reported_at_once(tmp_path: Path) -
     one, other = ({"why": "w", "fix": fix, "place": ["a.py", line]} for fix, line in (("f", 3), ("", 5)))
     nowhere = {"why": "n", "fix": "", "place": None}
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", **tools(answer={"refused": [other, one, nowhere]}))
+        write_port(TARGET, "traced", tmp_path / "my_port.py", **tools(answer={"refused": [other, one, nowhere]}))
     assert caught.value.received == "a.py:5; a.py:3: w (f); n"
 
 
 @pytest.mark.parametrize(
     ("variant", "name"),
-    [("native", "ported.py"), ("traced", "ported.txt"), ("traced", "a-b.py"), ("processes size=3", "ported.py")],
+    [("native", "my_port.py"), ("traced", "ported.txt"), ("traced", "a-b.py"), ("processes size=3", "my_port.py")],
 )
 def test_what_cannot_be_asked_for_is_refused_before_a_worker_starts(variant: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         write_port(TARGET, variant, tmp_path / name, ask=pytest.fail, test=pytest.fail)
 
 
-@pytest.mark.parametrize("name", ["class.py", "missing/ported.py", "a_file/ported.py"])
+@pytest.mark.parametrize("name", ["class.py", "missing/my_port.py", "a_file/my_port.py"])
 def test_a_file_that_python_would_not_import_is_refused_before_a_worker_starts(name: str, tmp_path: Path) -> None:
     (tmp_path / "a_file").write_text("")
     with pytest.raises(BadInput) as caught:
@@ -121,11 +121,11 @@ def test_a_file_that_python_would_not_import_is_refused_before_a_worker_starts(n
     assert [path.name for path in tmp_path.iterdir()] == ["a_file"]
 
 
-@pytest.mark.parametrize("name", ["ported.py", "test_ported.py"])
+@pytest.mark.parametrize("name", ["my_port.py", "test_my_port.py"])
 def test_nothing_that_is_there_is_written_over(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, "traced", tmp_path / "ported.py", **tools())
+        write_port(TARGET, "traced", tmp_path / "my_port.py", **tools())
     assert caught.value.received == tmp_path / name
     assert (tmp_path / name).read_text() == "mine"
 
@@ -157,6 +157,6 @@ def test_a_test_that_ends_its_process_has_failed(tmp_path: Path) -> None:
 )
 def test_a_mistyped_arrangement_is_told_what_arrangements_are(key: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
-        write_port(TARGET, key, tmp_path / "ported.py", ask=pytest.fail, test=pytest.fail)
+        write_port(TARGET, key, tmp_path / "my_port.py", ask=pytest.fail, test=pytest.fail)
     assert caught.value.received == key
     assert all(form in str(caught.value.legal) for form in WRITTEN_FORMS)
