@@ -18,7 +18,6 @@ from pyopbench.ports.porting.indexing import (
     entries_of,
     holds_for,
     is_by_tensor,
-    is_never_negative,
     pick,
 )
 from pyopbench.ports.porting.names import name_of
@@ -381,23 +380,12 @@ def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
     if not any(map(code.holds_tensors, call.args)):
         return None
     name, dtype = _name(code, array), code.dtype(array)
-    if not isinstance(places, ast.Tuple) and any(one.is_point for one in code.seen(places)):
-        points, given = f"{code.use('np_points_in')}({name}, {code.write(places)})", code.tensor(values, dtype)
-        if not code.rank(values):
-            given = f"tf.fill(tf.shape({points})[:-1], {given})"
-        return f"{name} = tf.tensor_scatter_nd_{function}({name}, {points}, {given})"
     several = places.elts if isinstance(places, ast.Tuple) else [places]
-    if any(isinstance(one, ast.Slice) or not code.rank(one) for one in several):
+    if any(isinstance(one, ast.Slice) or not (code.rank(one) or code.holds_tensors(one)) for one in several):
         raise code.refusal(call, "`.at` is supported with arrays of indices only")
-    stacked = ", ".join(
-        _from_front(code, one, f"tf.shape({name}, tf.int64)[{axis}]") for axis, one in enumerate(several)
-    )
-    given = code.tensor(values, dtype)
+    is_whole = isinstance(places, ast.Tuple) or any(one.is_point for one in code.seen(places))
+    indices = code.write(places) if is_whole else f"({code.write(places)},)"
+    points, given = f"{code.use('np_points_in')}({name}, {indices})", code.tensor(values, dtype)
     if not code.rank(values):
-        given = f"tf.fill(tf.shape({code.write(several[0])}), {given})"
-    return f"{name} = tf.tensor_scatter_nd_{function}({name}, tf.stack([{stacked}], axis=-1), {given})"
-
-
-def _from_front(code: TypedCode, places: ast.expr, size: str) -> str:
-    text = code.tensor(places, "int64")
-    return text if is_never_negative(code, places) else f"{code.use('np_from_front')}({text}, {size})"
+        given = f"tf.fill(tf.shape({points})[:-1], {given})"
+    return f"{name} = tf.tensor_scatter_nd_{function}({name}, {points}, {given})"

@@ -122,45 +122,38 @@ def pick(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEnt
     _refuse_steps(code, node, entries)
     if [entry.kind for entry in entries] == ["points"]:
         return f"{code.use('np_at_points')}({whole}, {code.write(entries[0].node)})"
-    special = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
-    if not special:
-        found = _mapped(code, whole, entries) or _in_two_keys(code, whole, entries)
-        return found or f"{whole}[{', '.join(_basic(code, entries))}]"
-    if len(special) > 1:
+    picked = [place for place, entry in enumerate(entries) if entry.kind in ("places", "mask")]
+    if len(picked) > 1:
         return _pick_points(code, node, whole, entries)
-    (place,) = special
-    entry = entries[place]
-    before = entries[:place]
-    if any(one.kind == "new" for one in entries):
-        raise code.refusal(node, f"`{ast.unparse(node)}` mixes an array of indices with None", "index twice")
-    if any(one.kind == "number" for one in before) and any(one.kind != "number" for one in before):
-        raise code.refusal(node, f"`{ast.unparse(node)}` mixes integers, slices and arrays of indices", "index twice")
-    text, axis = _with_basic(code, whole, entries, place)
-    if entry.kind == "mask":
-        where = f", axis={axis}" if axis not in ("0", "") else ""
-        return f"tf.boolean_mask({text}, {code.write(entry.node)}{where})"
-    where = f", axis={axis}" if axis != "0" else ""
-    return f"tf.gather({text}, {_counted(code, entry.node, text, axis)}{where})"
-
-
-def _mapped(code: TypedCode, whole: str, entries: Sequence[IndexEntry]) -> str:
-    """Return what integers pick that differ from example to example of a batch; nothing where none do.
-
-    `tf.vectorized_map` takes a gather at any places, and a slice only where it is the same for all examples.
-    """
-    varying = [place for place, entry in enumerate(entries) if entry.kind == "number" and code.is_tensor(entry.node)]
-    if not code.is_mapped or not varying or any(entry.kind == "rest" for entry in entries):
-        return ""
-    kept = [":" if place in varying else text for place, text in enumerate(_basic(code, entries))]
-    while kept and kept[-1] == ":":
+    if not picked and code.is_mapped:
+        # `tf.vectorized_map` takes a gather at any places, and a key only if it is the same for all examples.
+        picked = [at for at, entry in enumerate(entries) if entry.kind == "number" and code.is_tensor(entry.node)]
+    elif picked:
+        kinds = [entry.kind for entry in entries[: picked[0]]]
+        if "new" in [entry.kind for entry in entries] or ("number" in kinds and {*kinds} != {"number"}):
+            why = f"`{ast.unparse(node)}` mixes an array of indices with None, or with an integer behind a slice"
+            raise code.refusal(node, why, "index twice")
+    if not picked:
+        return _in_two_keys(code, whole, entries) or f"{whole}[{', '.join(_basic(code, entries))}]"
+    text, kept = whole, _basic(code, entries)
+    for place in reversed(picked):
+        kept[place : place + 1] = [":"] * (entries[place].rank if entries[place].kind == "mask" else 1)
+    while kept and kept[-1] == ":" and "..." not in kept:
         kept.pop()
-    text = f"{whole}[{', '.join(kept)}]" if kept else whole
-    for place in reversed(varying):
-        before = entries[:place]
-        axis = sum(entry.kind != "number" or one in varying for one, entry in enumerate(before))
-        of_whole = sum(entry.kind != "new" for entry in before)
+    if not {*kept} <= {":", "..."}:
+        text = f"{whole}[{', '.join(kept)}]"
+    for place in reversed(picked):
+        before, behind, key = entries[:place], entries[place + 1 :], entries[place].node
+        axis = sum(entry.kind != "number" or at in picked for at, entry in enumerate(before))
+        axis_of_whole = sum(entry.kind != "new" for entry in before)
+        if any(entry.kind == "rest" for entry in before):
+            axis = -1 - sum(entry.kind != "number" for entry in behind)
+            axis_of_whole = -1 - sum(entry.kind != "new" for entry in behind)
         where = f", axis={axis}" if axis else ""
-        text = f"tf.gather({text}, {_counted(code, entries[place].node, whole, of_whole, 'int64')}{where})"
+        if entries[place].kind == "mask":
+            text = f"tf.boolean_mask({text}, {code.write(key)}{where})"
+        else:
+            text = f"tf.gather({text}, {_counted(code, key, whole, axis_of_whole)}{where})"
     return text
 
 
@@ -187,55 +180,29 @@ def _in_two_keys(code: TypedCode, whole: str, entries: Sequence[IndexEntry]) -> 
 
 def _refuse_steps(code: TypedCode, node: ast.expr, entries: Sequence[IndexEntry]) -> None:
     """Refuse `x[:i:2]` for XLA: in a loop it selects the wrong elements, without an error (in TensorFlow 2.21)."""
-    slices = [entry.node for entry in entries if isinstance(entry.node, ast.Slice)] if code.is_compiled else []
-    for one in slices:
-        has_step = one.step is not None and ast.unparse(one.step) != "1"
-        if has_step and any(map(code.is_tensor, _bounds(one))):
-            raise code.refusal(
-                node,
-                f"`{ast.unparse(node)}` has a step between bounds that depend on values",
-                "use an array of indices",
-            )
+    for one in [entry.node for entry in entries if isinstance(entry.node, ast.Slice)] if code.is_compiled else []:
+        if one.step is not None and ast.unparse(one.step) != "1" and any(map(code.is_tensor, _bounds(one))):
+            why = f"`{ast.unparse(node)}` has a step between bounds that depend on values"
+            raise code.refusal(node, why, "use an array of indices")
 
 
 def _basic(code: TypedCode, entries: Sequence[IndexEntry]) -> list[str]:
     """Return numbers and slices unchanged; as int64 if they have two integer dtypes, or one that TensorFlow lacks."""
-    parts = [[entry.node] for entry in entries if entry.kind == "number"]
-    parts += [_bounds(entry.node) for entry in entries if entry.kind == "slice"]
-    seen = [one for several in parts for node in several for one in code.seen(node)]
-    dtypes = {one.dtype for one in seen if one.kind == TENSOR}
+    bounds = {at: _bounds(one.node) for at, one in enumerate(entries) if one.kind in ("number", "slice")}
+    dtypes = {one.dtype for some in bounds.values() for node in some for one in code.seen(node) if one.kind == TENSOR}
+    texts = [code.write(entry.node) for entry in entries]
     if len(dtypes) < 2 and dtypes <= {"int32", "int64"}:
-        return [code.write(entry.node) for entry in entries]
-    return [_as_int64(code, entry) for entry in entries]
+        return texts
+    for at, some in bounds.items():
+        parts = [(*code.source.span(one), code.operand(one, "int64")) for one in some]
+        texts[at] = code.source.replaced(*code.source.span(entries[at].node), parts)
+    return texts
 
 
 def _bounds(node: ast.expr) -> list[ast.expr]:
-    assert isinstance(node, ast.Slice)
-    return [one for one in (node.lower, node.upper, node.step) if one is not None]
-
-
-def _as_int64(code: TypedCode, entry: IndexEntry) -> str:
-    if entry.kind == "slice":
-        bounds = [(*code.source.span(one), code.operand(one, "int64")) for one in _bounds(entry.node)]
-        return code.source.replaced(*code.source.span(entry.node), bounds)
-    return code.operand(entry.node, "int64") if entry.kind == "number" else code.write(entry.node)
-
-
-def _with_basic(code: TypedCode, whole: str, entries: Sequence[IndexEntry], place: int) -> tuple[str, str]:
-    """Return an array of which all is picked but what arrays of indices pick, and the axis that those are of."""
-    before = entries[:place]
-    picked = [":"] * (entries[place].rank if entries[place].kind == "mask" else 1)
-    basic = _basic(code, [*before, *entries[place + 1 :]])
-    kept = [*basic[:place], *picked, *basic[place:]]
-    axis = str(sum(entry.kind != "number" for entry in before))
-    if any(entry.kind == "rest" for entry in before):
-        axis = str(-1 - sum(entry.kind != "number" for entry in entries[place + 1 :]))
-    others = [entry for position, entry in enumerate(entries) if position != place]
-    if all(entry.kind in ("all", "rest") for entry in others):
-        return whole, axis
-    while kept and kept[-1] == ":":
-        kept.pop()
-    return f"{whole}[{', '.join(kept)}]", axis
+    """Return the bounds and the step of a slice; any other index as it is."""
+    parts = [node.lower, node.upper, node.step] if isinstance(node, ast.Slice) else [node]
+    return [one for one in parts if one is not None]
 
 
 def _counted(code: TypedCode, node: ast.expr, whole: str, axis: object, dtype: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from pyopbench.model.syntax import every_name, unused_name
@@ -51,18 +52,24 @@ REFUSED = ("isinstance", "map", "type")
 """Functions of Python that mean something else for a tensor."""
 
 
+WRITERS: dict[type[ast.AST], Callable[[Any, Any], str | None]] = {
+    ast.BinOp: write_binary, ast.BoolOp: write_both, ast.Compare: write_comparison, ast.IfExp: write_choice,
+    ast.UnaryOp: write_unary, ast.If: write_if, ast.For: write_for, ast.While: write_while, ast.Return: write_return,
+    ast.Assign: assign, ast.AugAssign: assign_in_place,
+    **dict.fromkeys((ast.Raise, ast.Assert, ast.Try, ast.Global, ast.Nonlocal), write_rare),
+}  # fmt: skip
+
+
 class TensorCode(TypedCode):
     """Writes functions of NumPy's arrays as functions of tensors.
 
     Attributes:
         not_run: lines of the user's that no example went through, which stay as they stand.
-        tables: statements that are made of the user's constants, by the name that each binds.
     """
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []
-        self.tables: dict[str, str] = {}
         self.made: set[str] = set()
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
@@ -78,37 +85,42 @@ class TensorCode(TypedCode):
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that is not written as it stands."""
-        found = self._rewritten(node)
-        return super().rewrite(node) if found is None else found
-
-    def _rewritten(self, node: ast.AST) -> str | None:
-        if isinstance(node, ast.stmt):
-            return self._statement(node)
+        if isinstance(node, ast.stmt) and self._is_left_out(node):
+            self.not_run.append((self.source.path, node.lineno))
+            return None
+        if type(node) in WRITERS:
+            return WRITERS[type(node)](self, node)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
         if isinstance(node, ast.Call):
             return grown_lists.write_call_of_list(self, node) or self._call(node)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             grown_lists.refuse_grown(self, node)
-        if isinstance(node, ast.BinOp):
-            return write_binary(self, node)
-        if isinstance(node, ast.Compare):
-            return write_comparison(self, node)
         if isinstance(node, ast.NamedExpr) and self.holds_tensors(node.value):
-            raise self.refusal(
-                node, f"`{ast.unparse(node)}` assigns a tensor inside an expression", "assign it on the line before"
-            )
+            why = f"`{ast.unparse(node)}` assigns a tensor inside an expression"
+            raise self.refusal(node, why, "assign it on the line before")
         if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
             raise self.left_to_numba(node, "values decide how many items a comprehension has")
-        if isinstance(node, ast.BoolOp):
-            return write_both(self, node)
-        if isinstance(node, ast.UnaryOp):
-            return write_unary(self, node)
-        if isinstance(node, ast.IfExp):
-            return write_choice(self, node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
             return write_attribute(self, node)
         return None
+
+    def _is_left_out(self, node: ast.stmt) -> bool:
+        """Is it a statement of a traced function that was never run?"""
+        value, unit = getattr(node, "value", None), self.unit
+        if (
+            not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr)
+            or value is None
+            or is_number(value)
+        ):
+            return False
+        is_docstring = isinstance(node, ast.Expr) and isinstance(value, ast.Constant)
+        functions = [function for _, function in self.observed.functions.values()]
+        if is_docstring or unit is None or unit.node not in functions:
+            return False
+        return not any(self.observed.of(self.source, one) for one in ast.walk(node))
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
         """Return the text of a part of a node that stays as it stands."""
@@ -129,49 +141,6 @@ class TensorCode(TypedCode):
             return self.write(part)  # which AutoGraph makes a loop of the graph
         rows = f"tf.unstack({self.write(part)})"
         return f"map(tf.unstack, {rows})" if is_unpacked else rows
-
-    # Statements.
-
-    def _statement(self, node: ast.stmt) -> str | None:
-        if self._is_left_out(node):
-            self.not_run.append((self.source.path, node.lineno))
-            return None
-        if isinstance(node, ast.If):
-            return write_if(self, node)
-        if isinstance(node, ast.For):
-            return write_for(self, node)
-        if isinstance(node, ast.While):
-            return write_while(self, node)
-        if isinstance(node, ast.Return):
-            return write_return(self, node)
-        if isinstance(node, ast.Raise | ast.Assert | ast.Try | ast.Global | ast.Nonlocal):
-            return write_rare(self, node)
-        if isinstance(node, ast.Assign):
-            return assign(self, node)
-        if isinstance(node, ast.AugAssign):
-            return assign_in_place(self, node)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            return grown_lists.write_append(self, node.value) or write_statement(self, node.value)
-        return None
-
-    def _is_left_out(self, node: ast.stmt) -> bool:
-        """Is it a statement of a traced function that was never run?"""
-        if not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr) or not self._is_traced():
-            return False
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            return False  # a docstring
-        if is_number(getattr(node, "value", None)):
-            return False
-        return getattr(node, "value", None) is not None and not any(
-            self.observed.of(self.source, one) for one in ast.walk(node)
-        )
-
-    def _is_traced(self) -> bool:
-        return self.unit is not None and any(
-            function is self.unit.node for _, function in self.observed.functions.values()
-        )
-
-    # Calls.
 
     def _call(self, node: ast.Call) -> str | None:
         function = node.func
@@ -257,32 +226,27 @@ def _is_of_library(function: Any) -> bool:
     return module is None or not is_module_of_user(module)
 
 
+ATTRIBUTES = {
+    "T": "tf.transpose({})", "mT": "tf.linalg.matrix_transpose({})", "real": "tf.math.real({})",
+    "imag": "tf.math.imag({})", "ndim": "{}.shape.rank", "dtype": "{}.dtype.as_numpy_dtype",
+}  # fmt: skip
+
+
 def write_attribute(code: TypedCode, node: ast.Attribute) -> str:
     """Return `x.name` of a tensor."""
-    text, name = code.atom(node.value), node.attr
-    if name == "T":
-        return f"tf.transpose({code.write(node.value)})"
-    if name == "mT":
-        return f"tf.linalg.matrix_transpose({code.write(node.value)})"
-    if name in ("real", "imag"):
-        return f"tf.math.{name}({code.write(node.value)})"
-    if name == "ndim":
-        return f"{text}.shape.rank"
-    if name == "dtype":
-        return f"{text}.dtype.as_numpy_dtype"
+    name = node.attr
+    if name in ATTRIBUTES:
+        expression = ATTRIBUTES[name]
+        return expression.format(code.write(node.value) if expression.endswith("({})") else code.atom(node.value))
+    text = code.atom(node.value)
     if name == "size":
-        if code.is_tensor(node):
-            return f"tf.size({text}, tf.int64)"
-        return f"int(np.prod({code.use('np_known_sizes')}({text})))"
+        is_unknown = code.is_tensor(node)
+        return f"tf.size({text}, tf.int64)" if is_unknown else f"int(np.prod({code.use('np_known_sizes')}({text})))"
     if name == "shape":
-        if not _is_static(code, node.value):
+        if any(None in one.shape for one in code.seen(node.value) if one.kind == TENSOR):
             return f"tf.unstack(tf.shape({text}, tf.int64))"
         return f"tuple({code.use('np_known_sizes')}({text}))"
     raise code.refusal(node, f"`.{name}` has no counterpart in TensorFlow")
-
-
-def _is_static(code: TypedCode, node: ast.expr) -> bool:
-    return all(None not in one.shape for one in code.seen(node) if one.kind == TENSOR)
 
 
 def write_size(code: TypedCode, node: ast.Subscript) -> str | None:
