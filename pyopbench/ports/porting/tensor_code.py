@@ -9,7 +9,7 @@ from typing import Any
 
 from pyopbench.model.syntax import every_name, unused_name
 from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_user
-from pyopbench.ports.functions.table import TABLE
+from pyopbench.ports.functions.table import TABLE, UNARY
 from pyopbench.ports.porting import expressions, grown_lists
 from pyopbench.ports.porting.assigning import assign, assign_in_place, write_statement
 from pyopbench.ports.porting.calls import write_call
@@ -48,7 +48,7 @@ REDUCED = {"sum": "tf.reduce_sum", "any": "tf.reduce_any", "all": "tf.reduce_all
 TAKES_TENSORS = ("einops", "keras", "opt_einsum", "tensorflow", "tensorflow_probability", "tf_keras")
 """Packages whose functions take tensors."""
 
-REFUSED = ("isinstance", "map", "type")
+REFUSED = ("isinstance", "type")
 """Functions of Python that mean something else for a tensor."""
 
 
@@ -159,6 +159,8 @@ class TensorCode(TypedCode):
             return write_call(self, name, node, None)
         if name in UNPACKING:
             return self._unpacking(node, name)
+        if name == "map":
+            return self._mapped(node)
         is_own = isinstance(function, ast.Name) and isinstance(self.units.resolve(self.source, function.id), Unit)
         if name in REFUSED or (_is_of_library(value) and not is_own):
             raise self.refusal(node, f"`{ast.unparse(function)}` has no counterpart in TensorFlow")
@@ -193,6 +195,18 @@ class TensorCode(TypedCode):
         text = f"{REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
         start = [*node.args[1:], *(one.value for one in node.keywords)]
         return f"({text} + {bracketed(self.operand(start[0], dtype))})" if start else text
+
+    def _mapped(self, node: ast.Call) -> str | None:
+        """Return `map(function, items)` of a function of NumPy's as a generator expression."""
+        name = name_of(self.value_of(node.args[0]))
+        known = UNARY.get(name.removeprefix("np."), "")
+        expression = f"{known}({{x:loop}})" if known.startswith("tf.") else getattr(TABLE.get(name), "expression", None)
+        is_of_floats = len(node.args) == 2 and self.one(node.args[1]).dtype in ("float32", "float64")
+        if isinstance(expression, str) and expression.count("{") == expression.count("{x:loop}") and is_of_floats:
+            return f"({expression.replace('{x:loop}', 'item')} for item in {self.write(node.args[1])})"
+        if not name.startswith("np."):
+            return None
+        raise self.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write a comprehension")
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         name = f"np.{function.attr}"

@@ -110,7 +110,8 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
     statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
     if is_compiled:
-        statements[name] = compiled(statements[name], name, *([code.use("np_compiled")] if reruns else []))
+        decorator = code.use("np_compiled") if reruns else "tf.function(jit_compile=True)"
+        statements[name] = with_head(statements[name], name, f"@{decorator}\ndef {name}(")
     texts = _with_snippets(units, statements, sorted(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
@@ -176,11 +177,6 @@ def _calls(unit: Unit, units: Units) -> bool:
 
 def _is_function(unit: Unit) -> bool:
     return isinstance(unit.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-
-
-def compiled(text: str, name: str, decorator: str = "tf.function(jit_compile=True)") -> str:
-    """Return a source in which a function has the decorator that has XLA compile it."""
-    return with_head(text, name, f"@{decorator}\ndef {name}(")
 
 
 def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
