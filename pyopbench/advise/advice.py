@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyopbench.advise.answers import Answer
-from pyopbench.advise.callbacks import Callback, Shown, Step
+from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
 
@@ -16,10 +16,10 @@ PATCH = "change.patch"
 
 @dataclass(frozen=True)
 class Row:
-    """A callback and its answer."""
+    """A callback, the largest share of a step that it could save, and its answer."""
 
     callback: Callback
-    shown: Shown
+    most: float
     answer: Answer
 
 

@@ -11,9 +11,9 @@ import msgspec
 
 from pyopbench.advise import turns
 from pyopbench.advise.advice import Advice, Row
-from pyopbench.advise.answers import leave
+from pyopbench.advise.answers import answer_by_recording
 from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools
-from pyopbench.advise.callbacks import Step, assess, callbacks_of, read_kept
+from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import LEAST_TURNS, try_changes
@@ -114,8 +114,8 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         callback = row.callback
         before = known.get((callback.file, callback.body, callback.kind))
         is_news = before is None or (before.action != "leave" and before.port is not None)
-        if row.shown.most >= options.minimum_effect and is_news and callback.file not in ports:
-            found.append(NewCallback(callback.title, row.shown.most, "new" if before is None else "back"))
+        if row.most >= options.minimum_effect and is_news and callback.file not in ports:
+            found.append(NewCallback(callback.title, row.most, "new" if before is None else "back"))
     return found
 
 
@@ -133,8 +133,8 @@ def _record(
     step, rows = _step(usage, run), []
     for callback in callbacks_of(usage, kept, original):
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
-        shown = assess(callback, step, options.minimum_effect)
-        rows.append(Row(callback, shown, leave(shown)))
+        most = callback.most_saved(step)
+        rows.append(Row(callback, most, answer_by_recording(callback, most, options.minimum_effect)))
     advice = Advice(program, attempt.folder, step, rows, _coverage(step, run), options.budget_seconds, ended=run.ended)
     _say_recorded(listener, advice)
     return attempt, advice, run
@@ -156,14 +156,14 @@ def _coverage(step: Step, run: Run) -> str:
 def _say_recorded(listener: Listener, advice: Advice) -> None:
     listener.say(f"{advice.recorded}; {formatting.count(len(advice.rows), 'callback')}")
     for row in advice.rows:
-        share = f"can save at most {formatting.percent(row.shown.most)} of the time"
-        why = f"; left alone: {row.shown.why_not}" if row.shown.why_not else ""
+        share = f"can save at most {formatting.percent(row.most)} of the time"
+        why = f"; left alone: {row.answer.why}" if row.answer.obstacle else ""
         listener.say(f"{row.callback.title} in {row.callback.where}: {share}{why}")
 
 
 def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None:
     """Measure each callback that is worth it, and leave time to try changes in the program."""
-    waiting: Sequence[int] = [number for number, row in enumerate(advice.rows) if not row.shown.why_not]
+    waiting: Sequence[int] = [number for number, row in enumerate(advice.rows) if not row.answer.obstacle]
     for done, number in enumerate(waiting):
         row = advice.rows[number]
         place = attempt.folder / CALLBACKS / row.callback.name

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.callbacks import BASELINES, MIX_FILE, Callback, Shown, Step, load, mix_of, write_op_file
+from pyopbench.advise.callbacks import BASELINES, MIX_FILE, Callback, Step, load, mix_of, write_op_file
 from pyopbench.advise.candidates import (
     GRAPH_BODY,
     PLACEABLE_FORMS,
@@ -98,9 +98,12 @@ class Answer:
         return Answer("leave", why, obstacle, self.candidates, self.failures)
 
 
-def leave(shown: Shown) -> Answer:
-    """Return the answer for a callback that is not measured."""
-    return Answer("leave", shown.why_not, "no_gain" if shown.is_small else "no_port")
+def answer_by_recording(callback: Callback, most: float, minimum_effect: float) -> Answer:
+    """Return the answer by the recording alone; it has no obstacle if the callback is to be measured."""
+    if most < minimum_effect:
+        return Answer("leave", "nothing to gain: it takes too small a share of the time", "no_gain")
+    obstacles = callback.obstacles()
+    return Answer("leave", "; also ".join(obstacles), "no_port" if obstacles else "")
 
 
 def decide(

@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 from pyopbench.find.risks import RANDOM
 from pyopbench.find.source import ProgramSource
 from pyopbench.find.usage import DISPATCH_SECONDS, MOST_SIZES, SiteUsage, Usage, propose_sizes
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT
+from pyopbench.model.case import BASELINE
 from pyopbench.model.discover import PLACES, names_in, python_files
 from pyopbench.model.files import write_atomically
 from pyopbench.model.syntax import unused_name
@@ -208,6 +208,10 @@ class Callback:
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         return max(self.flight_seconds or 0.0, self.seconds) + allowance
 
+    def most_saved(self, step: Step) -> float:
+        """Return the share of a step that would be saved if it took no time."""
+        return min(1.0, self.most_seconds / step.total_seconds)
+
     def obstacles(self) -> list[str]:
         """Return all reasons why it cannot be changed, the one that decides first; empty if there is none."""
         kept, found = self.kept, list[str]()
@@ -327,29 +331,6 @@ def read_kept(parts: Path) -> list[KeptSite]:
             site.folder = str(path.parent)
             found.append(site)
     return found
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What is shown about a callback before anything is measured.
-
-    Attributes:
-        most: largest share of a step that it could save.
-        why_not: why it is left as it is; empty where it is measured.
-        is_small: is it left because it takes too small a share?
-    """
-
-    most: float
-    why_not: str
-    is_small: bool = False
-
-
-def assess(callback: Callback, step: Step, minimum_effect: float = MINIMUM_EFFECT) -> Shown:
-    """Return what the recording alone shows about a callback."""
-    most = min(1.0, callback.most_seconds / step.total_seconds)
-    if most < minimum_effect:
-        return Shown(most, "nothing to gain: it takes too small a share of the time", is_small=True)
-    return Shown(most, "; also ".join(callback.obstacles()))
 
 
 def write_op_file(callback: Callback, folder: Path) -> Path:

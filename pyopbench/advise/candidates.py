@@ -173,7 +173,7 @@ def most_saved(callback: Callback, step: Step, candidate: Candidate, seconds_alo
         seconds_alone: of a call of the callback, measured outside of the program; None if that is not known.
     """
     whole = step.total_seconds
-    most = min(1.0, callback.most_seconds / whole)
+    most = callback.most_saved(step)
     saved = 1.0 if candidate.saved is None else candidate.saved
     is_port = candidate.variant in PORTS and callback.mode == "graph"
     if is_port and candidate.saved is not None and seconds_alone is not None:

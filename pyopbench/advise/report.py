@@ -64,7 +64,7 @@ def rows(advice: Advice, longest: int | None = None) -> list[tuple[str, ...]]:
         names = row.callback.title, row.answer.text
         title, answer = names if longest is None else [formatting.shorten(name, longest) for name in names]
         realised = advice.realised if row.answer.is_change else tried.get(row.callback.name)
-        found.append((title, formatting.percent(row.shown.most), answer, realised_text(realised)))
+        found.append((title, formatting.percent(row.most), answer, realised_text(realised)))
     return found
 
 
@@ -108,7 +108,7 @@ def headline(advice: Advice) -> str:
 
 def at_stake(advice: Advice) -> float:
     """Return the share of a step that would be saved at most if callbacks that have no port took no time."""
-    return min(sum(row.shown.most for row in advice.rows if row.answer.obstacle == "no_port"), 1.0)
+    return min(sum(row.most for row in advice.rows if row.answer.obstacle == "no_port"), 1.0)
 
 
 def start_text(found: Realised) -> str:
@@ -143,7 +143,7 @@ def reasons(advice: Advice) -> list[str]:
             found.append(f"{row.callback.title}: {text}")
         if "numba_op" in row.answer.variant:
             found.append(f"{row.callback.title}: numba_op needs Numba wherever the program runs")
-    most = sum(row.shown.most for row in advice.changed)
+    most = sum(row.most for row in advice.changed)
     if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
         found.append(
             f"{formatting.points(advice.realised.saved)} was saved, more than the {formatting.percent(most)} that the "
@@ -227,7 +227,7 @@ def _callback_data(advice: Advice, row: Row) -> dict[str, Any]:
         "function": callback.body,
         "kind": callback.kind,
         "where": callback.where,
-        "most": row.shown.most,
+        "most": row.most,
         "action": answer.action,
         "variant": answer.variant or None,
         "port": (Path(callback.file).parent / answer.port).as_posix() if answer.is_change and answer.port else None,

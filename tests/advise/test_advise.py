@@ -236,7 +236,7 @@ def test_a_callback_that_takes_too_little_is_named_and_not_measured(world: World
     advice = world.advise()
     assert world.decided == ["first"]
     assert answers(advice) == {"first": "port", "second": "leave"}
-    most = {row.callback.name: row.shown.most for row in advice.rows}
+    most = {row.callback.name: row.most for row in advice.rows}
     assert most == pytest.approx({"first": 0.42, "second": 0.025}, rel=0.02)  # with 200 us a call
 
 
@@ -585,7 +585,7 @@ def test_the_report_names_copied_values_and_a_saving_beyond_the_bound(world: Wor
     world.share = {"first": 0.2, "second": 0.005}
     advice = world.advise()
     before = reasons(advice)
-    assert any(formatting.percent(advice.rows[0].shown.most) in one for one in before), "half of a step is more"
+    assert any(formatting.percent(advice.rows[0].most) in one for one in before), "half of a step is more"
     advice.constants = {"first": ["self.std"]}
     assert [one for one in reasons(advice) if one not in before] != []
     world.out, world.seconds = world.root / "again", by_port(first=0.9)

@@ -11,6 +11,7 @@ import pytest
 
 from kept_sites import kept_of
 from pyopbench.advise import callbacks
+from pyopbench.advise.answers import answer_by_recording
 from pyopbench.advise.callbacks import (
     LITERAL_ELEMENTS,
     Callback,
@@ -19,7 +20,6 @@ from pyopbench.advise.callbacks import (
     KeptSite,
     KeptSource,
     Step,
-    assess,
     callbacks_of,
     load,
     write_op_file,
@@ -50,9 +50,9 @@ def callback_of(kept: KeptSite | None, **changes: Any) -> Callback:
     ],
 )
 def test_what_a_callback_can_save_at_the_most(tmp_path: Path, changes: dict[str, Any], most: float) -> None:
-    shown = assess(callback_of(kept_of(tmp_path, np.ones(3)), **changes), STEP)
-    assert shown.most == pytest.approx(most)
-    assert shown.why_not == ""
+    callback = callback_of(kept_of(tmp_path, np.ones(3)), **changes)
+    assert callback.most_saved(STEP) == pytest.approx(most)
+    assert callback.obstacles() == []
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,26 @@ def test_what_a_callback_can_save_at_the_most(tmp_path: Path, changes: dict[str,
     ],
 )
 def test_what_cannot_be_ported_is_left_with_a_reason(tmp_path: Path, changes: dict[str, Any]) -> None:
-    assert assess(callback_of(kept_of(tmp_path, np.ones(3), **changes)), STEP).why_not
+    assert len(callback_of(kept_of(tmp_path, np.ones(3), **changes)).obstacles()) == 1
+
+
+def test_all_obstacles_are_named_with_the_line_of_what_cannot_be_extracted(tmp_path: Path) -> None:
+    source = KeptSource(refused="a file is open", place=("src/train.py", 7))
+    callback = callback_of(kept_of(tmp_path, np.ones(3), source=source, bodies=2), mode="eager")
+    assert len(callback.obstacles()) == 3
+    assert "src/train.py:7" in callback.obstacles()[-1]
 
 
 def test_what_is_elsewhere_or_takes_too_little_is_left(tmp_path: Path) -> None:
     kept = kept_of(tmp_path, np.ones(3))
-    assert assess(callback_of(kept, file=""), STEP).why_not
-    assert assess(callback_of(kept, seconds=0.001, flight_seconds=0.005), STEP).why_not
-    assert not assess(callback_of(kept, seconds=0.001, flight_seconds=0.005), STEP, 0.01).why_not
+    assert answer_by_recording(callback_of(kept, file=""), 0.5, 0.03).obstacle == "no_port"
+    assert answer_by_recording(callback_of(kept), 0.02, 0.03).obstacle == "no_gain"
+    assert answer_by_recording(callback_of(kept), 0.02, 0.01).obstacle == ""
 
 
 @pytest.mark.parametrize(("kind", "is_left"), [("numpy_function", True), ("py_func", True), ("py_function", False)])
 def test_in_eager_code_only_a_py_function_can_be_replaced(tmp_path: Path, kind: str, is_left: bool) -> None:
-    shown = assess(callback_of(kept_of(tmp_path, np.ones(3)), kind=kind, mode="eager"), STEP)
-    assert bool(shown.why_not) == is_left
-    assert not shown.is_small
+    assert bool(callback_of(kept_of(tmp_path, np.ones(3)), kind=kind, mode="eager").obstacles()) == is_left
 
 
 def test_a_line_that_was_traced_twice_is_one_callback(tmp_path: Path) -> None:
