@@ -24,7 +24,7 @@ from pyopbench.advise.candidates import (
     measured_candidates,
     most_saved,
     ports_of,
-    unmeasured_arrangements,
+    unmeasured_candidates,
     variant_text,
 )
 from pyopbench.advise.graph_body import IN_GRAPH, graph_body_of, write_graph_body
@@ -125,7 +125,7 @@ def decide(
     """
     folder.mkdir(parents=True, exist_ok=True)
     op_file = write_op_file(callback, folder)
-    free, failures = list(unmeasured_arrangements(callback)), list[str]()
+    failures = list[str]()
     answer = Answer("leave", "there was no time to measure changes of it: use a larger --budget", "not_measured")
     if graph_body_of(callback) is not None:
         candidate = Candidate(f"port {GRAPH_BODY}" if callback.in_input and callback.stage else GRAPH_BODY)
@@ -135,9 +135,10 @@ def decide(
         failures.append(f"{variant_text(candidate.variant)}: {written}")
     if budget_seconds > 0:
         answer = _measured_answer(callback, op_file, step, budget_seconds, minimum_effect)
-    measured = {one.variant for one in answer.candidates}
-    candidates = (*answer.candidates, *(one for one in free if not measured & {one.variant}))
-    return replace(answer, candidates=cheapest_first(candidates), failures=(*failures, *answer.failures))
+    known = {one.variant for one in answer.candidates}
+    free = (one for one in unmeasured_candidates(callback, is_measured=budget_seconds > 0) if one.variant not in known)
+    candidates = cheapest_first((*answer.candidates, *free))
+    return replace(answer, candidates=candidates, failures=(*failures, *answer.failures))
 
 
 def _measured_answer(

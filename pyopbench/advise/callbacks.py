@@ -208,6 +208,11 @@ class Callback:
         allowance = DISPATCH_SECONDS * (self.calls + self.gradient_calls)
         return max(self.flight_seconds or 0.0, self.seconds) + allowance
 
+    @property
+    def may_need_gradient(self) -> bool:
+        """Does the program ask for its gradient, or might it do so after the end of the recording?"""
+        return bool(self.gradient_calls or (self.was_ended and not self.in_input))
+
     def most_saved(self, step: Step) -> float:
         """Return the share of a step that would be saved if it took no time."""
         return min(1.0, self.most_seconds / step.total_seconds)
@@ -344,7 +349,6 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     assert kept is not None
     baseline = BASELINES[callback.kind]
     body = "py_function" if callback.kind == "py_function" else "numpy"
-    may_need_gradient = callback.gradient_calls or (callback.was_ended and not callback.in_input)
     above = "\n".join(
         [
             f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
@@ -375,7 +379,7 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
             f"    {body}={kept.source.name},",
             *([f"    seed_with={callback.seed_with!r},"] if callback.seed_with else []),
             # The program asked for no gradient, or this kind of callback has none: a port needs none either.
-            *(["    differentiable=(),"] if body == "numpy" or not may_need_gradient else []),
+            *(["    differentiable=(),"] if body == "numpy" or not callback.may_need_gradient else []),
             f"    baseline={baseline!r},",
             ")",
             "",

@@ -130,10 +130,18 @@ def current_key(callback: Callback) -> str:
     return CURRENT if calls == 1 else f"{CURRENT} parallel={parallel_text(calls)}"
 
 
-def unmeasured_arrangements(callback: Callback) -> tuple[Candidate, ...]:
-    """Return the arrangements that can be tried without a measurement: calls in parallel, if the map makes one."""
-    is_single = callback.stage is not None and callback.stage.parallel != AUTOTUNE
-    return (Candidate(PARALLEL_MAP),) if is_single and is_placeable(callback, PARALLEL_MAP) else ()
+def unmeasured_candidates(callback: Callback, *, is_measured: bool) -> tuple[Candidate, ...]:
+    """Return what is cheap enough to be tried without a measurement.
+
+    That is parallel calls of a map, and `numpy_function` for a `py_function` if nothing of it is measured; in a
+    pipeline both at once.
+    """
+    found = []
+    if callback.stage is not None and callback.stage.parallel != AUTOTUNE and is_placeable(callback, PARALLEL_MAP):
+        found.append(PARALLEL_MAP)
+    if not is_measured and callback.kind == "py_function" and not callback.may_need_gradient:
+        found.append(f"port {BRIDGE}" if callback.stage is not None else BRIDGE)
+    return tuple(map(Candidate, found))
 
 
 def batch_size_of(callback: Callback) -> int:

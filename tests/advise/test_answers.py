@@ -183,6 +183,13 @@ def test_without_time_to_measure_only_what_needs_no_measurement_is_tried(
     assert variants(decide(CALLBACK, STEP, tmp_path, 0.0, EFFECT)) == [PARALLEL.key]
     answer = decide(IN_GRAPH, STEP, tmp_path, 0.0, EFFECT)
     assert (variants(answer), answer.obstacle) == ([], "not_measured")
+    eager = replace(IN_GRAPH, kind="py_function", mode="eager")
+    assert variants(decide(eager, STEP, tmp_path, 0.0, EFFECT)) == [BRIDGE]
+    assert variants(decide(replace(eager, gradient_calls=1), STEP, tmp_path, 0.0, EFFECT)) == []
+    assert variants(decide(replace(CALLBACK, kind="py_function"), STEP, tmp_path, 0.0, EFFECT)) == [
+        PARALLEL.key,
+        f"port {BRIDGE}",
+    ]
 
 
 def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_gained_with(
