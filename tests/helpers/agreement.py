@@ -13,9 +13,8 @@ import pytest
 from pyopbench.model.modules import load_file
 from pyopbench.model.syntax import read_source
 from pyopbench.ports.extract.extraction import extract
-from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import types_of
-from pyopbench.ports.porting.body_code import BodyCode, body_name
+from pyopbench.ports.porting.body_code import BodyCode, body_name, helper_source, needed_helpers
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import DECORATOR

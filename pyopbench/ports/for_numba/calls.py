@@ -4,208 +4,38 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import partial
-from typing import TypeAlias
+from functools import partial, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import Instead, filled
-from pyopbench.ports.for_numba.names import Names
+from pyopbench.model.syntax import number_of
+from pyopbench.ports.for_numba.names import Names, tree
+from pyopbench.ports.for_numba.numbers import type_name
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
 
-Arguments: TypeAlias = dict[str, ast.expr]
-Rule: TypeAlias = Callable[[Arguments, Names], Instead | None]
+Arguments: TypeAlias = dict[str, Any]
+Rule: TypeAlias = Callable[[Arguments, Names], ast.expr | None]
 
 
-def called(node: ast.Call, names: Names) -> Instead | None:
+def called(node: ast.Call, names: Names) -> ast.expr | None:
     """Return what stands for a call of a function of NumPy's, or of a method, that has a rule here."""
     function, given = names.called(node)
-    parameters, rule = next((found for one, found in RULES.items() if one is function), ("", ""))
-    if not parameters or len(given) > len(parameters.split()) or any(isinstance(one, ast.Starred) for one in given):
+    parameters, rule = next((row for one, row in RULES.items() if one is function), ("", ""))
+    words = parameters.split()
+    if not words or len(given) > len(words) or any(isinstance(one, ast.Starred) for one in given):
         return None
-    bound = dict(zip(parameters.split(), given, strict=False))
+    bound = dict(zip(words, given, strict=False))
     for one in node.keywords:
-        if one.arg is None or one.arg not in parameters.split() or one.arg in bound:
+        if one.arg is None or one.arg not in words or one.arg in bound:
             return None
         bound[one.arg] = one.value
     if not isinstance(rule, str):
         return rule(bound, names)
     # The helper takes all parameters, and of axes one.
-    is_complete = len(bound) == len(parameters.split()) and all(map(_is_one, list(bound.values())[1:]))
-    made = Instead()
-    made.text = f"{rule}({', '.join(made.part(bound[one]) for one in parameters.split())})" if is_complete else ""
-    return made if is_complete else None
-
-
-def _padded(given: Arguments, names: Names) -> Instead | None:
-    mode = given.get("mode", ast.Constant(value="constant"))
-    pairs = given.get("pad_width")
-    if not isinstance(mode, ast.Constant) or mode.value not in ("constant", "edge") or "array" not in given:
+    if len(bound) < len(words) or not all(map(_is_one, list(bound.values())[1:])):
         return None
-    several = pairs.elts if isinstance(pairs, ast.Tuple | ast.List) else []
-    if not several or not all(isinstance(one, ast.Tuple | ast.List) and len(one.elts) == 2 for one in several):
-        return None
-    made = Instead()
-    made.text = made.part(given["array"])
-    for axis, pair in enumerate(several):
-        before, after = pair.elts  # type: ignore[attr-defined]
-        if ast.unparse(before) == ast.unparse(after) == "0":
-            continue
-        widths = f"{axis}, {made.part(before)}, {made.part(after)}"
-        if mode.value == "edge":
-            made.text = f"_padded_with_edge({made.text}, {widths})"
-        else:
-            value = given.get("constant_values")
-            made.text = f"_padded({made.text}, {widths}, {made.part(value) if value else '0'})"
-    return made
-
-
-def _evenly_spaced(given: Arguments, names: Names) -> Instead | None:
-    if not given.keys() & {"endpoint", "dtype"} or not {"start", "stop"} <= given.keys():
-        return None
-    made = Instead()
-    num, end = (
-        made.part(given[one]) if one in given else default for one, default in (("num", "50"), ("endpoint", "True"))
-    )
-    made.text = f"_evenly_spaced({made.part(given['start'])}, {made.part(given['stop'])}, {num}, {end})"
-    made.text += f".astype({made.part(given['dtype'])})" if "dtype" in given else ""
-    return made
-
-
-def _histogram(given: Arguments, names: Names) -> Instead | None:
-    """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
-    made, within = Instead(), given.get("range")
-    array = made.part(given["a"])
-    bins, weights = (made.part(given[one]) if one in given else text for one, text in BINS.items())
-    if "bins" in given and not names.are(given["bins"], PYTHON):
-        edges = f"np.asarray({bins})"
-    elif isinstance(within, ast.Tuple | ast.List):
-        begin, end = map(made.part, within.elts)
-        edges = f"_evenly_spaced({begin}, {end}, {bins} + 1, True)"
-    elif within is None:
-        edges = f"_edges_of({array}, {bins})"
-    else:
-        return None
-    is_short = names.dtype(given["a"]) == "float32" and not edges.startswith("np.")
-    made.text = f"_histogram({array}, {edges}{'.astype(np.float32)' if is_short else ''}, {weights})"
-    return made
-
-
-BINS = {"bins": "10", "weights": "np.ones(1, np.int64)"}
-"""What `np.histogram` has without an argument; a single weight is that of each element."""
-
-
-def _percentile(name: str, given: Arguments, names: Names) -> Instead | None:
-    axis = given.get("axis")
-    if len(given) != 3 or axis is None or not _is_one(axis):
-        return None
-    made, q = Instead(), given["q"]
-    is_one = names.are(q, PYTHON, SCALAR)
-    several = made.part(q) if names.are(q, ARRAY) else f"np.array({f'[{made.part(q)}]' if is_one else made.part(q)})"
-    made.text = f"_percentile_along(np.{name}, {made.part(given['a'])}, {several}, {made.part(axis)})"
-    made.text += "[0]" if is_one else ""
-    return made
-
-
-def _sorted_stably(given: Arguments, names: Names) -> Instead | None:
-    kind = given.get("kind")
-    is_stable = isinstance(kind, ast.Constant) and kind.value in ("stable", "mergesort")
-    return filled("np.argsort({a}, kind='mergesort')", given) if is_stable and len(given) == 2 else None
-
-
-def _norm(given: Arguments, names: Names) -> Instead | None:
-    keeps = given.pop("keepdims", ast.Constant(value=False))
-    if given.keys() != {"x", "axis"} or not isinstance(keeps, ast.Constant) or not _is_one(given["axis"]):
-        return None
-    kept = "np.expand_dims(np.asarray(_norm({x}, {axis})), {axis})"
-    return filled(kept if keeps.value else "_norm({x}, {axis})", given)
-
-
-def _unique(given: Arguments, names: Names) -> Instead | None:
-    array, *options = given
-    of_rows = isinstance(given.get("axis"), ast.Constant) and given["axis"].value == 0  # type: ignore[attr-defined]
-    named = [one for one in options if one != "axis"]
-    wanted = {one for one in named if isinstance(given[one], ast.Constant) and given[one].value}  # type: ignore[attr-defined]
-    if len(wanted) < len(named) or ("axis" in given and not of_rows) or not options:
-        return None
-    made = Instead()
-    found = f"{'_unique_rows' if of_rows else '_unique'}({made.part(given[array])})"
-    places = [0, *(place for place, name in enumerate(RETURNED, start=1) if name in wanted)]
-    if places == [0, 2, 3]:
-        made.text = f"_without_index({found})"
-    elif len(places) == 1:
-        made.text = f"{found}[0]"
-    elif places != [0, 1, 3]:
-        made.text = f"{found}[: {places[-1] + 1} : {places[-1] // (len(places) - 1)}]"
-    return made if made.text else None
-
-
-def _tiled(given: Arguments, names: Names) -> Instead | None:
-    reps = given.get("reps")
-    if not isinstance(reps, ast.Tuple) or len(reps.elts) != 2:
-        return None
-    return filled("_tiled({A}, {rows}, {columns})", {"A": given["A"], "rows": reps.elts[0], "columns": reps.elts[1]})
-
-
-def _selected(given: Arguments, names: Names) -> Instead | None:
-    conditions, choices = (given.get(one) for one in ("condlist", "choicelist"))
-    if not isinstance(conditions, ast.List) or not isinstance(choices, ast.List):
-        return None
-    if len(conditions.elts) != len(choices.elts):
-        return None
-    made = Instead()
-    made.text = made.part(given["default"]) if "default" in given else "0"
-    for condition, choice in reversed(list(zip(conditions.elts, choices.elts, strict=True))):
-        made.text = f"np.where({made.part(condition)}, {made.part(choice)}, {made.text})"
-    return made
-
-
-def _drawn(name: str, defaults: dict[str, str], given: Arguments, names: Names) -> Instead | None:
-    """Return a call with all arguments by position: Numba has no size without the parameters before it."""
-    if "size" not in given or given.keys() >= defaults.keys():
-        return None
-    made = Instead()
-    parameters = [made.part(given[one]) if one in given else default for one, default in defaults.items()]
-    made.text = f"np.random.{name}({', '.join(parameters)}, {made.part(given['size'])})"
-    return made
-
-
-def _drawn_below(given: Arguments, names: Names) -> Instead | None:
-    return filled("np.random.randint(0, {low}, {size})", given) if given.keys() == {"low", "size"} else None
-
-
-def _product(given: Arguments, names: Names) -> Instead | None:
-    return product(given["a"], given["b"], names) if len(given) == 2 else None
-
-
-def product(a: ast.expr, b: ast.expr, names: Names) -> Instead | None:
-    """Return what stands for a product of arrays, whose dtypes may differ and of which the first may have many axes."""
-    for one in (a, b):
-        names.require(one)
-    made = Instead()
-    texts = [f"np.array({made.part(one)})" if names.are(one, LIST) else made.receiver(one) for one in (a, b)]
-    ranks = [1 if names.are(one, LIST) else names.rank(one) for one in (a, b)]
-    dtypes = [_dtype_as_array(one, names) for one in (a, b)]
-    if None in ranks or "" in dtypes or max(ranks) == 0 or ranks[1] > 2:  # type: ignore[type-var, operator]
-        return None
-    dtype = np.result_type(*dtypes)
-    if dtype.kind not in "fc":
-        wide = "uint64" if dtype.kind == "u" else "int64"
-        product = f"_whole_product({texts[0]}.astype(np.{wide}), {texts[1]}.astype(np.{wide}))"
-        to = "bool_" if dtype.kind == "b" else dtype.name
-        made.text = f"{product}.astype(np.{to})" + ("[()]" if ranks == [1, 1] else "")
-        return made
-    texts = [
-        text if of == dtype.name else f"{text}.astype(np.{dtype.name})" for text, of in zip(texts, dtypes, strict=True)
-    ]
-    made.text = f"{'_product' if ranks[0] > 2 else 'np.dot'}({', '.join(texts)})"  # type: ignore[operator]
-    return made
-
-
-def _dtype_as_array(node: ast.expr, names: Names) -> str:
-    """Return the dtype of an array, or of that of the items of a list."""
-    items = {item.dtype for one in names.of(node) if one.kind == LIST for item in one.items}
-    return names.dtype(node) if not items else str(np.result_type(*items)) if "" not in items else ""
+    return tree(f"{rule}(*ARGS)", ARGS=[bound[one] for one in words])  # type: ignore[no-any-return]
 
 
 def _is_one(axis: ast.expr) -> bool:
@@ -213,8 +43,150 @@ def _is_one(axis: ast.expr) -> bool:
     return not isinstance(axis, ast.Tuple | ast.List) and ast.unparse(axis) != "None"
 
 
+def _padded(given: Arguments, names: Names) -> Any:
+    mode, pairs = given.get("mode", ast.Constant("constant")), given.get("pad_width")
+    several: list[Any] = pairs.elts if isinstance(pairs, ast.Tuple | ast.List) else []
+    if not isinstance(mode, ast.Constant) or mode.value not in ("constant", "edge"):
+        return None
+    if not several or not all(isinstance(one, ast.Tuple | ast.List) and len(one.elts) == 2 for one in several):
+        return None
+    new, value = given["array"], given.get("constant_values", ast.Constant(0))
+    for axis, pair in enumerate(several):
+        if {ast.unparse(one) for one in pair.elts} != {"0"}:
+            call = "_padded(X, AXIS, *PAIR, VALUE)" if mode.value == "constant" else "_padded_with_edge(X, AXIS, *PAIR)"
+            new = tree(call, X=new, AXIS=ast.Constant(axis), PAIR=pair.elts, VALUE=value)
+    return new
+
+
+def _evenly_spaced(given: Arguments, names: Names) -> Any:
+    if not given.keys() & {"endpoint", "dtype"} or not {"start", "stop"} <= given.keys():
+        return None
+    parts = {"NUM": ast.Constant(50), "END": ast.Constant(True)}
+    parts |= {short: given[one] for short, one in (("NUM", "num"), ("END", "endpoint")) if one in given}
+    new = tree("_evenly_spaced(START, STOP, NUM, END)", START=given["start"], STOP=given["stop"], **parts)
+    return tree("X.astype(DTYPE)", X=new, DTYPE=given["dtype"]) if "dtype" in given else new
+
+
+def _histogram(given: Arguments, names: Names) -> Any:
+    """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
+    array, bins, within = given["a"], given.get("bins", ast.Constant(10)), given.get("range")
+    if "bins" in given and not names.are(bins, PYTHON):
+        edges = tree("np.asarray(BINS)", BINS=bins)
+    elif isinstance(within, ast.Tuple | ast.List):
+        edges = tree("_evenly_spaced(*ENDS, BINS + 1, True)", ENDS=within.elts, BINS=bins)
+    elif within is None:
+        edges = tree("_edges_of(X, BINS)", X=array, BINS=bins)
+    else:
+        return None
+    if names.dtype(array) == "float32" and isinstance(edges.func, ast.Name):
+        edges = tree("X.astype(np.float32)", X=edges)
+    weights = given.get("weights", tree("np.ones(1, np.int64)"))  # a single weight is that of each element
+    return tree("_histogram(X, EDGES, WEIGHTS)", X=array, EDGES=edges, WEIGHTS=weights)
+
+
+def _percentile(name: str, given: Arguments, names: Names) -> Any:
+    axis, q = given.get("axis"), given["q"]
+    if len(given) != 3 or axis is None or not _is_one(axis):
+        return None
+    is_one = names.are(q, PYTHON, SCALAR)
+    several = q if names.are(q, ARRAY) else tree("np.array([Q])" if is_one else "np.array(Q)", Q=q)
+    text = f"_percentile_along(np.{name}, X, SEVERAL, AXIS)" + ("[0]" if is_one else "")
+    return tree(text, X=given["a"], SEVERAL=several, AXIS=axis)
+
+
+def _sorted_stably(given: Arguments, names: Names) -> Any:
+    kind = given.get("kind")
+    is_stable = isinstance(kind, ast.Constant) and kind.value == "stable" and len(given) == 2
+    return tree("np.argsort(X, kind='mergesort')", X=given["a"]) if is_stable else None
+
+
+def _norm(given: Arguments, names: Names) -> Any:
+    keeps = given.pop("keepdims", ast.Constant(value=False))
+    if given.keys() != {"x", "axis"} or not isinstance(keeps, ast.Constant) or not _is_one(given["axis"]):
+        return None
+    text = "np.expand_dims(np.asarray(_norm(X, AXIS)), AXIS)" if keeps.value else "_norm(X, AXIS)"
+    return tree(text, X=given["x"], AXIS=given["axis"])
+
+
 RETURNED = ("return_index", "return_inverse", "return_counts")
 """What `np.unique` returns after the elements, in this order."""
+
+
+def _unique(given: Arguments, names: Names) -> Any:
+    array, *options = given
+    values = {one: given[one].value if isinstance(given[one], ast.Constant) else None for one in options}
+    is_of_rows = values.pop("axis", None) == 0
+    if not options or not all(values.values()) or ("axis" in given and not is_of_rows):
+        return None
+    found = tree("_unique_rows(X)" if is_of_rows else "_unique(X)", X=given[array])
+    places = [0, *(place for place, name in enumerate(RETURNED, start=1) if name in values)]
+    if len(places) == 1:
+        return tree("FOUND[0]", FOUND=found)
+    if places == [0, 2, 3]:
+        return tree("_without_index(FOUND)", FOUND=found)
+    step = places[-1] // (len(places) - 1)
+    return None if places == [0, 1, 3] else tree(f"FOUND[: {places[-1] + 1} : {step}]", FOUND=found)
+
+
+def _tiled(given: Arguments, names: Names) -> Any:
+    reps = given.get("reps")
+    if not isinstance(reps, ast.Tuple) or len(reps.elts) != 2:
+        return None
+    return tree("_tiled(X, *REPS)", X=given["A"], REPS=reps.elts)
+
+
+def _selected(given: Arguments, names: Names) -> Any:
+    conditions, choices = (given.get(one) for one in ("condlist", "choicelist"))
+    if not isinstance(conditions, ast.List) or not isinstance(choices, ast.List):
+        return None
+    if len(conditions.elts) != len(choices.elts):
+        return None
+    new = given.get("default", ast.Constant(0))
+    for condition, choice in reversed(list(zip(conditions.elts, choices.elts, strict=True))):
+        new = tree("np.where(IF, THEN, ELSE)", IF=condition, THEN=choice, ELSE=new)
+    return new
+
+
+def _drawn(name: str, defaults: dict[str, float], given: Arguments, names: Names) -> Any:
+    """Return a call with all arguments by position: Numba has no size without the parameters before it."""
+    if "size" not in given or given.keys() >= defaults.keys():
+        return None
+    parameters = [given.get(one, ast.Constant(default)) for one, default in defaults.items()]
+    return tree(f"np.random.{name}(*ARGS, SIZE)", ARGS=parameters, SIZE=given["size"])
+
+
+def _drawn_below(given: Arguments, names: Names) -> Any:
+    is_short = given.keys() == {"low", "size"}
+    return tree("np.random.randint(0, LOW, SIZE)", LOW=given["low"], SIZE=given["size"]) if is_short else None
+
+
+def _product(given: Arguments, names: Names) -> Any:
+    return product(given["a"], given["b"], names) if len(given) == 2 else None
+
+
+def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
+    """Return what stands for a product of arrays, whose dtypes may differ and of which the first may have many axes."""
+    sides = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in (a, b)]
+    ranks = []
+    dtypes = []
+    for one in (a, b):
+        names.require(one)
+        items = {item.dtype for type_ in names.of(one) if type_.kind == LIST for item in type_.items}
+        ranks.append(1 if names.are(one, LIST) else names.rank(one))
+        dtypes.append(names.dtype(one) if not items else "" if "" in items else str(np.result_type(*items)))
+    if None in ranks or "" in dtypes or max(ranks) == 0 or ranks[1] > 2:  # type: ignore[type-var, operator]
+        return None
+    dtype = np.result_type(*dtypes)
+    if dtype.kind not in "fc":
+        wide = "uint64" if dtype.kind == "u" else "int64"
+        text = f"_whole_product(A.astype(np.{wide}), B.astype(np.{wide})).astype({type_name(dtype.name)})"
+        return tree(text + ("[()]" if ranks == [1, 1] else ""), A=sides[0], B=sides[1])
+    sides = [
+        one if of == dtype.name else tree(f"X.astype(np.{dtype.name})", X=one)
+        for one, of in zip(sides, dtypes, strict=True)
+    ]
+    return tree(f"{'_product' if ranks[0] > 2 else 'np.dot'}(*SIDES)", SIDES=sides)  # type: ignore[operator]
+
 
 RULES: dict[object, tuple[str, Rule | str]] = {
     np.linspace: ("start stop num endpoint dtype", _evenly_spaced),
@@ -236,157 +208,170 @@ RULES: dict[object, tuple[str, Rule | str]] = {
     np.dot: ("a b", _product),
     np.matmul: ("a b", _product),
     np.random.randint: ("low high size", _drawn_below),
-    np.random.uniform: ("low high size", partial(_drawn, "uniform", {"low": "0.0", "high": "1.0"})),
-    np.random.normal: ("loc scale size", partial(_drawn, "normal", {"loc": "0.0", "scale": "1.0"})),
-    np.random.exponential: ("scale size", partial(_drawn, "exponential", {"scale": "1.0"})),
-    np.random.poisson: ("lam size", partial(_drawn, "poisson", {"lam": "1.0"})),
+    np.random.uniform: ("low high size", partial(_drawn, "uniform", {"low": 0.0, "high": 1.0})),
+    np.random.normal: ("loc scale size", partial(_drawn, "normal", {"loc": 0.0, "scale": 1.0})),
+    np.random.exponential: ("scale size", partial(_drawn, "exponential", {"scale": 1.0})),
+    np.random.poisson: ("lam size", partial(_drawn, "poisson", {"lam": 1.0})),
 }
 """The parameters that a rule knows, and the rule or the helper that takes all of them, by the function of NumPy's."""
 
 
-def of_ufunc(node: ast.Call, names: Names) -> Instead | None:
+def of_ufunc(node: ast.Call, names: Names) -> Any:
     """Return what stands for `np.add.at`, and for `np.add.outer` and its like."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("at", "outer"):
+    function = names.value_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if not isinstance(function, np.ufunc) or node.keywords:
         return None
-    function, args = names.value_of(node.func.value), node.args
-    options = {one.arg: one.value for one in node.keywords}
-    if not isinstance(function, np.ufunc) or not args:
-        return None
-    if node.func.attr == "at" and function is np.add and len(args) == 3 and not isinstance(args[1], ast.Tuple):
-        return filled("_add_at({a}, {b}, {c})", dict(zip("abc", args, strict=True)))
+    name, args = node.func.attr, node.args  # type: ignore[attr-defined]
+    if name == "at" and function is np.add and len(args) == 3 and not isinstance(args[1], ast.Tuple):
+        return tree("_add_at(*ARGS)", ARGS=args)
     ranks = [names.rank(one) for one in args]
-    if node.func.attr == "outer" and len(args) == 2 and not options and None not in ranks:
-        ones = ", ".join(["...", *["None"] * (ranks[1] or 0)])
-        made = Instead()
-        made.text = f"np.{function.__name__}({made.receiver(args[0])}[{ones}], {made.part(args[1])})"
-        return made
-    return None
+    if name != "outer" or len(args) != 2 or None in ranks:
+        return None
+    ones = ", ".join(["...", *["None"] * (ranks[1] or 0)])
+    return tree(f"np.{function.__name__}(X[{ones}], Y)", X=args[0], Y=args[1])
 
 
-def summed_products(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for `np.einsum` of one or two arrays, whose subscripts are written as text without dots."""
-    if names.value_of(node.func) is not np.einsum or len(node.args) not in (2, 3):
+def summed_products(node: ast.Call, names: Names) -> Any:
+    """Return what stands for `np.einsum` of arrays, whose subscripts are written as text with an arrow."""
+    is_written = names.value_of(node.func) is np.einsum and node.args and isinstance(node.args[0], ast.Constant)
+    if not is_written or node.keywords:
         return None
-    if any(one.arg != "optimize" for one in node.keywords) or not isinstance(node.args[0], ast.Constant):
+    given, _, out = str(node.args[0].value).replace(" ", "").partition("->")  # type: ignore[attr-defined]
+    operands, arrays = given.split(","), node.args[1:]
+    letters = set(given) - {","}
+    if len(operands) != len(arrays) or any(len(set(one)) < len(one) for one in operands) or not set(out) <= letters:
         return None
-    given, arrow, out = str(node.args[0].value).replace(" ", "").partition("->")
-    letters = given.replace(",", "")
-    if not arrow:
-        out = "".join(sorted(one for one in set(letters) if letters.count(one) == 1))
-    operands = given.split(",")
-    if not (letters + out).isalpha() or any(len(set(one)) < len(one) for one in operands):
-        return None
-    order = out + "".join(sorted(set(letters) - set(out)))
-    made, dtype = Instead(), names.dtype(node)
-    if not dtype:
-        return None
-    texts = []
-    for axes, array in zip(operands, node.args[1:], strict=True):
+    order, factors = out + "".join(sorted(letters - set(out))), []
+    for axes, array in zip(operands, arrays, strict=True):
         turned = [axes.index(one) for one in order if one in axes]
-        text = made.receiver(array)
-        text += "" if turned == sorted(turned) else f".transpose({', '.join(map(str, turned))})"
+        new = array if turned == sorted(turned) else tree(f"X.transpose({str(turned)[1:-1]})", X=array)
         index = ", ".join(":" if one in axes else "None" for one in order)
-        texts.append(text + (f"[{index}]" if "None" in index else ""))
-    made.text = " * ".join(texts)
+        factors.append(tree(f"X[{index}]", X=new))
+    total = reduce(lambda a, b: ast.BinOp(a, ast.Mult(), b), factors)
     for rank in range(len(order), len(out), -1):
-        made.text = f"_along(np.sum, {made.text}, -1)" if rank > 1 else f"np.sum({made.text})"
-    made.text = f"({made.text})" if len(order) == len(out) else made.text
-    return made
+        total = tree("_along(np.sum, X, -1)" if rank > 1 else "np.sum(X)", X=total)
+    return total
 
 
-def magnitude(node: ast.Call, names: Names) -> Instead | None:
+def magnitude(node: ast.Call, names: Names) -> Any:
     """Return what stands for Python's `abs` of an array."""
-    is_abs = names.value_of(node.func) is abs and len(node.args) == 1
-    return filled("np.abs({x})", {"x": node.args[0]}) if is_abs and names.are(node.args[0], ARRAY) else None
+    is_abs = names.value_of(node.func) is abs and len(node.args) == 1 and names.are(node.args[0], ARRAY)
+    return tree("np.abs(X)", X=node.args[0]) if is_abs else None
 
 
-def reshaped(node: ast.Call, names: Names) -> Instead | None:
+def reshaped(node: ast.Call, names: Names) -> Any:
     """Return what stands for `reshape` of what Numba may take for out of order: as NumPy, it then copies only if it is.
 
     Where the result is written to, NumPy may write to the array itself, and then nothing stands for it.
     """
     function, (array, *shape) = names.called(node) if node.args else (None, [node])
-    if function is not np.reshape or not shape or node.keywords or id(node) in names.written_to:
+    if function is not np.reshape or not shape or node.keywords or number_of(node) in names.written_to:
         return None
     if not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
-    made = Instead()
-    made.text = f"np.ascontiguousarray({made.part(array)}).reshape({', '.join(map(made.part, shape))})"
-    return made
+    return tree("np.ascontiguousarray(X).reshape(*SHAPE)", X=array, SHAPE=shape)
 
 
-def grid(node: ast.Subscript, names: Names) -> Instead | None:
-    """Return what stands for `np.mgrid` of whole numbers and two axes."""
-    made = Instead()
-    text = _grid(node, made, names)
-    if text is None:
-        return None
-    made.text = f"np.stack({text})"
-    return made
-
-
-def grid_unpacked(node: ast.Assign, names: Names) -> Instead | None:
-    """Return what stands for `np.mgrid` where each of its axes gets a name."""
-    target, made = node.targets[0], Instead()
-    text = _grid(node.value, made, names)
-    if text is None or len(node.targets) > 1 or not isinstance(target, ast.Tuple) or len(target.elts) != 2:
-        return None
-    made.text = f"{', '.join(map(made.part, target.elts))} = {text}"
-    return made
-
-
-def _grid(node: ast.expr, made: Instead, names: Names) -> str | None:
-    if not isinstance(node, ast.Subscript) or names.value_of(node.value) is not np.mgrid:
-        return None
-    slices = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-    if len(slices) != 2 or not all(isinstance(one, ast.Slice) and one.upper and not one.step for one in slices):
-        return None
-    ends = [(made.part(one.lower) if one.lower else "0", made.part(one.upper)) for one in slices]  # type: ignore[attr-defined]
-    return f"_grid({', '.join(end for pair in ends for end in pair)})"
-
-
-def backwards(node: ast.Call, names: Names) -> Instead | None:
+def backwards(node: ast.Call, names: Names) -> Any:
     """Return what stands for `reversed`, of a range or of something that has subscripts."""
     if names.value_of(node.func) is not reversed or len(node.args) != 1:
         return None
-    (given,), made = node.args, Instead()
+    (given,) = node.args
     if not isinstance(given, ast.Call):
-        made.text = f"{made.receiver(given)}[::-1]"
-        return made
+        return tree("X[::-1]", X=given)
     if names.value_of(given.func) is not range or given.keywords or not 1 <= len(given.args) <= 2:
         return None
-    made.text = f"range({made.receiver(given.args[-1])} - 1, "
-    made.text += f"{made.receiver(given.args[0])} - 1, -1)" if len(given.args) == 2 else "-1, -1)"
-    return made
+    first = given.args[0] if len(given.args) == 2 else ast.Constant(0)
+    return tree("range(LAST - 1, FIRST - 1, -1)", LAST=given.args[-1], FIRST=first)
 
 
-# Dtypes as they are written: Numba takes NumPy's types, and neither Python's nor names of them.
+# Lists where Numba takes tuples or arrays.
+
+JOINING = {getattr(np, name): name for name in ("concatenate", "stack", "hstack", "vstack", "column_stack")}
+SHAPED = {getattr(np, name): name for name in ("zeros", "ones", "empty", "full")}
+
+
+def joined(node: ast.Call, names: Names) -> Any:
+    """Return what stands for arrays that are joined: a tuple of arrays for a list, or for one with lists in it."""
+    function = names.value_of(node.func)
+    name = next((JOINING[one] for one in JOINING if one is function), "")
+    if not name or not node.args:
+        return None
+    given, *others = node.args
+    if not isinstance(given, ast.List | ast.Tuple):
+        return _of_list(name, node, names) if names.are(given, LIST) else None
+    lists = [names.are(one, LIST) for one in given.elts]
+    if any(isinstance(one, ast.Starred) for one in given.elts) or (isinstance(given, ast.Tuple) and not any(lists)):
+        return None
+    pairs = zip(given.elts, lists, strict=True)
+    items = ast.Tuple([tree("np.array(X)", X=one) if is_list else one for one, is_list in pairs], ast.Load())
+    return ast.Call(tree(f"np.{name}"), [items, *others], node.keywords)
+
+
+def _of_list(name: str, node: ast.Call, names: Names) -> Any:
+    """Return what stands for a list that was filled, whose arrays have all the same number of axes."""
+    given, *others = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")]
+    ranks = {item.rank for one in names.of(given) for item in one.items}
+    if len(others) != len(node.args) - 1 + len(node.keywords) or len(others) > 1 or len(ranks) != 1:
+        return None
+    are_vectors, axis = ranks == {1}, ast.unparse(others[0]) if others else "0"
+    text = {
+        "concatenate": f"_joined(X, {axis})",
+        "stack": "_array_of(X)" if axis == "0" else f"_moved(_array_of(X), 0, {axis})",
+        "hstack": f"_joined(X, {0 if are_vectors else 1})",
+        "vstack": "_array_of(X)" if are_vectors else "_joined(X, 0)",
+        "column_stack": "_array_of(X).T" if are_vectors else "_joined(X, 1)",
+    }[name]
+    return tree(text, X=given)
+
+
+def array_of_list(node: ast.Call, names: Names) -> Any:
+    """Return what stands for `np.array` of a list that was filled."""
+    if names.value_of(node.func) not in (np.array, np.asarray) or len(node.args) != 1:
+        return None
+    given, options = node.args[0], {one.arg: one.value for one in node.keywords}
+    if not names.are(given, LIST) or isinstance(given, ast.List) or not options.keys() <= {"dtype"}:
+        return None
+    are_arrays = {item.kind for one in names.of(given) for item in one.items} == {ARRAY}
+    new = tree("_array_of(X)" if are_arrays else "_numbers_of(X)", X=given)
+    if not options:
+        return new
+    return tree("X.astype(DTYPE)", X=new, DTYPE=_dtype(options["dtype"], names) or options["dtype"])
+
+
+def shape_of_list(node: ast.Call, names: Names) -> Any:
+    """Return what stands for a call that makes an array of a shape which is written as a list."""
+    if not any(names.value_of(node.func) is one for one in SHAPED) or not node.args:
+        return None
+    shape, *others = node.args
+    if not isinstance(shape, ast.List):
+        return None
+    return ast.Call(node.func, [ast.Tuple(shape.elts, ast.Load()), *others], node.keywords)
+
+
+# Dtypes as they are written: Numba takes NumPy's types, and of Python's `float` alone.
 
 PLACES = {"zeros": 1, "ones": 1, "empty": 1, "array": 1, "asarray": 1, "full": 2, "empty_like": 1, "zeros_like": 1}
 """Functions that take a dtype by position, and at which."""
 
-TYPES = {bool: "np.bool_", int: "np.int64", float: "np.float64"}
+TYPES = {bool: "bool", int: "int64", float: "float64"}
 
 
-def made_with_dtype(node: ast.Call, names: Names) -> Instead | None:
+def made_with_dtype(node: ast.Call, names: Names) -> Any:
     """Return what stands for a call of NumPy's whose dtype is a type of Python's, or the name of one."""
     function = names.value_of(node.func)
     if getattr(function, "__module__", None) != "numpy":
         return None
-    place = PLACES.get(getattr(function, "__name__", ""))
-    at = [one.value for one in node.keywords if one.arg == "dtype"]
-    at += [one for number, one in enumerate(node.args) if number == place]
-    dtype = _named(at[0], names) if at else None
-    if dtype is None:
-        return None
-    made = Instead()
-    args = [dtype if one is at[0] else made.part(one) for one in node.args]
-    named = [f"{one.arg}={dtype if one.value is at[0] else made.part(one.value)}" for one in node.keywords]
-    made.text = f"{made.part(node.func)}({', '.join([*args, *named])})"
-    return made
+    place = PLACES.get(getattr(function, "__name__", ""), len(node.args))
+    args = [_dtype(one, names) or one if at == place else one for at, one in enumerate(node.args)]
+    keywords = [
+        ast.keyword(one.arg, (one.arg == "dtype" and _dtype(one.value, names)) or one.value) for one in node.keywords
+    ]
+    is_same = args == node.args and all(a.value is b.value for a, b in zip(keywords, node.keywords, strict=True))
+    return None if is_same else ast.Call(node.func, args, keywords)
 
 
-def cast(node: ast.Call, names: Names) -> Instead | None:
+def converted(node: ast.Call, names: Names) -> Any:
     """Return what stands for `astype`, of an array or of a number, which has none for Numba."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "astype" or names.called(node)[0] is None:
         return None
@@ -394,26 +379,21 @@ def cast(node: ast.Call, names: Names) -> Instead | None:
     given = node.args[0] if len(node.args) == 1 else options.get("dtype")
     if given is None or len(node.args) > 1 or not options.keys() <= {"dtype", "copy"}:
         return None
-    dtype, is_number = _named(given, names), not names.are(node.func.value, ARRAY)
+    dtype, is_number = _dtype(given, names), not names.are(node.func.value, ARRAY)
     if dtype is None and not is_number and "copy" not in options:
         return None
-    made = Instead()
-    if is_number:
-        made.text = f"{dtype or made.part(given)}({made.part(node.func.value)})"
+    return tree("DTYPE(X)" if is_number else "X.astype(DTYPE)", X=node.func.value, DTYPE=dtype or given)
+
+
+def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
+    """Return a dtype as Numba takes it; None for one that is written so already, or that is not known."""
+    value: Any = node.value if isinstance(node, ast.Constant) else names.value_of(node)
+    if isinstance(value, type):
+        name = TYPES.get(value, "")
     else:
-        made.text = f"{made.receiver(node.func.value)}.astype({dtype or made.part(given)})"
-    return made
-
-
-def _named(node: ast.expr, names: Names) -> str | None:
-    """Return how Numba takes a dtype; None for one that is written so already, or that is not known."""
-    if isinstance(node, ast.Name):
-        value: object = names.value_of(node)
-        return TYPES.get(value) if isinstance(value, type) else None
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-        return None
-    try:
-        dtype = np.dtype(node.value)
-    except TypeError:
-        return None
-    return {"bool": "np.bool_"}.get(dtype.name, f"np.{dtype.name}") if dtype.kind in "biufc" else None
+        try:
+            dtype = np.dtype(value) if isinstance(value, str) else None
+        except TypeError:
+            return None
+        name = dtype.name if dtype is not None and dtype.kind in "biufc" else ""
+    return tree(type_name(name)) if name else None

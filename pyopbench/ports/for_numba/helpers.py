@@ -1,27 +1,23 @@
 """Functions for Numba, for what it has no version of in NumPy; a written port has the source of those that it calls."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numba
 import numpy as np
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _checked(axis: Any, axes: Any) -> Any:
+@numba.njit
+def _checked(axis, axes):
     """Return an axis counted from the first one, where it may be given from the last; ValueError if it is not there."""
     if axis < -axes or axis >= axes:
         raise ValueError("axis is out of bounds")
     return axis % axes
 
 
-def _moved(array: Any, axis: Any, to: Any) -> Any:
+def _moved(array, axis, to):
     """Return `np.moveaxis` of one axis: Numba's takes eight seconds to compile, as it sorts and formats messages."""
 
 
-@numba.extending.overload(_moved)  # type: ignore[untyped-decorator]
-def _moved_typed(array: Any, axis: Any, to: Any) -> Any:
+@numba.extending.overload(_moved)
+def _moved_typed(array, axis, to):
     are_integers = all(isinstance(place, numba.types.Integer) for place in (axis, to))
     if not isinstance(array, numba.types.Array) or not are_integers:
         return None  # so that Numba's error has the user's line
@@ -30,32 +26,32 @@ def _moved_typed(array: Any, axis: Any, to: Any) -> Any:
     orders = [(*others[moved][:at], moved, *others[moved][at:]) for moved in range(axes) for at in range(axes)]
     order_of = tuple(orders)
 
-    def of_vector(array: Any, axis: Any, to: Any) -> Any:
+    def of_vector(array, axis, to):
         return array[_checked(axis, 1) + _checked(to, 1) :]  # both are 0, and only checked
 
-    def of_matrix(array: Any, axis: Any, to: Any) -> Any:
+    def of_matrix(array, axis, to):
         return array[:, :] if _checked(axis, 2) == _checked(to, 2) else array.T
 
-    def of_three(array: Any, axis: Any, to: Any) -> Any:  # `transpose` takes four seconds to compile
+    def of_three(array, axis, to):  # `transpose` takes four seconds to compile
         a, b, c = order_of[_checked(axis, 3) * 3 + _checked(to, 3)]
         sizes, steps = array.shape, array.strides
         of_sizes, of_steps = (sizes[a], sizes[b], sizes[c]), (steps[a], steps[b], steps[c])
         return np.lib.stride_tricks.as_strided(array, of_sizes, of_steps)
 
-    def of_more(array: Any, axis: Any, to: Any) -> Any:
+    def of_more(array, axis, to):
         return array.transpose(order_of[_checked(axis, axes) * axes + _checked(to, axes)])
 
     return {1: of_vector, 2: of_matrix, 3: of_three}.get(axes, of_more)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _each_along(function: Any, array: Any, axis: Any) -> Any:
+@numba.njit
+def _each_along(function, array, axis):
     """Return an array with each vector along an axis replaced by what a function makes of it."""
     return _moved(_each_vector(function, _moved(array, axis, -1)), -1, axis)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _each_vector(function: Any, vectors: Any) -> Any:
+@numba.njit
+def _each_vector(function, vectors):
     """Return an array with each vector along the last axis replaced by what a function makes of it."""
     if vectors.ndim == 1:
         return function(vectors)
@@ -65,8 +61,8 @@ def _each_vector(function: Any, vectors: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _rolled(array: Any, shift: Any, axis: Any) -> Any:
+@numba.njit
+def _rolled(array, shift, axis):
     """Return `np.roll` along one axis."""
     rows = _moved(array, axis, 0)
     found = np.empty_like(array)
@@ -76,8 +72,8 @@ def _rolled(array: Any, shift: Any, axis: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _padded(array: Any, axis: Any, before: Any, after: Any, value: Any) -> Any:
+@numba.njit
+def _padded(array, axis, before, after, value):
     """Return an array with a margin of one value along an axis."""
     rows = _moved(array, axis, 0)
     found = np.empty((before + len(rows) + after, *rows.shape[1:]), array.dtype)
@@ -87,23 +83,23 @@ def _padded(array: Any, axis: Any, before: Any, after: Any, value: Any) -> Any:
     return _moved(found, 0, axis)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _padded_with_edge(array: Any, axis: Any, before: Any, after: Any) -> Any:
+@numba.njit
+def _padded_with_edge(array, axis, before, after):
     """Return an array with a margin along an axis in which its outermost elements are repeated."""
     rows = _moved(array, axis, 0)
     places = np.arange(-before, len(rows) + after)
     return _moved(rows[np.minimum(np.maximum(places, 0), len(rows) - 1)], 0, axis)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _norm(array: Any, axis: Any) -> Any:
+@numba.njit
+def _norm(array, axis):
     """Return the length of each vector along an axis."""
     sizes = np.abs(array)
     return np.sqrt(np.sum(sizes * sizes, axis))
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _unique(array: Any) -> Any:
+@numba.njit
+def _unique(array):
     """Return the elements in order, where each is first, which of them each element is, and how often each is there."""
     values = np.unique(array)
     size = len(values)
@@ -118,8 +114,8 @@ def _unique(array: Any) -> Any:
     return values, index, inverse.reshape(array.shape), counts
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _unique_rows(array: Any) -> Any:
+@numba.njit
+def _unique_rows(array):
     """Return the same of the rows of a matrix."""
     if np.any(np.isnan(array)):
         raise ValueError("rows with NaN are not compared here")
@@ -138,14 +134,14 @@ def _unique_rows(array: Any) -> Any:
     return array[index], index, inverse, counts
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _without_index(found: Any) -> Any:
+@numba.njit
+def _without_index(found):
     """Return what `_unique` does, but for where each element is first."""
     return found[0], found[2], found[3]
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _tiled(array: Any, rows: Any, columns: Any) -> Any:
+@numba.njit
+def _tiled(array, rows, columns):
     """Return a vector or a matrix repeated so many times downwards and to the right."""
     block = np.atleast_2d(array)
     height, width = block.shape
@@ -156,15 +152,15 @@ def _tiled(array: Any, rows: Any, columns: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _repeated(array: Any, times: Any, axis: Any) -> Any:
+@numba.njit
+def _repeated(array, times, axis):
     """Return an array with each of its parts along an axis repeated, all as often or each as often as is said of it."""
     rows = _moved(array, axis, 0)
     return _moved(rows[np.repeat(np.arange(len(rows)), times)], 0, axis)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _squeezed(array: Any, axis: Any) -> Any:
+@numba.njit
+def _squeezed(array, axis):
     """Return an array without an axis of size 1."""
     rows = _moved(array, axis, 0)
     if len(rows) != 1:
@@ -172,8 +168,8 @@ def _squeezed(array: Any, axis: Any) -> Any:
     return rows[0]
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _evenly_spaced(start: Any, stop: Any, num: Any, ends_with_stop: Any) -> Any:
+@numba.njit
+def _evenly_spaced(start, stop, num, ends_with_stop):
     """Return `np.linspace` in 64 bits, rounded in the same places."""
     steps = num - 1 if ends_with_stop else num
     found = np.arange(num) * 1.0
@@ -186,46 +182,46 @@ def _evenly_spaced(start: Any, stop: Any, num: Any, ends_with_stop: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _grid(begin: Any, end: Any, other_begin: Any, other_end: Any) -> Any:
+@numba.njit
+def _grid(begin, end, other_begin, other_end):
     """Return the row and the column of each place of a grid."""
     rows, columns = np.arange(begin, end), np.arange(other_begin, other_end)
     shape = (len(rows), len(columns))
     return np.broadcast_to(rows, (shape[1], shape[0])).T.copy(), np.broadcast_to(columns, shape).copy()
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _meshgrid(x: Any, y: Any) -> Any:
+@numba.njit
+def _meshgrid(x, y):
     """Return the coordinates of a grid of two vectors."""
     shape = (len(y), len(x))
     return np.broadcast_to(x, shape).copy(), np.broadcast_to(y, (len(x), len(y))).T.copy()
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _add_at(array: Any, places: Any, values: Any) -> None:
+@numba.njit
+def _add_at(array, places, values):
     """Add values to rows of an array, as often as a row is named."""
     spread = np.broadcast_to(np.asarray(values), (len(places), *array.shape[1:]))
     for row in range(len(places)):
         array[places[row]] += spread[row]
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _divisor(number: Any) -> Any:
+@numba.njit
+def _divisor(number):
     """Return a divisor of a number of Python's, which must not be 0; NumPy's may."""
     if number == 0:
         raise ZeroDivisionError("division by zero")
     return number
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _mean(items: Any) -> Any:
+@numba.njit
+def _mean(items):
     """Return the mean of all numbers, summed in 64 bits: NumPy sums in pairs, and Numba one after another."""
     array = np.asarray(items)
     return np.divide(np.sum(array, dtype=(np.ones(1, array.dtype) * np.float64(1)).dtype), array.size)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _along(reduce: Any, array: Any, axis: Any) -> Any:
+@numba.njit
+def _along(reduce, array, axis):
     """Return what a function of a vector returns for each vector along an axis of several."""
     vectors = _moved(array, axis, -1)
     found = np.empty(vectors.shape[:-1], np.asarray(reduce(np.ones(1, array.dtype))).dtype)
@@ -234,8 +230,8 @@ def _along(reduce: Any, array: Any, axis: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _percentile_along(function: Any, array: Any, several: Any, axis: Any) -> Any:
+@numba.njit
+def _percentile_along(function, array, several, axis):
     """Return percentiles of each vector along an axis, those of one `q` after another along a new first axis."""
     vectors = _moved(array, axis, -1)
     found = np.empty((len(several), *vectors.shape[:-1]), np.float64)
@@ -245,8 +241,8 @@ def _percentile_along(function: Any, array: Any, several: Any, axis: Any) -> Any
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _edges_of(array: Any, bins: Any) -> Any:
+@numba.njit
+def _edges_of(array, bins):
     """Return the edges of so many bins of one width between the smallest and the greatest element."""
     first, last = (array.min() * 1.0, array.max() * 1.0) if array.size > 0 else (0.0, 1.0)
     if not (np.isfinite(first) and np.isfinite(last)):
@@ -256,8 +252,8 @@ def _edges_of(array: Any, bins: Any) -> Any:
     return _evenly_spaced(first, last, bins + 1, True)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _histogram(array: Any, edges: Any, weights: Any) -> Any:
+@numba.njit
+def _histogram(array, edges, weights):
     """Return the weight of the elements between edges, the last of which is counted, too; and the edges."""
     found, values, last = np.zeros(len(edges) - 1, weights.dtype), array.ravel(), len(edges) - 2
     for place in range(values.size):
@@ -267,8 +263,8 @@ def _histogram(array: Any, edges: Any, weights: Any) -> Any:
     return found, edges
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _picked(array: Any, mask: Any) -> Any:
+@numba.njit
+def _picked(array, mask):
     """Return the elements of an array where a mask is true."""
     if array.shape[: mask.ndim] != mask.shape:
         raise IndexError("boolean index did not match indexed array")
@@ -281,8 +277,8 @@ def _picked(array: Any, mask: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _put(array: Any, mask: Any, value: Any) -> None:
+@numba.njit
+def _put(array, mask, value):
     """Write a value to the elements of an array where a mask is true."""
     if array.shape[: mask.ndim] != mask.shape:
         raise IndexError("boolean index did not match indexed array")
@@ -291,8 +287,8 @@ def _put(array: Any, mask: Any, value: Any) -> None:
             array[at] = value
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _put_each(array: Any, mask: Any, values: Any) -> None:
+@numba.njit
+def _put_each(array, mask, values):
     """Write one value for each element of an array where a mask is true."""
     count = np.sum(mask)
     if array.shape[: mask.ndim] != mask.shape:
@@ -306,8 +302,8 @@ def _put_each(array: Any, mask: Any, values: Any) -> None:
             place += 1
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _joined(arrays: Any, axis: Any) -> Any:
+@numba.njit
+def _joined(arrays, axis):
     """Return the arrays of a list one behind another along an axis."""
     size = 0
     for one in arrays:
@@ -321,8 +317,8 @@ def _joined(arrays: Any, axis: Any) -> Any:
     return _moved(found, 0, axis)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _array_of(arrays: Any) -> Any:
+@numba.njit
+def _array_of(arrays):
     """Return a list of arrays of one shape as an array."""
     found = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
     for place in range(len(arrays)):
@@ -330,21 +326,21 @@ def _array_of(arrays: Any) -> Any:
     return found
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _numbers_of(items: Any) -> Any:
+@numba.njit
+def _numbers_of(items):
     """Return a list of numbers as an array; beside another use of the list, Numba takes the list itself for one."""
     return np.array(items)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _product(a: Any, b: Any) -> Any:
+@numba.njit
+def _product(a, b):
     """Return `a @ b` of an array with more than two axes."""
     rows = np.ascontiguousarray(a).reshape(-1, a.shape[-1])
     return np.dot(rows, np.ascontiguousarray(b)).reshape(a.shape[:-1] + b.shape[1:])
 
 
-@numba.njit  # type: ignore[untyped-decorator]
-def _whole_product(a: Any, b: Any) -> Any:
+@numba.njit
+def _whole_product(a, b):
     """Return `a @ b` of whole numbers."""
     rows = np.ascontiguousarray(a).reshape(-1, a.shape[-1])
     columns = np.ascontiguousarray(b).reshape(b.shape[0], -1)

@@ -1,18 +1,45 @@
-"""What is known of the names and expressions of a function that Numba compiles."""
+"""What is known of the names and expressions of a function that Numba compiles, and trees that stand for them."""
 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_values import METHODS
 from pyopbench.ports.porting.watching import names_bound, names_written
+
+
+def tree(text: str, **parts: Any) -> Any:
+    """Return the tree of an expression or a statement in which names stand for copies of parts.
+
+    A name with a star, as in `(*ITEMS,)`, stands for a list of them.
+    """
+    statement = _Filling(parts).visit(ast.parse(text).body[0])
+    return statement.value if isinstance(statement, ast.Expr) else statement
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return copy.deepcopy(self.parts.get(node.id, node))
+
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        return self.visit(node.value)
+
+
+def without_number(node: Any) -> Any:
+    """Return a node with the same parts that has no number, so that no rule is asked about it again."""
+    return type(node)(**dict(ast.iter_fields(node)))
 
 
 @dataclass(frozen=True)
@@ -23,8 +50,8 @@ class Names:
         value_of: what a name, or an attribute of one, is in the file; None for what is local.
         types: of the expressions that examples evaluated.
         path: the file.
+        written_to: numbers of the nodes that are bound to a name of which an element is assigned to.
         variables: all types that a local name had.
-        written_to: nodes, by their ids, of what is bound to a name of which an element is assigned to.
     """
 
     value_of: Callable[[ast.AST], Any]
@@ -50,8 +77,8 @@ class Names:
 
     def are(self, node: ast.AST, *kinds: str) -> bool:
         """Was an expression evaluated, and always one of these kinds?"""
-        found = self.of(node)
-        return bool(found) and all(one.kind in kinds for one in found)
+        types = self.of(node)
+        return bool(types) and all(one.kind in kinds for one in types)
 
     def may_be(self, node: ast.AST, *kinds: str) -> bool:
         """Was an expression ever one of these kinds?"""
@@ -68,12 +95,12 @@ class Names:
         Raises:
             CannotPort: it had several, of which Numba may choose another one.
         """
-        found = {one.dtype for one in self.of(node) if one.kind in (ARRAY, SCALAR)}
-        if "float16" in found:
+        dtypes = {one.dtype for one in self.of(node) if one.kind in (ARRAY, SCALAR)}
+        if "float16" in dtypes:
             raise self.refusal(node, f"`{ast.unparse(node)}` is float16, which Numba has not", fix="use float32")
-        if len(found) > 1 and found & STRICT:
-            raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(found))}")
-        return found.pop() if len(found) == 1 else ""
+        if len(dtypes) > 1 and dtypes & STRICT:
+            raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(dtypes))}")
+        return dtypes.pop() if len(dtypes) == 1 else ""
 
     def called(self, node: ast.Call) -> tuple[Any, list[ast.expr]]:
         """Return a function that is called and its arguments by position; of a method of an array, NumPy's function."""
@@ -101,7 +128,7 @@ def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types
     """Return what is known in a function, of which `value_of` knows the names that are global."""
     written = names_written(function.body) if isinstance(function, ast.FunctionDef) else set()
     bound = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and names_bound([one]) & written)
-    written_to = frozenset(id(node) for one in bound for node in ast.walk(one.value))
+    written_to = frozenset(number_of(node) for one in bound for node in ast.walk(one.value))
     variables: dict[str, set[Type]] = {}
     for name, value in _bindings(function):
         variables.setdefault(name, set()).update(types.of(path, value))

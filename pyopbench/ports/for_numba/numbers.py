@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.for_numba.instead import Instead
-from pyopbench.ports.for_numba.names import Names
+from pyopbench.ports.for_numba.names import Names, tree, without_number
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR, STRICT, TUPLE
-
-OPERATORS = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.USub: "-", ast.UAdd: "+", ast.Invert: "~",
-}  # fmt: skip
-DIVISIONS = ("/", "//", "%")
 
 LARGEST_WHOLE = 2**24
 """Up to here, a whole number is the same in 32 bits that float."""
@@ -39,66 +29,57 @@ def type_name(dtype: str) -> str:
     return "np.bool_" if dtype == "bool" else f"np.{dtype}"
 
 
+def cast(dtype: str, node: ast.expr) -> ast.expr:
+    """Return a number in a dtype."""
+    converted: ast.expr = tree(f"{type_name(dtype)}(X)", X=node)
+    return converted
+
+
 # Operators.
 
 
-def operation(node: ast.BinOp, names: Names) -> Instead | None:
+def operation(node: ast.BinOp, names: Names) -> ast.expr | None:
     """Return what stands for an operation."""
-    if isinstance(node.op, ast.MatMult):
-        return None
-    made = Instead()
-    made.text = _operation(node, node.op, (node.left, node.right), made, names) or ""
-    return made if made.text else None
+    return None if isinstance(node.op, ast.MatMult) else _operation(node, node.op, (node.left, node.right), names)
 
 
-def in_place(node: ast.AugAssign, names: Names) -> Instead | None:
+def in_place(node: ast.AugAssign, names: Names) -> ast.stmt | None:
     """Return what stands for `x *= 0.5`, of the dtype of an array, of its elements or of a number."""
     if isinstance(node.op, ast.MatMult):
         return None
-    made, symbol = Instead(), OPERATORS[type(node.op)]
     if isinstance(node.target, ast.Name) and not names.are(node.target, ARRAY):
-        text = _operation(node, node.op, (node.target, node.value), made, names)
-        made.text = f"{made.part(node.target)} = {text}"
-        return made if text else None
+        total = _operation(node, node.op, (node.target, node.value), names)
+        return None if total is None else ast.Assign([node.target], total)
     array = node.target.value if isinstance(node.target, ast.Subscript | ast.Attribute) else node.target
-    dtype = _dtype_of_elements(array, names)
+    names.require(array)
+    items = {item.dtype for one in names.of(array) if one.kind in (LIST, TUPLE) for item in one.items}
+    dtype = items.pop() if len(items) == 1 else names.dtype(array)
     if dtype not in STRICT or not _is_widening(node.value, dtype, names, is_array=True):
         return None
-    made.text = f"{made.part(node.target)} {symbol}= {type_name(dtype)}({made.part(node.value)})"
-    return made
+    return ast.AugAssign(node.target, node.op, cast(dtype, node.value))
 
 
-def _dtype_of_elements(node: ast.expr, names: Names) -> str:
-    names.require(node)
-    items = {item.dtype for one in names.of(node) if one.kind in (LIST, TUPLE) for item in one.items}
-    return items.pop() if len(items) == 1 else names.dtype(node)
-
-
-def _operation(
-    node: ast.AST, op: ast.operator, sides: tuple[ast.expr, ast.expr], made: Instead, names: Names
-) -> str | None:
+def _operation(node: ast.AST, op: ast.operator, sides: tuple[ast.expr, ast.expr], names: Names) -> ast.expr | None:
     """Return an operation with its operands, and its result, in the dtype that NumPy has; None if it stays."""
     names.require(node)
-    dtype, symbol = names.dtype(node), OPERATORS[type(op)]
-    left, right = sides
+    dtype, (left, right) = names.dtype(node), sides
     if not dtype:
-        divides = symbol in DIVISIONS and all(names.are(one, PYTHON) for one in sides)
+        divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod) and all(names.are(one, PYTHON) for one in sides)
         if not divides or (isinstance(right, ast.Constant) and right.value):
             return None
-        return f"{made.part(left)} {symbol} _divisor({made.part(right)})"
-    is_array = names.may_be(node, ARRAY)
-    is_power = isinstance(op, ast.Pow) and is_floating(dtype) and _is_small(right)
-    texts = [made.part(one) for one in sides]
-    if symbol == "/" and is_array and _are_short(sides, dtype, names):
-        texts[0] = f"{made.receiver(left)}.astype(np.float64)"
+        return ast.BinOp(left, op, tree("_divisor(X)", X=right))
+    is_array, new = names.may_be(node, ARRAY), list(sides)
+    if isinstance(op, ast.Div) and is_array and _are_short(sides, dtype, names):
+        new[0] = tree("X.astype(np.float64)", X=left)
+    is_small = isinstance(right, ast.Constant) and type(right.value) is int and 2 <= right.value <= MOST_FACTORS
+    is_power = isinstance(op, ast.Pow) and is_floating(dtype) and is_small
     for place, one in enumerate(sides[:1] if is_power else sides):
         if dtype in STRICT and _is_widening(one, dtype, names, is_array=is_array):
-            texts[place] = f"{type_name(dtype)}({texts[place]})"
-    text = f"{texts[0]} {symbol} {texts[1]}"
+            new[place] = cast(dtype, one)
+    result = ast.BinOp(new[0], op, new[1])
     if not is_array and (dtype == "bool" or (dtype in STRICT and not is_floating(dtype))):
-        return f"{type_name(dtype)}({text})"
-    is_same = texts == [made.part(one) for one in sides]
-    return None if is_same else f"({text})" if isinstance(node, ast.BinOp) else text
+        return cast(dtype, result)
+    return None if new == list(sides) else result
 
 
 SHORT = {"bool", "int8", "uint8", "int16", "uint16"}
@@ -107,11 +88,6 @@ SHORT = {"bool", "int8", "uint8", "int16", "uint16"}
 def _are_short(operands: Iterable[ast.expr], dtype: str, names: Names) -> bool:
     """Are they integers that Numba divides in 32 bits, and NumPy in 64?"""
     return dtype == "float64" and all(names.dtype(one) in SHORT for one in operands)
-
-
-def _is_small(node: ast.expr) -> bool:
-    """Is it a whole number, as it is written, of few factors?"""
-    return isinstance(node, ast.Constant) and type(node.value) is int and 2 <= node.value <= MOST_FACTORS
 
 
 def _is_widening(node: ast.expr, dtype: str, names: Names, *, is_array: bool) -> bool:
@@ -126,43 +102,30 @@ def _is_widening(node: ast.expr, dtype: str, names: Names, *, is_array: bool) ->
     return (is_floating(dtype) or dtype == "uint64") and any((one.kind, one.dtype) != (SCALAR, dtype) for one in types)
 
 
-def sign(node: ast.UnaryOp, names: Names) -> Instead | None:
+def sign(node: ast.UnaryOp, names: Names) -> ast.expr | None:
     """Return what stands for `-x` of a number of NumPy's."""
-    if isinstance(node.op, ast.Not):
+    dtype = names.dtype(node)
+    if isinstance(node.op, ast.Not) or names.may_be(node, ARRAY) or is_floating(dtype):
         return None
-    dtype, made = names.dtype(node), Instead()
-    if names.may_be(node, ARRAY) or is_floating(dtype) or (dtype not in STRICT and dtype != "bool"):
-        return None
-    made.text = f"{type_name(dtype)}({OPERATORS[type(node.op)]}{made.receiver(node.operand)})"
-    return made
+    return cast(dtype, without_number(node)) if dtype in STRICT or dtype == "bool" else None
 
 
-def comparison(node: ast.Compare, names: Names) -> Instead | None:
+def comparison(node: ast.Compare, names: Names) -> ast.expr | None:
     """Return what stands for a comparison of what has 32 bits with numbers of Python's."""
-    if not all(type(one) in OPERATORS for one in node.ops):
+    if any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in node.ops):
         return None
     names.require(node)
-    made, sides = Instead(), [node.left, *node.comparators]
-    texts = _compared(sides, made, names)
-    if texts is None:
-        return None
-    words = [f"{OPERATORS[type(op)]} {one}" for op, one in zip(node.ops, texts[1:], strict=True)]
-    made.text = f"({' '.join([texts[0], *words])})"
-    return made
+    sides = _compared([node.left, *node.comparators], names)
+    return None if sides is None else ast.Compare(sides[0], node.ops, sides[1:])
 
 
-def _compared(sides: list[ast.expr], made: Instead, names: Names) -> list[str] | None:
+def _compared(sides: Sequence[ast.expr], names: Names) -> list[ast.expr] | None:
     dtypes = {names.dtype(one) for one in sides if not names.are(one, PYTHON)}
-    if len(dtypes) != 1 or not dtypes <= {"float32", "complex64"}:
+    rounded = [names.are(one, PYTHON) and not _is_exact(one) for one in sides]
+    if len(dtypes) != 1 or not dtypes <= {"float32", "complex64"} or not any(rounded):
         return None
     (dtype,) = dtypes
-    rounded = [names.are(one, PYTHON) and not _is_exact(one) for one in sides]
-    if not any(rounded):
-        return None
-    return [
-        f"{type_name(dtype)}({made.part(one)})" if is_rounded else made.part(one)
-        for one, is_rounded in zip(sides, rounded, strict=True)
-    ]
+    return [cast(dtype, one) if is_rounded else one for one, is_rounded in zip(sides, rounded, strict=True)]
 
 
 def _is_exact(node: ast.expr) -> bool:
@@ -173,99 +136,69 @@ def _is_exact(node: ast.expr) -> bool:
     return abs(value) <= LARGEST_WHOLE if isinstance(value, int) else float(np.float32(value)) == value
 
 
-def becoming_float(node: ast.Assign, names: Names) -> Instead | None:
+def becoming_float(node: ast.Assign, names: Names) -> ast.stmt | None:
     """Return `x = 0.0` for `x = 0` where `x` is a float later, so that Numba finds one type of what is made of it."""
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(value, ast.Constant):
         return None
     types = names.variables.get(target.id, set())
     are_floats = any(is_floating(one.dtype) for one in types) and all(one.kind in (PYTHON, SCALAR) for one in types)
-    return Instead(f"{{0}} = {value.value}.0", [target]) if type(value.value) is int and are_floats else None
+    is_whole = type(value.value) is int and are_floats
+    return ast.Assign([target], ast.Constant(float(value.value))) if is_whole else None  # type: ignore[arg-type]
 
 
 # Calls.
 
 
-def power(node: ast.Call, names: Names) -> Instead | None:
-    """Return `x ** 2` for `np.power(x, 2)` of floats."""
-    if names.value_of(node.func) is not np.power or len(node.args) != 2 or node.keywords:
-        return None
-    if not is_floating(names.dtype(node)) or not _is_small(node.args[1]):
-        return None
-    made = Instead()
-    base = in_dtype(node.args[0], names.dtype(node), made, names, is_array=names.may_be(node, ARRAY))
-    made.text = f"({base} ** {made.part(node.args[1])})"
-    return made
-
-
-def in_dtype(node: ast.expr, dtype: str, made: Instead, names: Names, *, is_array: bool) -> str:
-    """Return an operand in the dtype that NumPy computes with."""
-    is_cast = dtype in STRICT and _is_widening(node, dtype, names, is_array=is_array)
-    return f"{type_name(dtype)}({made.part(node)})" if is_cast else made.receiver(node)
-
-
 COMPARING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 
 
-def of_numbers(node: ast.Call, names: Names) -> Instead | None:
+def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
     """Return what stands for a call like `np.maximum(x, 0.0)`, with the numbers in the dtype of the result."""
     function, args = names.called(node)
-    is_clip = function is np.clip
-    is_where = function is np.where and len(args) == 3
+    is_clip, is_where = function is np.clip, function is np.where and len(args) == 3
     if not (is_clip or is_where or isinstance(function, np.ufunc)) or (node.keywords and not is_clip):
         return None
     names.require(node)
-    made, dtype = Instead(), names.dtype(node)
+    dtype = names.dtype(node)
     if is_clip:
         bounds = dict(zip(("min", "max"), args[1:], strict=False))
         bounds |= {str(one.arg).removeprefix("a_"): one.value for one in node.keywords}
-        args = [args[0], *(bounds.get(one, ast.Constant(value=None)) for one in ("min", "max"))]
-    plain = [made.part(one) if hasattr(one, "lineno") else "None" for one in args]
-    texts = list(plain)
+        args = [args[0], *(bounds.get(one, ast.Constant(None)) for one in ("min", "max"))]
+    new = list(args)
     if any(function is one for one in COMPARING):
-        texts = _compared(args, made, names) or texts
+        new = _compared(args, names) or new
     elif function is np.divide and _are_short(args, dtype, names):
-        texts[0] = f"{made.receiver(args[0])}.astype(np.float64)"
+        new[0] = tree("X.astype(np.float64)", X=args[0])
     elif dtype in STRICT and function is not np.ldexp:
-        for place, one in enumerate(args):
-            # Of `np.where`, the first argument is a condition, and a whole number makes 64 bits of floats, too.
+        # Of `np.where`, the first argument is a condition, and a whole number makes 64 bits of floats, too.
+        for place in range(int(is_where), len(args)):
+            one = args[place]
             is_python = is_where and names.may_be(one, PYTHON)
-            is_wide = is_python or _is_widening(one, dtype, names, is_array=names.may_be(node, ARRAY))
-            if place >= is_where and ast.unparse(one) != "None" and is_wide:
-                texts[place] = f"{type_name(dtype)}({texts[place]})"
-    if is_clip and names.are(node, SCALAR) and "None" not in texts:
-        made.text = f"np.minimum(np.maximum({texts[0]}, {texts[1]}), {texts[2]})"
-        return made
-    if texts == plain and not (is_clip and node.keywords):
+            if not _is_none(one) and (is_python or _is_widening(one, dtype, names, is_array=names.may_be(node, ARRAY))):
+                new[place] = cast(dtype, one)
+    if is_clip and names.are(node, SCALAR) and not any(map(_is_none, new)):
+        return tree("np.minimum(np.maximum(X, LOW), HIGH)", X=new[0], LOW=new[1], HIGH=new[2])  # type: ignore[no-any-return]
+    if new == args and not (is_clip and node.keywords):
         return None
-    made.text = f"np.{function.__name__}({', '.join(texts)})"
-    return made
+    return tree(f"np.{function.__name__}(*ARGS)", ARGS=new)  # type: ignore[no-any-return]
 
 
-def of_python(node: ast.Call, names: Names) -> Instead | None:
-    """Return what stands for a call that makes a float of Python's, which has 64 bits, of what has 32."""
-    function, made = names.value_of(node.func), Instead()
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
-        to = _in_64_bits(node.func.value, names)
-        made.text = f"{to}({made.receiver(node.func.value)}.item())"
-        return made if to else None
-    is_of_math = function is float or function is int or getattr(function, "__module__", None) == math.__name__
-    wide = [_in_64_bits(one, names) for one in node.args] if is_of_math else []
-    if node.keywords or not any(wide):
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def of_python(node: ast.Call, names: Names) -> ast.expr | None:
+    """Return what stands for `float(x)` and `x.item()`, which have 64 bits also of what has 32."""
+    of_item = isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args
+    if not of_item and (names.value_of(node.func) is not float or len(node.args) != 1):
         return None
-    texts = [f"{to}({made.part(one)})" if to else made.part(one) for one, to in zip(node.args, wide, strict=True)]
-    if function is float:
-        made.text = f"np.float64({made.part(node.args[0])})"
-    else:
-        is_whole = function is int and wide == ["np.int64"]
-        made.text = texts[0] if is_whole else f"{made.part(node.func)}({', '.join(texts)})"
-    return made
-
-
-def _in_64_bits(node: ast.expr, names: Names) -> str:
-    """Return what makes 64 bits of a number of NumPy's that Numba would not; nothing for any other expression."""
-    dtype = names.dtype(node) if names.may_be(node, SCALAR, ARRAY) else ""
-    return "np.float64" if dtype == "float32" else "np.int64" if dtype.startswith("uint") else ""
+    value = node.func.value if of_item else node.args[0]  # type: ignore[attr-defined]
+    dtype = names.dtype(value) if names.may_be(value, SCALAR, ARRAY) else ""
+    wide = "float64" if dtype == "float32" else "int64" if dtype.startswith("uint") else ""
+    if not wide:
+        return None
+    return cast(wide, without_number(node)) if of_item else cast("float64", value)
 
 
 KEEPING = {
@@ -280,24 +213,22 @@ KEEPING = {
 """Functions of NumPy's, and methods, of which Numba returns what has NumPy's dtype."""
 
 
-def in_dtype_of_numpy(node: ast.Call, made: Instead | None, names: Names) -> Instead | None:
+def in_dtype_of_numpy(node: ast.Call, new: ast.expr | None, names: Names) -> ast.expr | None:
     """Return a call, or what stands for it, whose result has the dtype that NumPy gives it."""
     function = names.called(node)[0]
     is_builtin = any(function is getattr(builtins, name) for name in ("abs", "max", "min", "pow", "round", "sum"))
     home = str(getattr(function, "__module__", "")).split(".")[0]
     if not (is_builtin or isinstance(function, str | np.ufunc) or home == "numpy"):
-        return made
+        return new
     dtype, is_array = names.dtype(node), names.are(node, ARRAY)
     if dtype not in STRICT or not (is_array or names.are(node, SCALAR)):
-        return made
+        return new
     name = function if isinstance(function, str) else getattr(function, "__name__", "")
     is_kept = isinstance(function, np.ufunc) and (is_array or is_floating(dtype))
     if is_kept or (is_array and name in ("sum", "prod", "abs")) or (name in KEEPING and not is_builtin):
-        return made
-    if made is None:
-        made = Instead()
-        made.text = f"{made.part(node.func)}({made.arguments(node.args, node.keywords).removeprefix(', ')})"
+        return new
+    new = without_number(node) if new is None else new
     to = type_name(dtype)
-    if not made.text.endswith(f".astype({to})"):
-        made.text = f"{made.text}.astype({to})" if is_array else f"{to}({made.text})"
-    return made
+    if ast.unparse(new).endswith(f".astype({to})"):
+        return new
+    return tree(f"X.astype({to})", X=new) if is_array else cast(dtype, new)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import ast
+import copy
 import random
-import textwrap
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Set
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import parts_of
-from pyopbench.ports.for_numba.instead import BODY, Instead, helper_names
-from pyopbench.ports.for_numba.names import Names, names_in
-from pyopbench.ports.for_numba.rules import instead_of
+import pyopbench.ports.for_numba
+from pyopbench.model.syntax import every_name, number_of, read_source
+from pyopbench.ports.extract.module import unparsed
+from pyopbench.ports.for_numba.names import Names, names_in, tree
+from pyopbench.ports.for_numba.rules import replacement_of
 from pyopbench.ports.for_numba.types import Types
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import Code, with_head
+from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Unit, Units
+
+HELPERS = Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"
+"""What ports have copies of functions of. It is read and not imported: it imports Numba."""
 
 
 class BodyCode(Code):
@@ -35,92 +42,105 @@ class BodyCode(Code):
         self.types = types
         self.helpers: set[str] = set()
         self.drawn: set[str] = set()
-        self.names: Names | None = None
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement, functions with their decorator and all as Numba takes it."""
-        is_compiled = self.decorator and unit.name in self.compiled
-        self.names = names_in(unit.node, self.value_of, self.types, unit.source.path) if is_compiled else None
-        text = super().write_unit(unit)
-        if unit.name not in self.compiled:
-            return text
-        if unit.name == self.root:
-            text = with_head(text, self.root, f"def {body_name(self.root)}(")
-        if not self.decorator or self._is_vectorized(unit.node):
-            return text
-        lines = text.splitlines(keepends=True)
-        first = next(place for place, line in enumerate(lines) if line.startswith(("def ", "@")))
-        return "".join([*lines[:first], f"{self.decorator}\n", *lines[first:]])
+        self.source, self.unit = unit.source, unit
+        node = copy.deepcopy(unit.node)
+        is_compiled = bool(self.decorator) and unit.name in self.compiled
+        if isinstance(node, ast.FunctionDef) and is_compiled:
+            if not any(self.value_of(one) is np.vectorize for one in node.decorator_list):
+                node.decorator_list.insert(0, tree(self.decorator.removeprefix("@")))
+            _take_by_position(node.args)
+        elif self.decorator and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+            node.value = ast.Tuple(node.value.elts, ast.Load())  # a list is a variable for Numba
+        names = names_in(node, self.value_of, self.types, unit.source.path) if is_compiled else None
+        node = _Rewriting(self, names).visit(node)
+        if isinstance(node, ast.FunctionDef) and unit.name == self.root:
+            node.name = body_name(self.root)
+        self.helpers |= every_name(node) & _helpers().keys()
+        return unparsed([(node, "")])[0].rstrip("\n")
 
-    def _is_vectorized(self, node: ast.AST) -> bool:
-        """Is it a function of elements, which Numba has a decorator for?"""
-        return any(self.value_of(one) is np.vectorize for one in getattr(node, "decorator_list", ()))
 
-    def as_it_stands(self, node: ast.AST) -> str:
-        """Return a node; of a function with parameters by position too that are given by name alone.
+class _Rewriting(ast.NodeTransformer):
+    """Has trees stand for nodes that Numba takes otherwise, and notes what is refused."""
 
-        Numba finds no default of those.
-        """
-        if not isinstance(node, ast.FunctionDef) or not self.decorator or not _can_be_by_position(node.args):
-            return super().as_it_stands(node)
-        parts = [(*self.source.span(part), self.write(part)) for part in parts_of(node)]
-        end, _ = self.source.span(node.args.kwonlyargs[0])
-        star = self.source.data.rindex(b"*", 0, end)
-        return self.source.replaced(*self.source.span(node), [*parts, (star, end, "")])
+    def __init__(self, code: BodyCode, names: Names | None) -> None:
+        self.code, self.names = code, names
 
-    def rewrite(self, node: ast.AST) -> str | None:
-        """Return the body's new name, and a tuple for a list among the constants, which Numba takes for a variable."""
-        if isinstance(node, ast.Name) and node.id == self.root and self.is_global(node):
-            return body_name(self.root)
-        if self.decorator and isinstance(node, ast.Attribute | ast.Name) and self.value_of(node) is np.vectorize:
-            return "numba.vectorize"
-        if not self.decorator:
-            return super().rewrite(node)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List) and node in self.source.tree.body:
-            items = ", ".join(self.write(one) for one in node.value.elts)
-            names = " = ".join(self.source.text(*self.source.span(one)) for one in node.targets)
-            return f"{names} = ({items}{',' if len(node.value.elts) == 1 else ''})"
-        if isinstance(node, ast.Raise):
-            return self.source.text(*self.source.span(node))
-        if isinstance(node, ast.Call):
+    def visit(self, node: ast.AST) -> Any:
+        """Return the tree that stands for a node; a statement that cannot be written is noted as that."""
+        if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return self._rewritten(node)
+        try:
+            return self._rewritten(node)
+        except CannotPort as refusal:
+            self.code.refused.append(refusal)
+            return node
+
+    def _rewritten(self, node: ast.AST) -> Any:
+        code = self.code
+        if isinstance(node, ast.Raise) and code.decorator:
+            return node
+        if isinstance(node, ast.Call) and code.decorator:
             self._note_draw(node)
-        instead = self.names and instead_of(node, self.names)
-        return self._filled(instead, node) if instead else super().rewrite(node)
+        if code.decorator and isinstance(node, ast.Attribute | ast.Name) and code.value_of(node) is np.vectorize:
+            return tree("numba.vectorize")
+        if isinstance(node, ast.Name) and node.id == code.root and code.is_global(node):
+            return tree(body_name(code.root))
+        new = replacement_of(node, self.names) if self.names is not None and number_of(node) >= 0 else None
+        if isinstance(new, list):
+            return [self.visit(one) for one in new]
+        return self.generic_visit(node if new is None else new)
 
     def _note_draw(self, node: ast.Call) -> None:
-        function = self.value_of(node.func)
+        function = self.code.value_of(node.func)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, np.random.RandomState):
-            self.drawn.add(function.__name__)
+            self.code.drawn.add(function.__name__)
         elif isinstance(owner, random.Random):
-            raise CannotPort(
+            raise self.code.refusal(
+                node,
                 f"`{ast.unparse(node.func)}` draws other numbers in Numba than in Python",
                 fix="draw by functions of `np.random`",
-                place=(self.source.path, node.lineno),
             )
 
-    def _filled(self, instead: Instead, node: ast.AST) -> str:
-        self.helpers |= helper_names(instead.text)
-        if instead.text == BODY:
-            return self._statements(instead.parts, node)
-        return self.filled(instead)
 
-    def _statements(self, body: Sequence[ast.stmt], node: ast.AST) -> str:
-        """Return statements at the indentation of the one that they stand in."""
-        spans = [self.source.span(one) for one in body]
-        replacements = [(*span, self.write(one)) for span, one in zip(spans, body, strict=True)]
-        text = self.source.replaced(spans[0][0], spans[-1][1], replacements)
-        indented = textwrap.dedent(" " * body[0].col_offset + text)
-        return textwrap.indent(indented, " " * node.col_offset).lstrip()  # type: ignore[attr-defined]
-
-
-def _can_be_by_position(arguments: ast.arguments) -> bool:
-    """Has a function parameters that are given by name alone, and may they stand behind those by position?"""
+def _take_by_position(arguments: ast.arguments) -> None:
+    """Have parameters that are given by name alone stand behind those by position: Numba finds no default of those."""
     with_default = [one is not None for one in arguments.kw_defaults]
     is_in_order = with_default == sorted(with_default) and (all(with_default) or not arguments.defaults)
-    return bool(arguments.kwonlyargs) and arguments.vararg is None and is_in_order
+    if is_in_order and arguments.vararg is None:
+        arguments.args += arguments.kwonlyargs
+        arguments.defaults += [one for one in arguments.kw_defaults if one is not None]
+        arguments.kwonlyargs, arguments.kw_defaults = [], []
 
 
 def body_name(name: str) -> str:
     """Return the name of the body that is compiled."""
     return f"{name}_on_arrays"
+
+
+@cache
+def _helpers() -> dict[str, tuple[str, set[str]]]:
+    """Return the source of each helper, and the names in it, by its name."""
+    source = read_source(str(HELPERS))
+    functions = [one for one in source.tree.body if isinstance(one, ast.FunctionDef)]
+    return {one.name: (source.text(*source.span(one)), every_name(one)) for one in functions}
+
+
+def needed_helpers(names: Iterable[str]) -> list[str]:
+    """Return the names of some helpers and of all that they call, in the order of their file."""
+    needed, left = set[str](), list(names)
+    while left:
+        name = left.pop()
+        if name not in needed:
+            needed.add(name)
+            typed = f"{name}_typed"  # the overload that chooses what Numba compiles for it
+            left += [one for one in (*_helpers()[name][1], typed) if one in _helpers()]
+    return [name for name in _helpers() if name in needed]
+
+
+def helper_source(names: Iterable[str]) -> list[str]:
+    """Return the source of some helpers."""
+    return [_helpers()[name][0] for name in names]

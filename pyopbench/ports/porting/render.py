@@ -9,7 +9,6 @@ from typing import Any
 
 from pyopbench.model.syntax import Source, parts_of, read_source
 from pyopbench.ports.extract.definitions import first_line
-from pyopbench.ports.for_numba.instead import PLACE, Instead
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Unit, Units
 
@@ -75,25 +74,12 @@ class Code:
 
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node of which parts may be written otherwise."""
-        if not hasattr(node, "lineno"):  # a number that a rule has put in
-            return ast.unparse(node)
         parts = [(*self.source.span(part), self.write_part(node, part)) for part in parts_of(node)]
         return self.source.replaced(*self.source.span(node), parts)
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
         """Return the text of a part of a node that stays as it stands."""
         return self.write(part)
-
-    def filled(self, instead: Instead) -> str:
-        """Return what stands for a node, its parts written, in parentheses where something else could bind them."""
-
-        def part(found: re.Match[str]) -> str:
-            node = instead.parts[int(found[1])]
-            text = self.write(node)
-            is_whole = WHOLE.match(found.string[: found.start()][::-1]) and WHOLE_END.match(found.string, found.end())
-            return text if is_whole or not isinstance(node, LOOSE) or _is_enclosed(text) else f"({text})"
-
-        return PLACE.sub(part, instead.text)
 
     def is_global(self, name: ast.Name) -> bool:
         """Is it a name of the top level of the file, and none of the function?"""
@@ -115,9 +101,6 @@ class Code:
 
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""
-
-WHOLE, WHOLE_END = re.compile(r"\s*([(\[,]|=(?![=!<>]))"), re.compile(r"\s*([)\],]|$)")
-"""What is in front of a whole argument or value, read backwards, and behind it."""
 
 
 def bracketed(text: str) -> str:

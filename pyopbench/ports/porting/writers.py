@@ -14,12 +14,11 @@ from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.syntax import Source
 from pyopbench.ports.arrays import as_given, as_tuple
-from pyopbench.ports.for_numba.instead import helper_source, needed_helpers
 from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.porting import callback_text, numba_text
 from pyopbench.ports.porting.batches import LEADING
-from pyopbench.ports.porting.body_code import BodyCode
+from pyopbench.ports.porting.body_code import BodyCode, helper_source, needed_helpers
 from pyopbench.ports.porting.facts import (
     Facts,
     docstring,
