@@ -27,7 +27,7 @@ from pyopbench.model.syntax import Function, local_names, read_source
 from pyopbench.ports.arrays import as_tuple, is_same, read_only
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import extract
-from pyopbench.ports.extract.module import load, place_of_user, unparsed
+from pyopbench.ports.extract.module import Extracted, load, place_of_user, unparsed
 from pyopbench.ports.for_numba.types import ARRAY, LIST, SCALAR, TENSOR, TUPLE, types_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.rebinding import written
@@ -76,12 +76,20 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
             if is_on_tape:
                 why = "a gradient passes through the tensors of the body, and arrays have none"
                 raise CannotPort(why, fix=DETACH, place=rewriting.place)
-            new = rewriting.loaded()
+            extracted, module = rewriting.rewritten()
+            new = getattr(module, extracted.names[-1])
         _require_same(new, function, examples, tensors)
     except CannotPort as refusal:
         refusal.place = place_of_user(refusal.place)
         raise
     return new
+
+
+def without_conversions(extracted: Extracted, module: types.ModuleType) -> tuple[Extracted, types.ModuleType]:
+    """Return a module, and the same loaded, in which a body on arrays makes no tensors: `tf.cast(x, tf.float32)`."""
+    if not any(map(is_of_tensorflow, vars(module).values())):
+        return extracted, module
+    return _Conversions(extracted, module).rewritten()
 
 
 def _is_on_tape(tape: tf.GradientTape, outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
@@ -124,7 +132,78 @@ def _require_same(new: Body, old: Body, examples: Sequence[Sequence[Any]], tenso
             raise CannotPort("with arrays, the body returns something else than with tensors", fix=FIX, place=place)
 
 
-class _Rewriting(ast.NodeTransformer):
+class _Conversions(ast.NodeTransformer):
+    """Has arrays stand for tensors where a module converts one to the other.
+
+    Args:
+        extracted: the module.
+        module: the same, loaded.
+    """
+
+    def __init__(self, extracted: Extracted, module: types.ModuleType) -> None:
+        self.extracted, self.path, self.scope = extracted, extracted.path, vars(module)
+        self.tree = read_source(self.path).tree
+        inner = [one for one in ast.walk(self.tree) if isinstance(one, Function | ast.Lambda)]
+        self.local = {name for one in inner for name in local_names(one)}
+
+    def rewritten(self) -> tuple[Extracted, types.ModuleType]:
+        """Return the new module, and the same loaded.
+
+        Raises:
+            CannotPort: it calls a function of TensorFlow, or an operator has not run.
+        """
+        if self.scope.get("np", np) is not np:
+            raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=(self.path, 1))
+        tree = self.visit(copy.deepcopy(self.tree))
+        text, places = unparsed([(one, self.path) for one in tree.body])
+        if "np" not in self.scope:
+            text, places = f"import numpy as np\n{text}", (None, *places)
+        new = replace(self.extracted, text=text, places=tuple(map(place_of_user, places)))
+        return new, load(new)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Return an array for what is converted to one, or to a tensor: `x.numpy()`, `tf.cast(x, tf.int32)`."""
+        found = self._conversion(node)
+        if found is None:
+            return self.generic_visit(node)
+        value, dtype = found
+        value = self.visit(value)
+        return value if dtype is None else _as_array(value, dtype, node)
+
+    def _conversion(self, node: ast.Call) -> tuple[ast.expr, str | None] | None:
+        """Return what is converted, and the dtype that it gets: "" for its own, None where it is one already.
+
+        None in place of both for another call.
+        """
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
+        if is_method and not node.args and not node.keywords:
+            return node.func.value, None  # type: ignore[attr-defined]
+        function = self._value_of(node.func)
+        name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
+        if not is_of_tensorflow(function) or name not in MAKING_TENSORS:
+            return None
+        options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
+        value = node.args[0] if node.args else options.pop(MAKING_TENSORS[name], None)
+        dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
+        if value is None or len(node.args) > 2 or options:
+            return None
+        if dtype is None:
+            return value, ""
+        wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
+        try:
+            return None if wanted is None else (value, np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name)
+        except TypeError:
+            return None
+
+    def _value_of(self, node: ast.AST) -> Any:
+        """Return what a name, or an attribute of one, is in the module; None for what is local."""
+        if isinstance(node, ast.Name):
+            return None if node.id in self.local else self.scope.get(node.id, getattr(builtins, node.id, None))
+        home = self._value_of(node.value) if isinstance(node, ast.Attribute) else None
+        return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
+
+
+class _Rewriting(_Conversions):
     """Rewrites a body, in a module of its own, so that it takes arrays.
 
     Args:
@@ -134,17 +213,12 @@ class _Rewriting(ast.NodeTransformer):
 
     def __init__(self, function: Body, examples: Sequence[Sequence[Any]]) -> None:
         try:
-            self.extracted, module, _ = extract(
-                lambda extraction: extraction.add(written(function), "", len(examples[0]))
-            )
+            extracted, module, _ = extract(lambda extraction: extraction.add(written(function), "", len(examples[0])))
         except CannotExtract as error:
             raise CannotPort(error.why, fix=error.fix, place=error.place) from error
-        self.path, self.scope = self.extracted.path, vars(module)
-        self.tree = read_source(self.path).tree
+        super().__init__(extracted, module)
         body = self.scope[self.extracted.names[-1]]
         self.place = (self.path, body.__code__.co_firstlineno)
-        inner = [one for one in ast.walk(self.tree) if isinstance(one, Function | ast.Lambda)]
-        self.local = {name for one in inner for name in local_names(one)}
         try:
             self.types = types_of(body, examples, on_tensors=True)
         except Exception as error:  # such as a pattern of `match`, which is no expression
@@ -153,37 +227,16 @@ class _Rewriting(ast.NodeTransformer):
         operators = [one for one in ast.walk(self.tree) if isinstance(one, ast.BinOp | ast.Compare | ast.AugAssign)]
         self.is_mixed = any(TENSOR in self._kinds(one) for one in operators)
 
-    def loaded(self) -> Body:
-        """Return the new body, in a module of its own.
-
-        Raises:
-            CannotPort: it calls a function of TensorFlow, or an operator has not run.
-        """
-        if self.scope.get("np", np) is not np:
-            raise CannotPort("`np` has to be NumPy in its file", fix="import NumPy as `np`", place=self.place)
-        tree = self.visit(copy.deepcopy(self.tree))
-        text, places = unparsed([(one, self.path) for one in tree.body])
-        if "np" not in self.scope:
-            text, places = f"import numpy as np\n{text}", (None, *places)
-        new = replace(self.extracted, text=text, places=tuple(map(place_of_user, places)))
-        function: Body = getattr(load(new), new.names[-1])
-        return function
-
     def visit_Call(self, node: ast.Call) -> Any:
-        """Return an array for what is converted to one, or to a tensor: `x.numpy()`, `tf.cast(x, tf.int32)`."""
-        found = self._conversion(node)
-        if found is None:
-            self.generic_visit(node)
-            if isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
-                name, value = node.func.attr, node.func.value
-                if name == "as_list":  # a `tf.TensorShape` has it, and a tuple not
-                    return ast.copy_location(ast.Call(ast.Name("list", ast.Load()), [value], []), node)
-                if name == "get_shape":
-                    return ast.copy_location(ast.Attribute(value, "shape", ast.Load()), node)
-            return node
-        value, dtype = found
-        value = self.visit(value)
-        return value if dtype is None else _as_array(value, dtype, node)
+        """Return a call without what only tensors have."""
+        new = super().visit_Call(node)
+        if isinstance(new, ast.Call) and isinstance(new.func, ast.Attribute) and not new.args and not new.keywords:
+            name, value = new.func.attr, new.func.value
+            if name == "as_list":  # a `tf.TensorShape` has it, and a tuple not
+                return ast.copy_location(ast.Call(ast.Name("list", ast.Load()), [value], []), node)
+            if name == "get_shape":
+                return ast.copy_location(ast.Attribute(value, "shape", ast.Load()), node)
+        return new
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """Return what an attribute that only tensors, their shapes or dtypes have is of an array."""
@@ -248,38 +301,6 @@ class _Rewriting(ast.NodeTransformer):
 
     def _kinds(self, node: ast.AST) -> set[str]:
         return {one.kind for one in self.types.of(self.path, node)}
-
-    def _conversion(self, node: ast.Call) -> tuple[ast.expr, str | None] | None:
-        """Return what is converted, and the dtype that it gets: "" for its own, None where it is one already.
-
-        None in place of both for another call.
-        """
-        is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
-        if is_method and not node.args and not node.keywords:
-            return node.func.value, None  # type: ignore[attr-defined]
-        function = self._value_of(node.func)
-        name = str(getattr(function, "__name__", "")).removesuffix("_v2_with_dispatch")
-        if not is_of_tensorflow(function) or name not in MAKING_TENSORS:
-            return None
-        options = {one.arg: one.value for one in node.keywords if one.arg != "name"}
-        value = node.args[0] if node.args else options.pop(MAKING_TENSORS[name], None)
-        dtype = node.args[1] if len(node.args) == 2 else options.pop("dtype", None)
-        if value is None or len(node.args) > 2 or options:
-            return None
-        if dtype is None:
-            return value, ""
-        wanted: Any = dtype.value if isinstance(dtype, ast.Constant) else self._value_of(dtype)
-        try:
-            return None if wanted is None else (value, np.dtype(getattr(wanted, "as_numpy_dtype", wanted)).name)
-        except TypeError:
-            return None
-
-    def _value_of(self, node: ast.AST) -> Any:
-        """Return what a name, or an attribute of one, is in the module; None for what is local."""
-        if isinstance(node, ast.Name):
-            return None if node.id in self.local else self.scope.get(node.id, getattr(builtins, node.id, None))
-        home = self._value_of(node.value) if isinstance(node, ast.Attribute) else None
-        return None if home is None else getattr(home, node.attr, None)  # type: ignore[attr-defined]
 
     def _require_no_tensorflow(self, node: ast.Name | ast.Attribute) -> None:
         value = self._value_of(node)

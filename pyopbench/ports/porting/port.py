@@ -22,6 +22,7 @@ from pyopbench.model.own_target import Target
 from pyopbench.model.portable import BATCHED, format_text
 from pyopbench.model.syntax import Source, read_source
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
+from pyopbench.ports.eager_body import without_conversions
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
@@ -198,6 +199,8 @@ def extracted_op(op: Op) -> tuple[Op, Frozen]:
         CannotExtract: they need what cannot be written down; with the user's line.
     """
     extracted, loaded, frozen = extract(partial(add_bodies, op))
+    if not op.is_on_tensors:
+        extracted, loaded = without_conversions(extracted, loaded)
     bodies = [vars(loaded)[name] for name in extracted.names]
     found = replace(op, numpy=with_body(op.numpy, bodies[-1]))
     if op.numpy_gradient is not None:
