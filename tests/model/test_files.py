@@ -1,13 +1,16 @@
-"""Paths as users give them."""
+"""Paths as users give them; files are written whole or not at all, and a link in place of one is replaced."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.files import real_path
+from pyopbench.model.files import real_path, write_atomically, write_new
 from pyopbench.store.read import read_source
 
 
@@ -25,3 +28,46 @@ def test_links_that_lead_to_each_other_are_bad_input_and_no_internal_error(tmp_p
     assert real_path(paths[0]).parent == tmp_path
     with pytest.raises(BadInput):
         read_source(paths[0])
+
+
+def test_a_link_in_place_of_the_file_is_replaced(tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "report.md"
+    victim.write_bytes(b"keep me")
+    path.symlink_to(victim)
+    write_atomically(path, b"content")
+    assert (victim.read_bytes(), path.read_bytes(), path.is_symlink()) == (b"keep me", b"content", False)
+
+
+def test_what_cannot_be_written_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "report.md"
+    write_atomically(path, b"before")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, b"half")
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_has_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_atomically(tmp_path / "file", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("leads_to", ["victim", "missing"])
+def test_a_new_file_is_never_written_over_or_through_another(tmp_path: Path, leads_to: str) -> None:
+    (tmp_path / "victim").write_bytes(b"keep me")
+    (tmp_path / "link").symlink_to(tmp_path / leads_to)
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "link", b"content")
+    assert (tmp_path / "victim").read_bytes() == b"keep me"
+    write_new(tmp_path / "new", b"content")
+    assert (tmp_path / "new").read_bytes() == b"content"
