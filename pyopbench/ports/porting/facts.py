@@ -108,24 +108,16 @@ def probed_examples(
 def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """Return further inputs that the body takes: a half, a quarter and a sixteenth of the elements of an example.
 
-    They are fewer along the axes whose sizes differ between examples, or, if none do, along axes of the same size.
+    They are fewer along all axes of one size.
     """
-    sizes = _sizes(examples)
-    differing = [at for at, several in sizes.items() if len(set(several)) > 1]
-    groups = (
-        [differing]
-        if differing
-        else [[at for at in sizes if sizes[at] == one] for one in dict.fromkeys(sizes.values())]
-    )
+    sizes = {at: several[0] for at, several in _sizes(examples).items()}
     found: list[tuple[Any, ...]] = []
-    tried = [{at: sizes[at][0] for at in group} for group in groups]
     end = time.monotonic() + PROBES_SECONDS
-    for group, divisor in itertools.product(groups, (2, 4, 16)):
-        wanted = {at: -(-sizes[at][0] // divisor) for at in group}
-        is_new = wanted not in tried
-        tried.append(wanted)
-        inputs = _resized(examples[0], wanted) if is_new and time.monotonic() < end else None
-        if inputs is not None and _outputs_within(op, inputs, PROBE_SECONDS) is not None:
+    for size in dict.fromkeys(sizes.values()):
+        for smaller in sorted({-(-size // divisor) for divisor in (2, 4, 16)} - {size}, reverse=True):
+            inputs = _resized(examples[0], {at: smaller for at in sizes if sizes[at] == size})
+            if inputs is None or time.monotonic() > end or _outputs_within(op, inputs, PROBE_SECONDS) is None:
+                continue
             found.append(inputs)
     return found
 

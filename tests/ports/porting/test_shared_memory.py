@@ -15,13 +15,13 @@ from written_ports import difference, line_of, port_of, write_source
 VECTOR = "rng.random(6)"
 
 TWO_NAMES = [
-    "y = x", "y = np.asarray(x)", "y = x.reshape(2, 3)", "y = x.T", "y = x if x[0] > 0 else x * 2", "y = np.real(x)",
-    "y = x.astype(np.float64, copy=False)", "y, z = x[:3], 1", "y: np.ndarray = x", "for y in x.reshape(2, 3):",
-    "y, z = x.reshape(2, 3)", "y, z = np.split(x, 2)", "y = np.split(x, 2)[0]", "for y in [x[:3], x[3:]]:",
+    "y = x", "y = x.reshape(2, 3)", "y = x if x[0] > 0 else x * 2",
+    "y = x.astype(np.float64, copy=False)", "y: np.ndarray = x", "for y in x.reshape(2, 3):",
+    "y, z = x.reshape(2, 3)", "y, z = np.split(x, 2)", "for y in [x[:3], x[3:]]:",
     "for z, y in enumerate([x[:3], x[3:]]):", "y = [x, 1][0]", "y = {'a': x}['a']",
     "y = [z for z in x.reshape(2, 3)][0]",
-    "y = whole(x)", "y = part(x)", "y, z = pair(1, x=x)", "y = pair(1, x)[0]", "y = of_lambda(x)",
-    "y = np.add(x, 0, out=x)", "y = list(x.reshape(2, 3))[0]",
+    "y = whole(x)", "y = part(x)", "y, z = pair(1, x=x)", "y = of_lambda(x)",
+    "y = np.add(x, 0, out=x)",
 ]  # fmt: skip
 
 RETURNING = """import collections
@@ -100,12 +100,10 @@ def test_an_array_with_two_names_is_refused_even_if_no_example_writes_to_one(lin
 
 SHARED = {
     "through a third name": "z = x\n    y = z\n    y[y < 0] = 0\n    return x",
-    "two names in one statement": "y = z = x * 2\n    v = y\n    v[v < 0] = 0\n    return z",
     "two views": "y = x[:4]\n    z = x[3:]\n    y[y < 0] = 0\n    return z",
     "a name that is bound again in one branch only": (
         "y = x\n    if x[0] > 2:\n        y = y * 2\n    y[y < 0] = 0\n    return x"
     ),
-    "a list": "y = []\n    y.append(x)\n    x[x < 0] = 0\n    return np.stack(y)",
     "a list that a loop adds to": (
         "y = []\n    for i in range(3):\n        x[x < -i] = i\n        y.append(x)\n    return np.stack(y)"
     ),
@@ -123,36 +121,24 @@ SHARED = {
     "a nested function": "def f(z):\n        z[z < 0] = 0\n\n    f(x)\n    return x",
     "a view that is sorted": "y = x[:1]\n    y.sort()\n    return x",
     "part of a selection by a mask": "x[x < 0][:1] = 5\n    return x",
-    "part of a selection by indices": "x[np.argsort(x)][0] += 1\n    return x",
-    "an output selected by a mask": "np.negative(x[:0], out=x[x < 0])\n    return x",
     "rows of a generator function": "for y in rows(x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x",
     "a default": "def f(n, z=x):\n        return z[n:]\n\n    y = f(1)\n    y[y < 0] = 0\n    return x",
-    "a default of a lambda": "f = lambda z=x: z\n    y = f()\n    y[y < 0] = 0\n    return x",
     "results of map": "y, z = map(whole, [x[:3], x[3:]])\n    y[y < 0] = 0\n    return x",
-    "an array that map writes to": "list(map(clip, [x[:3]]))\n    return x",
     "an item that is doubled": "y = [x]\n    y[0] *= 2\n    return x",
     "a dict that is updated": "y = {}\n    y.update(a=x)\n    x[x < 0] = 0\n    return y['a']",
-    "an item that is set and returned": "y = {}.setdefault('a', x)\n    z = y\n    z[z < 0] = 0\n    return y",
-    "an item of a named dict": "d = {}\n    y = d.setdefault('a', x)\n    y[y < 0] = 0\n    return x",
     "a list that a helper adds to": "y = []\n    keep(y, x)\n    x[x < 0] = 0\n    return y[0]",
-    "an attribute of an object": "y = Box(x).x\n    y[y < 0] = 0\n    return x",
     "an attribute of a named object": "z = Box(x)\n    y = z.x\n    y[y < 0] = 0\n    return x",
     "an attribute that is set": "z = Box(x * 2)\n    z.x = x\n    x[x < 0] = 0\n    return z.x",
-    "a name of an attribute that is set": "z = Box(x * 2)\n    z.x = x\n    y = z.x\n    y[y < 0] = 0\n    return x",
     "an attribute that is doubled": "z = Box(x)\n    z.x *= 2\n    return x",
     "an item of a list that a loop writes to": "z = [x]\n    for y in z:\n        y[y < 0] = 0\n    return z[0]",
     "an array of any number of arguments": "f = lambda *a: a[0].sort()\n    f(x)\n    return x",
     "a sum of what a call writes to": "return x + cut(x).sum()",
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
     "a generator that is used later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
-    "what a generator collects": "y = list(z[1:] for z in [x])\n    x[x < 0] = 0\n    return y[0]",
     "a grid without copies": "y, z = np.meshgrid(x, x, copy=False)\n    x[x < 0] = 0\n    return y + z",
     "a diagonal": "y = np.diag(x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
-    "axes in another order": "y = np.einsum('ij->ji', x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
-    "real numbers, conjugated": "y = x.conj()\n    y[y < 0] = 0\n    return x",
     "two arguments of a helper": "y = x[:2]\n    return shift(x, y)",
     "one array in two arguments": "return shift(x, x.reshape(-1))",
-    "two arguments of a helper that is a whole statement": "y = x[:2]\n    z = shift(x, y)\n    return z",
     "a second name of what a helper returns": "y = cut(x)\n    y[y > 1] = 1\n    return x",
     "an array in a cache": "y = table()\n    y[x < 0] = 1\n    return y + table()",
     "rows that a helper writes to": (
@@ -161,14 +147,8 @@ SHARED = {
     "rows that are doubled": (
         "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        y *= 2\n    return z"
     ),
-    "rows that are sorted": (
-        "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r[0]\n        y.sort(axis=0)\n    return z"
-    ),
     "an array that a helper writes to": "y = x * 1\n    return shift_by(y, x, x) + y.sum()",
     "statements on one line": "y = x * 1; z = y; z[z < 0] = 0; return y",
-    "a variable of a comprehension": (
-        "y = x * 1\n    z = y\n    n = sum([y for y in range(3)])\n    z[z < 0] = n\n    return y"
-    ),
     "a replacement in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
 }
 
@@ -182,13 +162,8 @@ NOT_SHARED = {
     "a count in a list": "y = [0, 0]\n    y[0] += 1\n    x[x < 0] = y[0]\n    return x",
     "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
     "arguments that are new arrays": "y = shift(x * 1, x * 2)\n    return y + x",
-    "a sum over a generator": "y = sum(z * 2 for z in x)\n    x[x < 0] = 0\n    return x + y",
     "a generator of what it reads later": (
         "y = (x[i] * 2 for i in range(3))\n    x[x < 0] = 0\n    return [z for z in y]"
-    ),
-    "what a generator computes in a loop": (
-        "n, y = 0.0, x * 1\n    for i, z in ((i, y[i:] * 2) for i in range(3)):\n        n += z[0]\n"
-        "        y[y < i] = i\n    return n"
     ),
     "the other branch of an if": (
         "y = x\n    if x[0] > 0:\n        y[y < 0.5] = 0\n        return y\n    return x * 2"
@@ -196,11 +171,7 @@ NOT_SHARED = {
     "the row of the same iteration": (
         "y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"
     ),
-    "doubles that a loop writes to": (
-        "for y in (z * 2 for z in x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x, y"
-    ),
     "an attribute that is computed": "z = Box(x)\n    z.x = x * 2\n    y = z.x + 1\n    y[y < 0] = 0\n    return x, y",
-    "a list of a generator": "y = list(z * 2 for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
     "a tuple of a generator": "y = tuple(z.sum() for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
     "parts that a generator copies": "y, z = (v * 1 for v in np.split(x, 2))\n    y[y < 0] = 0\n    return x, y, z",
 }
