@@ -487,10 +487,9 @@ class _Watcher:
                 return runs.forced[place]
         return answer
 
-    def behind(self, number: int, level: int, *, leaves: bool) -> None:
-        """End an `if`; with `leaves`, what follows in the round of a loop is run on one of its ways only."""
-        is_decided = (self.path, number) in self.runs.observed.decided
-        CONTROL.depth = level + (1 if is_decided and leaves else 0)
+    def behind(self, number: int, level: int, more: int) -> None:
+        """End an `if`; `more` is 1 if what follows in the round of a loop is run on one of its ways only."""
+        CONTROL.depth = level + more * ((self.path, number) in self.runs.observed.decided)
 
     def after(self, number: int, name: str, value: Any) -> Any:
         """Return the value of a name behind a statement."""
@@ -541,7 +540,7 @@ class _Watcher:
         is_joined = loop.place in self.runs.observed.decided or loop.place in self.runs.observed.joining
         return self._joined(loop.place, name, value, loop) if is_joined else value
 
-    def changed(self, loop: _Loop, _: str, value: Any) -> Any:
+    def changed(self, loop: _Loop, value: Any) -> Any:
         """Return an array that is written to in a loop."""
         if loop.place in self.runs.observed.decided and isinstance(value, WatchedArray) and not value.is_scalar:
             value.origin.mark()

@@ -12,29 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import NUMBER
+from pyopbench.model.syntax import number_of
 from pyopbench.ports.porting.names import METADATA
 
 SEE = "pyopbench_see"
 """The name that a copy of a body calls with each value."""
-
-
-def _named(*path: str) -> ast.expr:
-    found: ast.expr = ast.Name(path[0], ast.Load())
-    for one in path[1:]:
-        found = ast.Attribute(found, one, ast.Load())
-    return found
-
-
-def _call(method: str, *arguments: ast.expr, **options: ast.expr) -> ast.Call:
-    return ast.Call(_named(SEE, method), list(arguments), [ast.keyword(name, one) for name, one in options.items()])
-
-
-def _local(kind: str, number: int) -> str:
-    return f"{SEE}_{kind}_{number}"
-
-
-LEVEL, LOOP = "level", "loop"
 
 
 def watching(node: ast.FunctionDef) -> ast.FunctionDef:
@@ -43,32 +25,68 @@ def watching(node: ast.FunctionDef) -> ast.FunctionDef:
     return found
 
 
+def _call(method: str, *arguments: Any) -> ast.Call:
+    """Return a call of a method of the watcher; arguments that are no expressions are constants."""
+    given = [one if isinstance(one, ast.expr) else ast.Constant(one) for one in arguments]
+    return ast.Call(ast.Attribute(_read(SEE), method, ast.Load()), given, [])
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _bind(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _rebind(name: str, method: str, *arguments: Any) -> ast.stmt:
+    """Return `name = SEE.method(*arguments, name)`, where the name may not be bound."""
+    handler = ast.ExceptHandler(_read("NameError"), None, [ast.Pass()])
+    return ast.Try([_bind(name, _call(method, *arguments, _read(name)))], [handler], [], [])
+
+
+def _derive(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:
+    return _call("derive", number_of(node), tuple(type(one).__name__ for one in operators), *operands)
+
+
+def _carry(loop: str, bound: Set[str], written: Set[str] = frozenset()) -> list[ast.stmt]:
+    """Return statements that have what a loop binds, and what it writes to, be what it is in all rounds."""
+    carried = [_rebind(name, "carried", _read(loop), name) for name in sorted(bound)]
+    return carried + [_rebind(name, "changed", _read(loop)) for name in sorted(written)]
+
+
 class _Watching(ast.NodeTransformer):
     """Has each expression shown, and each decision asked for."""
 
     def __init__(self) -> None:
         self.loops: list[int] = []
-        self.returning: list[int] = []
+        self.returning: tuple[int, ...] = ()
         self.function = 0
         self.comprehension = -1
+
+    def visit(self, node: ast.AST) -> Any:
+        found = self._show(node) if isinstance(node, ast.List | ast.Tuple | ast.Constant) else super().visit(node)
+        for one in found if isinstance(found, list) else [found]:
+            if hasattr(node, "lineno") and not hasattr(one, "lineno"):
+                ast.copy_location(one, node)
+        return found
 
     # Statements.
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         around = self.loops, self.returning, self.function
-        self.loops, self.function = [], getattr(node, NUMBER)
-        self.returning = [
-            getattr(one, NUMBER)
+        self.loops, self.function = [], number_of(node)
+        self.returning = tuple(
+            number_of(one)
             for one in of_function(node.body)
             if isinstance(one, ast.If | ast.For | ast.While)
             and any(isinstance(a, ast.Return) for a in of_function([one]))
-        ]
+        )
         node.decorator_list, node.returns = [], None
         for one in ast.walk(node.args):
             if isinstance(one, ast.arg):
                 one.annotation = None
-        own = [_rebound(name, _call("hold", _named(name))) for name in parameters_of(node)]
-        node.body = [*(_at(one, node) for one in own), *self._block(node.body)]
+        node.body = [*(_rebind(name, "hold") for name in parameters_of(node)), *self._block(node.body)]
         self.loops, self.returning, self.function = around
         return node
 
@@ -78,78 +96,51 @@ class _Watching(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> Any:
         if node.value is not None:
-            sites: list[ast.expr] = [ast.Constant(one) for one in self.returning]
-            node.value = _call(
-                "leave", ast.Constant(self.function), self.visit(node.value), ast.Tuple(sites, ast.Load())
-            )
+            node.value = _call("leave", self.function, self.visit(node.value), self.returning)
         return node
 
     def visit_If(self, node: ast.If) -> Any:
-        number = getattr(node, NUMBER)
-        inside = list(of_function(node.body)) + list(of_function(node.orelse))
-        ends: set[int] = set()
-        if any(isinstance(one, ast.Return) for one in inside):
-            ends |= set(self.loops)
-        if self.loops and any(isinstance(one, ast.Break) for one in of_loop([*node.body, *node.orelse])):
-            ends.add(self.loops[-1])
-        leaves = any(isinstance(one, ast.Return | ast.Raise) for one in inside) or any(
-            isinstance(one, ast.Break | ast.Continue) for one in of_loop([*node.body, *node.orelse])
-        )
+        number, level = number_of(node), f"{SEE}_level_{number_of(node)}"
+        inside = {type(one) for one in of_function([*node.body, *node.orelse])}
+        of_round = {type(one) for one in of_loop([*node.body, *node.orelse])}
+        ends = set(self.loops) if ast.Return in inside else set()
+        if ast.Break in of_round:
+            ends |= set(self.loops[-1:])
+        leaves = bool(inside & {ast.Return, ast.Raise} or of_round & {ast.Break, ast.Continue})
+        loop = self.loops[-1] if self.loops and leaves else -1
         names = sorted(names_bound([node]))
-        loops: list[ast.expr] = [ast.Constant(one) for one in sorted(ends)]
-        node.test = _call(
-            "decide",
-            ast.Constant(number),
-            self.visit(node.test),
-            ast.Tuple(loops, ast.Load()),
-            ast.Constant(self.loops[-1] if self.loops and leaves else -1),
-        )
+        node.test = _call("decide", number, self.visit(node.test), tuple(sorted(ends)), loop)
         node.body, node.orelse = self._block(node.body), self._block(node.orelse)
-        level = _local(LEVEL, number)
-        before = ast.Assign([ast.Name(level, ast.Store())], _call("level"))
-        behind = ast.Expr(_call("behind", ast.Constant(number), _named(level), leaves=ast.Constant(leaves)))
-        after = [
-            _rebound(name, _call("after", ast.Constant(number), ast.Constant(name), _named(name))) for name in names
-        ]
-        return [_at(one, node) for one in (before, node, behind, *after)]
+        behind = ast.Expr(_call("behind", number, _read(level), int(leaves)))
+        return [_bind(level, _call("level")), node, behind, *(_rebind(name, "after", number, name) for name in names)]
 
     def visit_For(self, node: ast.For | ast.While) -> Any:
-        number = getattr(node, NUMBER)
-        loop, iterable = _local(LOOP, number), _local("iterable", number)
-        targets = names_bound([node.target]) if isinstance(node, ast.For) else set()
+        number, loop = number_of(node), f"{SEE}_loop_{number_of(node)}"
         bound = names_bound(node.body)
+        targets: set[str] = set()
         written = names_written(node.body) - bound
         if isinstance(node, ast.For):
-            first: list[ast.stmt] = [
-                ast.Assign([ast.Name(iterable, ast.Store())], self.visit(node.iter)),
-                ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number), _named(iterable))),
-            ]
-            node.iter = _call("items", _named(loop), _named(iterable))
+            iterable, targets = f"{SEE}_iterable_{number}", names_bound([node.target])
+            first = [_bind(iterable, self.visit(node.iter)), _bind(loop, _call("loop", number, _read(iterable)))]
+            node.iter = _call("items", _read(loop), _read(iterable))
             self.visit(node.target)
         else:
-            node.test = _call("again", _named(loop), self.visit(node.test))
-            start = ast.Assign([ast.Name(loop, ast.Store())], _call("loop", ast.Constant(number)))
-            first = [start, *_carried(loop, bound, written)]
+            node.test = _call("again", _read(loop), self.visit(node.test))
+            first = [_bind(loop, _call("loop", number)), *_carry(loop, bound, written)]
         self.loops.append(number)
         body = self._block(node.body)
         self.loops.pop()
-        node.body = [ast.Expr(_call("round", _named(loop))), *_carried(loop, bound - targets, written), *body]
+        node.body = [ast.Expr(_call("round", _read(loop))), *_carry(loop, bound - targets, written), *body]
         node.orelse = self._block(node.orelse)
-        last = [ast.Expr(_call("end", _named(loop))), *_carried(loop, bound | targets, set())]
-        return [_at(one, node) for one in (*first, node, *last)]
+        return [*first, node, ast.Expr(_call("end", _read(loop))), *_carry(loop, bound | targets)]
 
     def visit_While(self, node: ast.While) -> Any:
         return self.visit_For(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
+        names = names_bound(node.targets)
         self.generic_visit(node)
-        bound = [
-            _rebound(one.id, _call("bound", ast.Constant(self.function), ast.Constant(one.id), _named(one.id)))
-            for target in node.targets
-            for one in ast.walk(target)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        ]
-        return [node, *(_at(one, node) for one in bound)]
+        return [node, *(_rebind(name, "bound", self.function, name) for name in sorted(names))]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is not None:
@@ -158,156 +149,92 @@ class _Watching(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        name, target = ast.Constant(type(node.op).__name__), node.target
+        name, target = type(node.op).__name__, node.target
         if isinstance(target, ast.Subscript):
             self.generic_visit(node)
-            made = _call("augment_item", name, target.value, target.slice, node.value)
-            return ast.copy_location(ast.Expr(made), node)
+            return ast.Expr(_call("augment_item", name, target.value, target.slice, node.value))
         read = copy.copy(target)
         read.ctx = ast.Load()
-        look = _seeing(getattr(target, NUMBER), read, target) if isinstance(target, ast.Name) else self.visit(read)
-        made = _call("augment", name, look, self.visit(node.value))
-        return ast.copy_location(ast.Assign([target], made), node)
+        seen = _call("see", number_of(target), read) if isinstance(target, ast.Name) else self.visit(read)
+        return ast.Assign([target], _call("augment", name, seen, self.visit(node.value)))
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        number = getattr(node, NUMBER)
-        node.test = _call("asked", ast.Constant(number), self.visit(node.test), ast.Constant(number))
+        node.test = _call("asked", number_of(node), self.visit(node.test), number_of(node))
         return node
 
     # Expressions.
 
-    def visit(self, node: ast.AST) -> Any:
-        return self._shown(node) if isinstance(node, ast.List | ast.Tuple | ast.Constant) else super().visit(node)
+    def _show(self, node: Any) -> Any:
+        self.generic_visit(node)
+        is_read = isinstance(getattr(node, "ctx", None), ast.Load | None) and number_of(node) >= 0
+        return _call("see", number_of(node), node) if is_read else node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         return node
 
+    def visit_Name(self, node: ast.Name) -> Any:
+        return _call("read", number_of(node), node) if isinstance(node.ctx, ast.Load) else node
+
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        return ast.copy_location(
-            ast.Call(_named(SEE, "call"), [ast.Constant(getattr(node, NUMBER)), node.func, *node.args], node.keywords),
-            node,
-        )
+        found = _call("call", number_of(node), node.func, *node.args)
+        found.keywords = node.keywords
+        return found
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
-        node.slice = _key(node.slice)
-        if not isinstance(node.ctx, ast.Load):
-            return node
-        return ast.copy_location(_call("item", ast.Constant(getattr(node, NUMBER)), node.value, node.slice), node)
+        return _call("item", number_of(node), node.value, node.slice) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Slice(self, node: ast.Slice) -> Any:
+        self.generic_visit(node)
+        return _call("slice", node.lower, node.upper, node.step)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         array = node.value
         if node.attr in METADATA and isinstance(array, ast.Name):
-            node.value = _seeing(getattr(array, NUMBER), array, array)
+            node.value = _call("see", number_of(array), array)
         else:
             self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load):
-            return node
-        number = getattr(node, NUMBER)
-        return ast.copy_location(_call("attribute", ast.Constant(number), node.value, ast.Constant(node.attr)), node)
+        return _call("attribute", number_of(node), node.value, node.attr) if isinstance(node.ctx, ast.Load) else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         self.generic_visit(node)
-        return _deriving(node, [node.op], node.operand)
+        return _derive(node, [node.op], node.operand)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
-        return _deriving(node, [node.op], node.left, node.right)
+        return _derive(node, [node.op], node.left, node.right)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
         if any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
-            return _seeing(getattr(node, NUMBER), node, node)
-        return _deriving(node, node.ops, node.left, *node.comparators)
+            return _call("see", number_of(node), node)
+        return _derive(node, node.ops, node.left, *node.comparators)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        numbers = [getattr(one, NUMBER) for one in node.values]
-        self.generic_visit(node)
-        number = ast.Constant(getattr(node, NUMBER))
-        asked = [
-            _call("asked", ast.Constant(-1 - place), one, number)
-            for place, one in zip(numbers, node.values, strict=True)
-        ]
-        node.values = [*asked[:-1], node.values[-1]]
-        return ast.copy_location(_call("both", number, node), node)
+        node.values = [*self._asked(node.values[:-1], number_of(node)), self.visit(node.values[-1])]
+        return _call("both", number_of(node), node)
+
+    def _asked(self, conditions: Sequence[ast.expr], around: int) -> list[ast.expr]:
+        """Return conditions that are asked for; what each was is noted under a number of its own."""
+        return [_call("asked", -1 - number_of(one), self.visit(one), around) for one in conditions]
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
-        number = ast.Constant(getattr(node, NUMBER))
-        node.test = _call("decide", number, node.test)
-        return ast.copy_location(_call("choice", number, _call("level"), node), node)
+        node.test = _call("decide", number_of(node), node.test)
+        return _call("choice", number_of(node), _call("level"), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        around, self.comprehension = self.comprehension, getattr(node, NUMBER)
-        found = self._shown(node)
+        around, self.comprehension = self.comprehension, number_of(node)
+        found = self._show(node)
         self.comprehension = around
         return found
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
-        numbers = [getattr(one, NUMBER) for one in node.ifs]
-        self.generic_visit(node)
-        number = ast.Constant(self.comprehension)
-        node.iter = _call("over", node.iter, number)
-        node.ifs = [
-            _call("asked", ast.Constant(-1 - place), one, number) for place, one in zip(numbers, node.ifs, strict=True)
-        ]
+        node.ifs = self._asked(node.ifs, self.comprehension)
+        node.iter = _call("over", self.visit(node.iter), self.comprehension)
+        self.visit(node.target)
         return node
-
-    def _shown(self, node: Any) -> Any:
-        self.generic_visit(node)
-        number = getattr(node, NUMBER, None)
-        if number is None or isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
-            return node
-        return _seeing(number, node, node)
-
-    def visit_Name(self, node: ast.Name) -> Any:
-        if not isinstance(node.ctx, ast.Load):
-            return node
-        return ast.copy_location(_call("read", ast.Constant(getattr(node, NUMBER)), node), node)
-
-
-def _carried(loop: str, bound: Set[str], written: Set[str]) -> list[ast.stmt]:
-    """Return statements that have what a loop binds, and what it writes to, be what it is in all rounds."""
-    return [
-        _rebound(name, _call(hook, _named(loop), ast.Constant(name), _named(name)))
-        for names, hook in ((bound, "carried"), (written, "changed"))
-        for name in sorted(names)
-    ]
-
-
-def _deriving(node: ast.expr, operators: Sequence[ast.AST], *operands: ast.expr) -> ast.expr:
-    names = ast.Tuple([ast.Constant(type(one).__name__) for one in operators], ast.Load())
-    return ast.copy_location(_call("derive", ast.Constant(getattr(node, NUMBER)), names, *operands), node)
-
-
-def _key(node: ast.expr) -> ast.expr:
-    """Return what is in brackets as an expression outside of them."""
-    if isinstance(node, ast.Slice):
-        bounds = [one or ast.Constant(None) for one in (node.lower, node.upper, node.step)]
-        return _call("slice", *bounds)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "see":
-        inner = node.args[1]
-        if isinstance(inner, ast.Tuple):
-            inner.elts = [_key(one) for one in inner.elts]
-    if isinstance(node, ast.Tuple):
-        node.elts = [_key(one) for one in node.elts]
-    return node
-
-
-def _seeing(number: int, value: ast.expr, place: ast.AST) -> ast.Call:
-    return ast.copy_location(_call("see", ast.Constant(number), value), place)
-
-
-def _rebound(name: str, value: ast.expr) -> ast.stmt:
-    """Return `name = value`, where the name may not be bound."""
-    bind = ast.Assign([ast.Name(name, ast.Store())], value)
-    handler = ast.ExceptHandler(ast.Name("NameError", ast.Load()), None, [ast.Pass()])
-    return ast.Try([bind], [handler], [], [])
-
-
-def _at(made: ast.stmt, node: ast.stmt) -> ast.stmt:
-    return ast.copy_location(made, node)
 
 
 def of_function(statements: Sequence[ast.AST]) -> Iterator[ast.AST]:
