@@ -672,7 +672,10 @@ def _sequence(value: Any) -> Seen:
     ranks = {one.rank for one in items}
     weak = {one.weak for one in items}
     # Not only a number of NumPy's, but also one of Python's has a dtype of its own in a list: int64 or float64.
-    several = {one.common if one.kind == SEQUENCE else one.dtype or _dtype_of_number(one.weak) for one in items}
+    several = {
+        one.common if one.kind == SEQUENCE else one.dtype or (np.dtype(one.weak).name if one.weak else "")
+        for one in items
+    }
     common = "" if "" in several or not several else np.result_type(*several).name
     is_of_one = len(dtypes) == 1 and not dtypes - several and len(several) == 1
     return Seen(
@@ -689,7 +692,3 @@ def _sequence(value: Any) -> Seen:
 
 def _is_index(one: Seen) -> bool:
     return one.kind in (TENSOR, ARRAY, NUMBER_KIND) and (one.weak is int if not one.dtype else "int" in one.dtype)
-
-
-def _dtype_of_number(kind: type | None) -> str:
-    return np.dtype(kind).name if kind is not None else ""

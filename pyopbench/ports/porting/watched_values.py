@@ -443,29 +443,32 @@ def _unknown_of_result(
     """
     if name == ELEMENTWISE:
         return _unknown_of_broadcast(given, found.ndim)
-    if is_dependent and (name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)) and found.ndim:
-        return frozenset({0})
-    if found.ndim and any(isinstance(one, list) and length_depends(one) for one in given):
-        return frozenset({0})
+    first = frozenset(range(min(found.ndim, 1)))
+    is_selection = name in OF_UNKNOWN_SIZE or (name == "where" and len(given) == 1)
+    if (is_dependent and is_selection) or any(isinstance(one, list) and length_depends(one) for one in given):
+        return first
     if name == "split" and depends(options.get("indices_or_sections", given[1:2])):
         axis = options.get("axis", given[2] if len(given) > 2 else 0)
         return frozenset({int(axis) % found.ndim})
-    if name in ("arange", "repeat", "linspace") and found.ndim:
-        counted = given[1:] if name == "repeat" else given[2:] if name == "linspace" else given
-        if any(map(depends, [*counted, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
-            return frozenset({0})
-        if name == "linspace":
-            return frozenset()
-    values = list(flat((given, list(options.values()))))
-    known = {int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is int}
-    sizes = {
-        int(size) for one in values if isinstance(one, WatchedArray) for size in one.shape if type(size) is not int
-    }
-    numbers = {int(one) for one in values if isinstance(one, WatchedInt)}
-    if not sizes and not numbers:
+    counts = {"arange": given, "repeat": given[1:], "linspace": given[2:]}.get(name, ())
+    if any(map(depends, [*counts, *(one for key, one in options.items() if key in ("repeats", "num", "stop"))])):
+        return first
+    if name == "linspace":
         return frozenset()
-    unknown = {axis for axis, size in enumerate(found.shape) if size in sizes or size in numbers}
+    values = list(flat((given, list(options.values()))))
+    sizes, known = _sizes_of(values)
+    sizes |= {int(one) for one in values if isinstance(one, WatchedInt)}
+    if not sizes:
+        return frozenset()
+    unknown = {axis for axis, size in enumerate(found.shape) if size in sizes}
     return frozenset(unknown or {axis for axis, size in enumerate(found.shape) if size not in known})
+
+
+def _sizes_of(values: Iterable[Any]) -> tuple[set[int], set[int]]:
+    """Return the sizes of arrays that values decide, and those that they do not."""
+    sizes = [size for one in values if isinstance(one, WatchedArray) for size in one.shape]
+    unknown = {int(one) for one in sizes if isinstance(one, WatchedInt)}
+    return unknown, {one for one in sizes if not isinstance(one, WatchedInt)}
 
 
 def _unknown_of_broadcast(inputs: Iterable[Any], rank: int) -> frozenset[int]:
@@ -485,36 +488,20 @@ def _unknown_of_key(array: WatchedArray, key: Any, found: Any) -> frozenset[int]
     entries = list(key) if isinstance(key, tuple) else [key]
     if any(isinstance(one, list | np.ndarray) for one in entries):
         return _unknown_of_arrays(array, entries, found)
-    taken = sum(one is not None and one is not Ellipsis for one in entries)
-    unknown, axis, place = set(), 0, 0
-    if not any(one is Ellipsis for one in entries):
-        entries.append(Ellipsis)
+    rest = array.ndim - sum(one is not None and one is not Ellipsis for one in entries)
+    place = next((place for place, one in enumerate(entries) if one is Ellipsis), len(entries))
+    entries[place : place + 1] = [slice(None)] * rest
+    unknown, axes = [], iter(range(array.ndim))
     for one in entries:
-        if one is None:
-            place += 1
-        elif one is Ellipsis:
-            for _ in range(array.ndim - taken):
-                if axis in array.unknown:
-                    unknown.add(place)
-                axis, place = axis + 1, place + 1
-        elif isinstance(one, slice):
-            if axis in array.unknown or depends(one):
-                unknown.add(place)
-            axis, place = axis + 1, place + 1
-        else:
-            axis += 1
-    return frozenset(unknown)
+        axis = None if one is None else next(axes)
+        if one is None or isinstance(one, slice):
+            unknown.append(axis in array.unknown or depends(one))
+    return frozenset(place for place, is_unknown in enumerate(unknown) if is_unknown)
 
 
 def _unknown_of_arrays(array: WatchedArray, entries: list[Any], found: Any) -> frozenset[int]:
     by_values = any(isinstance(one, np.ndarray) and one.dtype == bool and depends(one) for one in entries)
-    sizes = {
-        int(size)
-        for one in (array, *entries)
-        if isinstance(one, WatchedArray)
-        for size in one.shape
-        if type(size) is not int
-    }
+    sizes, _ = _sizes_of((array, *entries))
     unknown = {axis for axis, size in enumerate(found.shape) if size in sizes}
     if any(isinstance(one, slice) and depends(one) for one in entries):
         unknown |= {axis for axis in range(found.ndim) if axis}
