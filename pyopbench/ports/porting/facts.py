@@ -10,7 +10,7 @@ import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -159,31 +159,8 @@ def _resized(example: Sequence[Any], sizes: Mapping[Axis, int]) -> tuple[Any, ..
     return tuple(inputs)
 
 
-class TooLong(BaseException):
+class _TooLong(BaseException):
     """A call took too long. Not an `Exception`: the body might catch it."""
-
-
-@contextlib.contextmanager
-def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt what is done in the main thread after some time.
-
-    Raises:
-        TooLong: it took longer. It may be raised as the block ends, so the caller has to catch it around the `with`
-            statement.
-    """
-
-    def end(*_: Any) -> None:
-        raise TooLong
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
 
 
 def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any, ...] | None:
@@ -194,19 +171,24 @@ def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any,
     if threading.current_thread() is not threading.main_thread():
         return None
 
+    def end(*_: Any) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, end)
     try:
-        with (
-            interrupted_after(seconds),
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-            contextlib.redirect_stdout(io.StringIO()),
-        ):
-            warnings.simplefilter("ignore")
-            return body_outputs(op.numpy, inputs)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                return body_outputs(op.numpy, inputs)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # which the alarm may come before
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever the body does with what it does not take: it may also exit
         return None
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
 
 
 def _plain(name: str) -> str:
