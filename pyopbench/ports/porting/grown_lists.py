@@ -11,9 +11,9 @@ from typing import Any
 
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
+from pyopbench.ports.porting.watched_calls import CHANGING
 from pyopbench.ports.porting.watching import names_bound
 
-CHANGING = ("append", "extend", "insert", "pop", "remove", "clear")
 STACKING = ("np.array", "np.asarray", "np.stack")
 
 

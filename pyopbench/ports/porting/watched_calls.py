@@ -84,6 +84,9 @@ PYTHON: dict[Any, Any] = {
 }
 """The functions that are called in place of Python's."""
 
+CHANGING = ("append", "extend", "insert", "pop", "remove", "clear")
+"""Methods that change the length of a list."""
+
 NUMERIC = frozenset({int, float, complex, bool, abs, round, divmod, pow})
 """Python functions on numbers."""
 
@@ -124,11 +127,7 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
         return _convert(function, arguments, options)
     receiver = getattr(function, "__self__", None)
     found = function(*map(_as_callable, arguments), **{key: _as_callable(one) for key, one in options.items()})
-    if (
-        isinstance(receiver, list)
-        and CONTROL.depth
-        and function.__name__ in ("append", "extend", "insert", "pop", "remove", "clear")
-    ):
+    if isinstance(receiver, list) and CONTROL.depth and function.__name__ in CHANGING:
         grow(receiver)
     if isinstance(receiver, dict) and function.__name__ == "get" and depends(list(arguments)):
         return depending(found)
