@@ -56,7 +56,7 @@ class Trial:
         once: by the number of a callback, its changes that ran once without a fault, each with the seconds of a step,
             the best first.
         seconds: of a step with the change of a callback that is in place, by its number.
-        compiled: file names of the ports that Numba has compiled.
+        compiled: file names and variants of the ports that Numba has compiled.
         shift: number of the last pair of runs, by which the seeds are shifted.
         has_run: has the program run since it was recorded?
     """
@@ -67,7 +67,7 @@ class Trial:
     run_seconds: float
     once: dict[int, list[tuple[float, Answer]]] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
-    compiled: set[str] = field(default_factory=set)
+    compiled: set[tuple[str, str]] = field(default_factory=set)
     shift: int = 0
     has_run: bool = False
 
@@ -221,10 +221,11 @@ def _compare_in_pairs(trial: Trial) -> None:
             _accept(trial, answers, change)
             return
         advice.lacked_time |= not is_complete
-        why = (
-            "the program is slower with it" if realised.is_slower else "the runs do not show that the program is faster"
-        )
-        why = why if len(after) > 1 else "no time was left to compare the program with and without it"
+        why = "the runs do not show that the program is faster"
+        if len(after) < 2:
+            why = "no time was left to compare the program with and without it"
+        elif realised.is_slower:
+            why = "the program is slower with it"
         why += " and the changes of other callbacks" if len(numbers) > 1 else ""
         for number in numbers:
             trial.withdraw(number, answers[number], why, "withdrawn", realised)
@@ -233,6 +234,7 @@ def _compare_in_pairs(trial: Trial) -> None:
         if len(numbers) > 1 and trial.has_time(2 * LEAST_TURNS):
             advice.withdrawn = [one for one in advice.withdrawn if one.name != trial.callback(fastest).name]
             trial.set_answer(fastest, answers[fastest])
+            trial.attempt.listener.say(f"{trial.title(fastest, answers[fastest].variant)}: compared alone")
 
 
 def _take_turns(trial: Trial, change: Mapping[str, bytes], *, is_random: bool) -> tuple[list[Run], list[Run], bool]:
@@ -293,7 +295,7 @@ def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *
 
 def _compile(trial: Trial, answers: Sequence[Answer], change: Mapping[str, bytes]) -> None:
     """Run the changed program, so that Numba caches what it compiles: only later starts are timed."""
-    ports = {answer.port for answer in answers if "numba_op" in answer.variant} - trial.compiled
+    ports = {(answer.port, answer.variant) for answer in answers if "numba_op" in answer.variant} - trial.compiled
     if ports:
         trial.compiled |= ports
         _run(trial, "with Numba compiling the port, which is not timed", change, is_timed=False)
