@@ -228,26 +228,21 @@ class Program:
         parts = _parts(path)
         for length in range(len(parts) - 1, 0, -1):
             module = self._module(file, parts[:length])
-            if module is None:
-                continue
-            source, classes = self._classes_of(module)
-            if parts[length] in classes:
-                return self._outside_bases_of(module, parts[length], depth)
-            for one in source.paths_of_module(parts[length]) if depth < DEEPEST_EXPORT else ():
-                found = self._outside_bases(module, one, depth + 1)
-                if found is not None or _is_outside(one):
-                    return {one.rpartition(".")[2]} if found is None else found
-            return None
+            if module is not None:
+                return self._outside_bases_in(module, parts[length], depth)
         return None
 
-    def _outside_bases_of(self, module: SourceFile, name: str, depth: int) -> set[str]:
-        classes, found = self._classes_of(module)[1], set[str]()
-        for base in classes[name] if depth < DEEPEST_EXPORT else ():
-            if base in classes:
-                found |= self._outside_bases_of(module, base, depth + 1)
-            else:
-                outside = self._outside_bases(module, base, depth + 1)
-                found |= {base.rpartition(".")[2]} if outside is None else outside
+    def _outside_bases_in(self, module: SourceFile, name: str, depth: int) -> set[str] | None:
+        """Return the same of a class of a file, or of what a name of the file stands for."""
+        source, classes = self._classes_of(module)
+        found = set[str]() if name in classes else None
+        for path in classes.get(name, source.paths_of_module(name)) if depth < DEEPEST_EXPORT else ():
+            search = self._outside_bases_in if path in classes else self._outside_bases
+            bases = search(module, path, depth + 1)
+            if bases is None and (name in classes or _is_outside(path)):
+                bases = {path.rpartition(".")[2]}
+            if bases is not None:
+                found = bases | (found or set())
         return found
 
     def _classes_of(self, module: SourceFile) -> tuple[ProgramSource, dict[str, set[str]]]:

@@ -6,13 +6,11 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 
@@ -33,8 +31,11 @@ PROGRAM = "PYOPBENCH_PROGRAM"
 
 INJECTED = PACKAGE / "find" / "injected"
 
-FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
+FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 """What is sent to the recording process and meant for the program."""
+
+FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+"""What a terminal sends to the program too; the program decides what becomes of it."""
 
 SIGNAL_EXIT = 128
 """What shells add to the number of the signal that ended a program."""
@@ -109,22 +110,11 @@ def _run(command: Sequence[str], parts: Path) -> int:
 
 @contextmanager
 def _forwarding(send: Callable[[int], None]) -> Iterator[None]:
-    """Pass signals on to the program while it runs; it decides what becomes of it."""
-
-    def forward(number: int, frame: FrameType | None) -> None:
-        if number not in {signal.SIGINT, signal.SIGQUIT} or not _is_foreground():
-            send(number)  # what a terminal sends, it has sent to the program too
-
-    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    """Pass signals on to the program while it runs."""
+    before = {one: signal.signal(one, lambda number, frame: send(number)) for one in FORWARDED}
+    before |= {one: signal.signal(one, lambda number, frame: None) for one in FROM_TERMINAL}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _is_foreground() -> bool:
-    try:
-        return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
-    except (OSError, ValueError):  # no terminal
-        return False

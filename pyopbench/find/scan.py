@@ -17,9 +17,6 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.files import real_path
 
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
-
-DEEPEST = 100
-"""Folders within folders that are gone into."""
 ADVICE_FILE = "advice.json"
 """In the folder of the results of `pyopbench advise`."""
 NOT_SOURCES = ("pyvenv.cfg", ADVICE_FILE)
@@ -58,9 +55,6 @@ def scan(paths: Sequence[Path]) -> Scan:
     Args:
         paths: a file is scanned whatever its name; a folder's files by their suffix, except what is below a hidden
             folder, a virtual environment, or results of `advise`.
-
-    Raises:
-        BadInput: a path does not exist.
     """
     for path in paths:
         if not os.path.lexists(path):
@@ -71,35 +65,28 @@ def scan(paths: Sequence[Path]) -> Scan:
             )
     found, program, seen = Scan(), Program(), set[tuple[int, int]]()
     for path in paths:
-        for file in _files(path, found, seen, DEEPEST) if path.is_dir() else (path,):
+        for file in _files(path, found, seen) if path.is_dir() else (path,):
             _scan_file(file, found, program, seen)
     found.sites = program.find_sites()
     return found
 
 
-def _files(folder: Path, found: Scan, seen: set[tuple[int, int]], levels: int) -> Iterator[Path]:
-    """Yield the files of a folder and those below, in alphabetical order; links are followed, and no folder twice."""
-    if not levels:
-        found.broken.append(Broken(str(folder), f"nested in more than {DEEPEST} folders"))
-        return
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        found.broken.append(Broken(str(folder), _words(error)))
-        return
-    if _is_seen(os.stat(folder), seen):
-        return
-    for entry in entries:
-        path = Path(folder, entry.name)
-        if not path.is_dir():
-            if path.suffix in SOURCES:
-                yield path
-        elif entry.is_symlink() and real_path(path) in (real_path(folder), *real_path(folder).parents):
-            found.broken.append(Broken(str(path), "a link to a folder above it"))
-        elif entry.name.startswith(".") or any(Path(path, one).exists() for one in NOT_SOURCES):
-            found.skipped.append(str(path))
-        elif entry.name != "__pycache__":
-            yield from _files(path, found, seen, levels - 1)
+def _files(top: Path, found: Scan, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    """Yield the sources in a folder and those below, in alphabetical order; links are followed, and no folder twice."""
+
+    def list_as_broken(error: OSError) -> None:
+        found.broken.append(Broken(str(error.filename), _words(error)))
+
+    for folder, folders, names in os.walk(top, onerror=list_as_broken, followlinks=True):
+        inner = [] if _is_seen(os.stat(folder), seen) else sorted(set(folders) - {"__pycache__"})
+        skipped = [
+            name
+            for name in inner
+            if name.startswith(".") or any(Path(folder, name, one).exists() for one in NOT_SOURCES)
+        ]
+        found.skipped += [str(Path(folder, name)) for name in skipped]
+        folders[:] = [name for name in inner if name not in skipped]
+        yield from (Path(folder, name) for name in sorted(names) if Path(name).suffix in SOURCES)
 
 
 def _is_seen(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:

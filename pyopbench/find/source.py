@@ -41,7 +41,6 @@ class ProgramSource:
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
     _following: set[tuple[Scope, str]] = field(default_factory=set)
     _functions: dict[tuple[Scope | None, str], ast.FunctionDef] = field(default_factory=dict)
-    _rebound: set[str] | None = None
 
     @classmethod
     def of(cls, tree: ast.Module, elsewhere: Callable[[str], str] = str) -> ProgramSource:
@@ -89,37 +88,14 @@ class ProgramSource:
         return None
 
     def follow(self, node: ast.AST | None) -> ast.AST | None:
-        """Follow a name to its value.
-
-        Returns:
-            The expression or function that is the only one, besides None, that the name is bound to; the node itself if
-            it is no name, or if the file does not show what the name is.
-        """
+        """Follow a name to the only expression or function, besides None, that it is bound to."""
         for _ in range(DEEPEST_ALIAS):
             bound = self.bound_to(node, self.scopes(node)) if isinstance(node, ast.Name) else []
             functions = [one for one in bound if not isinstance(one, ast.Constant) or one.value is not None]
-            if len(functions) != 1 or not isinstance(node, ast.Name) or self._has_other_bindings(node, len(bound)):
+            if len(functions) != 1:
                 break
             node = functions[0]
         return node
-
-    def _has_other_bindings(self, name: ast.Name, known: int) -> bool:
-        """Do imports, loops, parameters and the like bind a name, in addition to its known values?
-
-        Each known value has a path among the bindings, too.
-        """
-        home = self.home(name)
-        paths = [] if home is None else [one for one in self._bindings(home)[name.id] if isinstance(one, str)]
-        return len(paths) > known or name.id in self._rebound_names()
-
-    def _rebound_names(self) -> set[str]:
-        """Return the names that an inner scope, `except` or `match` binds."""
-        if self._rebound is None:
-            nodes = list(ast.walk(self.tree))
-            shared = [name for one in nodes if isinstance(one, ast.Global | ast.Nonlocal) for name in one.names]
-            caught = [one.name for one in nodes if isinstance(one, ast.ExceptHandler | ast.MatchAs | ast.MatchStar)]
-            self._rebound = {*shared, *filter(None, caught)}
-        return self._rebound
 
     def function_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
         """Return the function of a name in the nearest scope around a node, or else the first one in the file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,10 +26,7 @@ def test_what_cannot_be_parsed_or_read_is_listed_and_the_rest_is_scanned(tmp_pat
     (tmp_path / "sub" / "up").symlink_to(tmp_path)
     found = scan([tmp_path])
     broken = {Path(one.file).name for one in found.broken}
-    assert broken == {
-        *("syntax.py", "bytes.py", "nul.py", "deep.py"),
-        *("circle.py", "nowhere.py", "pipe.py", "up"),
-    }
+    assert broken == {"syntax.py", "bytes.py", "nul.py", "deep.py", "circle.py", "nowhere.py", "pipe.py"}
     assert all(one.reason for one in found.broken)
     assert [Path(site.file).name for site in found.sites] == ["good.py"]
 
@@ -69,24 +65,3 @@ def test_a_path_that_does_not_exist_is_bad_input(tmp_path: Path) -> None:
 def test_a_file_that_is_named_is_scanned_whatever_its_suffix(tmp_path: Path) -> None:
     (tmp_path / "script").write_text(SITE)
     assert len(scan([tmp_path / "script"]).sites) == 1
-
-
-@pytest.fixture
-def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return a folder with 1,500 folders in each other, which pytest itself could not delete by recursion."""
-    with monkeypatch.context() as below:
-        below.chdir(tmp_path)
-        for _ in range(1500):
-            os.mkdir("d")
-            os.chdir("d")
-        yield tmp_path
-        for _ in range(1500):
-            os.chdir("..")
-            os.rmdir("d")
-
-
-def test_folders_without_end_are_left(endless: Path) -> None:
-    (endless / "a.py").write_text(SITE)
-    found = scan([endless])
-    assert [one.reason for one in found.broken] == ["nested in more than 100 folders"]
-    assert len(found.sites) == 1

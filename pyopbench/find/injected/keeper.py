@@ -30,18 +30,20 @@ class Held:
     """What is kept of a site.
 
     Attributes:
-        site: which.
-        examples: inputs and outputs of a call, and their shapes as a key.
+        examples: inputs and outputs of calls.
         seen: number of calls by shapes.
-        body: the first function that was called, its source or why there is none, and how many others there were.
+        codes: of the functions that were called.
+        first, last: of these functions.
+        source: of the first one, from `Keeper._source`.
         call: how the program calls the callback, from `describe_call`.
+        refused: why no calls are kept.
     """
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self.examples: list[tuple[list[Any], list[Any]]] = []
         self.seen: dict[Any, int] = {}
-        self.codes: dict[Any, Any] = {}
+        self.codes: set[Any] = set()
         self.first: Any = None
         self.last: Any = None
         self.source: dict[str, Any] = {}
@@ -68,9 +70,9 @@ class Keeper:
         """Record a function that a site calls back, and how."""
         with self.lock:
             held = self.held.setdefault(site.key, Held(site))
-            before = held.call.get("is_converted", True)
-            held.call = (held.call or call) | {"is_converted": before and call.get("is_converted", False)}
-            held.codes.setdefault(getattr(function, "__code__", None) or type(function), None)
+            is_converted = held.call.get("is_converted", True) and call.get("is_converted", False)
+            held.call = (held.call or call) | {"is_converted": is_converted}
+            held.codes.add(getattr(function, "__code__", None) or type(function))
             held.last = function
             if held.first is None:
                 held.first = function
@@ -112,38 +114,33 @@ class Keeper:
 
     def save(self, folder: Path) -> None:
         """Write everything into a folder, atomically."""
-        import numpy as np
-
         scratch = folder.with_suffix(".scratch")
         scratch.mkdir(parents=True, exist_ok=True)
-        sites = []
         with self.lock:
-            for number, held in enumerate(self.held.values()):
-                examples = []
-                for place, pair in enumerate(held.examples):
-                    files: list[list[Any]] = [[], []]
-                    for which, arrays in enumerate(pair):
-                        for position, array in enumerate(arrays):
-                            if array.dtype.hasobject:
-                                files[which].append({"shape": list(array.shape), "text": _as_text(array)})
-                                continue
-                            name = f"{number}-{place}-{'io'[which]}{position}.npy"
-                            np.save(scratch / name, array, allow_pickle=False)
-                            files[which].append({"file": name})
-                    examples.append({"inputs": files[0], "outputs": files[1]})
-                sites.append(
-                    {
-                        "key": list(held.site.key),
-                        "examples": examples,
-                        "source": held.source,
-                        "changed_values": self._changed_values(held),
-                        "bodies": len(held.codes),
-                        "call": held.call,
-                        "refused": held.refused,
-                    }
-                )
+            sites = [
+                self._save_site(held, f"{scratch / str(number)}-") for number, held in enumerate(self.held.values())
+            ]
         (scratch / "kept.json").write_text(json.dumps(sites), encoding="utf-8")
         scratch.replace(folder)
+
+    def _save_site(self, held: Held, prefix: str) -> dict[str, Any]:
+        """Save the arrays of a site in files that begin with a prefix, and return everything else as plain data."""
+        examples = [
+            {
+                side: [_save_array(array, f"{prefix}{place}-{side}{at}.npy") for at, array in enumerate(arrays)]
+                for side, arrays in zip(("inputs", "outputs"), pair, strict=True)
+            }
+            for place, pair in enumerate(held.examples)
+        ]
+        return {
+            "key": list(held.site.key),
+            "examples": examples,
+            "source": held.source,
+            "changed_values": self._changed_values(held),
+            "bodies": len(held.codes),
+            "call": held.call,
+            "refused": held.refused,
+        }
 
     def _changed_values(self, held: Held) -> list[str]:
         """Return what the function reads that has changed since, as the code spells it; an empty text if unknown."""
@@ -180,12 +177,7 @@ def _constants(text: str) -> dict[str, str]:
 
 
 class NotFound(LookupError):
-    """The original of a converted function is not in its file, or cannot be distinguished from others there.
-
-    Attributes:
-        why: the reason.
-        fix: what the user can do.
-    """
+    """The original of a converted function is not in its file, or cannot be distinguished from others there."""
 
     fix = "give the body a name with def"
 
@@ -203,9 +195,6 @@ def as_written(function: Any, line: int) -> Any:
     Args:
         function: any.
         line: of the callback; if there are several lambdas, the next one is meant.
-
-    Raises:
-        NotFound: it is not found in its file.
     """
     made = getattr(function, "__code__", None)
     if made is None or GENERATED not in made.co_filename:
@@ -278,9 +267,15 @@ def _array(value: Any) -> Any:
     return array
 
 
-def _as_text(array: Any) -> list[str]:
-    """Return bytes as text with one character for each byte, which JSON can represent."""
-    return [(one.encode() if isinstance(one, str) else one).decode("latin-1") for one in array.ravel().tolist()]
+def _save_array(array: Any, file: str) -> dict[str, Any]:
+    """Save an array and return the name of its file; text is returned, with one character for each byte."""
+    import numpy as np
+
+    if array.dtype.hasobject:
+        texts = [one.encode() if isinstance(one, str) else one for one in array.ravel().tolist()]
+        return {"shape": list(array.shape), "text": [one.decode("latin-1") for one in texts]}
+    np.save(file, array, allow_pickle=False)
+    return {"file": Path(file).name}
 
 
 @contextmanager
