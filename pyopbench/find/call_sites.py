@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from pyopbench.find import context
@@ -104,12 +104,9 @@ def find_sites(
     Args:
         code: the file as it is on disk; its coding line is honoured.
         file: how to name it.
-        elsewhere: what the dotted path of something in another module stands for there, or the path itself.
-        used_elsewhere: context -> names of functions of this file that others use there.
-        bases_elsewhere: called with the path of a class in another file, returns its bases; as in `look_around`.
-
-    Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: it is not Python, as `ast.parse` says it.
+        elsewhere: of `ProgramSource`.
+        used_elsewhere: of `context.look_around`.
+        bases_elsewhere: the same.
     """
     values = ValueFlow(ProgramSource.of(parse(code), elsewhere))
     around = context.look_around(values, used_elsewhere, bases_elsewhere)
@@ -130,59 +127,43 @@ def find_callbacks(source: ProgramSource) -> list[CallbackNode]:
     A partial that is called by a name counts where it is called, and so does a callback that a function of the file
     returns.
     """
-    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
-    decorators = {
-        decorator
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for decorator in node.decorator_list
-    }
-    found = [found for call in calls for found in _find_in_call(source, call, decorators)]
-    found += _find_returned(source)
-    bare = [node for node in decorators if not isinstance(node, ast.Call)]
-    found += [
-        CallbackNode(node, kind, "decorator", source.path(node)) for node in bare if (kind := _kind(source, node))
-    ]
+    found = [one for node in ast.walk(source.tree) if (one := _find_callback(source, node)) is not None]
     called = _followed_calls(source, found)
     return [one for one in found if one.form not in ("partial", "passed") or one.node not in called]
 
 
-def _find_in_call(source: ProgramSource, call: ast.Call, decorators: set[ast.expr]) -> Iterator[CallbackNode]:
-    kind = _kind(source, call.func)
-    if kind:
-        yield CallbackNode(call, kind, "decorator" if call in decorators else "call", source.path(call.func))
-        return
-    if source.is_partial(call) and (kind := _kind(source, call.args[0])):
-        yield CallbackNode(call, kind, "decorator" if call in decorators else "partial", source.path(call.args[0]))
-        return
-    if _only_inspects(source, call):
-        return
-    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-        if isinstance(argument, ast.Name | ast.Attribute) and (kind := _kind(source, argument)):
-            yield CallbackNode(argument, kind, "passed", source.path(argument))
+def _find_callback(source: ProgramSource, node: ast.AST) -> CallbackNode | None:
+    """Return a node as a callback, if it is one."""
+    above = source.parents.get(node)
+    is_decorator = isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef) and node in above.decorator_list
+    if isinstance(node, ast.Call):
+        form, made = "call", node.func
+        if not _kind(source, made) and source.is_partial(node):
+            form, made = "partial", node.args[0]
+    elif isinstance(node, ast.Name | ast.Attribute) and (is_decorator or _is_passed(source, node)):
+        form, made = "passed", node
+    else:
+        return None
+    kind = _kind(source, made)
+    return CallbackNode(node, kind, "decorator" if is_decorator else form, source.path(made)) if kind else None
+
+
+def _is_passed(source: ProgramSource, node: ast.expr) -> bool:
+    """Is a name an argument of another function, returned, or an item of a list, tuple or dict?"""
+    above = source.parents.get(node)
+    if isinstance(above, ast.keyword):
+        above = source.parents[above]
+    if isinstance(above, ast.Call):
+        is_bound = source.is_partial(above) and node is above.args[0]
+        return node is not above.func and not is_bound and not _only_inspects(source, above)
+    if isinstance(above, ast.List | ast.Tuple):
+        return isinstance(above.ctx, ast.Load) and not _only_inspects(source, source.parents[above])
+    return isinstance(above, ast.Return | ast.Lambda) or (isinstance(above, ast.Dict) and node in above.values)
 
 
 def _only_inspects(source: ProgramSource, node: ast.AST) -> bool:
     """Is a node a call of a Python function that does not call its arguments?"""
     return isinstance(node, ast.Call) and source.path(node.func) in INSPECTING
-
-
-def _find_returned(source: ProgramSource) -> Iterator[CallbackNode]:
-    """Yield the callbacks that lambdas and functions return, and those that are items of a list, tuple or dict."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Lambda):
-            given: list[ast.expr] = [node.body]
-        elif isinstance(node, ast.Return) and node.value:
-            given = [node.value]
-        elif isinstance(node, ast.Dict):
-            given = node.values
-        elif isinstance(node, ast.List | ast.Tuple) and isinstance(node.ctx, ast.Load):
-            given = [] if _only_inspects(source, source.parents[node]) else node.elts
-        else:
-            continue
-        for one in given:
-            if isinstance(one, ast.Name | ast.Attribute) and (kind := _kind(source, one)):
-                yield CallbackNode(one, kind, "passed", source.path(one))
 
 
 def _followed_calls(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:

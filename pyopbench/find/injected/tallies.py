@@ -20,13 +20,10 @@ CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
 
 
 class Tally:
-    """Calls of one body in one direction.
+    """Calls of one body in one direction; the counts are those of `usage.Cost`.
 
     Attributes:
-        calls, raised: how many, and how many of them ended by an exception.
-        seconds: inside the body.
-        outside_calls, outside_seconds: how many calls were also timed from outside of the body, and for how long.
-        outside: the seconds of such calls that have not been added up yet; a call adds its own without a lock.
+        outside: the seconds of calls timed from outside that are not added up yet; a call adds its own without a lock.
         by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
     """
 
@@ -85,11 +82,7 @@ class Site:
         """Return what was counted as plain data; `name_dtype` is given what the keys of `shapes` hold for a dtype."""
 
         def inputs_of(key: Any) -> list[dict[str, Any]] | None:
-            if key is None:
-                return None
-            return [
-                {"shape": None if shape is None else list(shape), "dtype": name_dtype(dtype)} for shape, dtype in key
-            ]
+            return None if key is None else [{"shape": shape, "dtype": name_dtype(dtype)} for shape, dtype in key]
 
         return {
             **dict(zip(("file", "line", "function", "kind", "mode"), self.key, strict=True)),
@@ -121,7 +114,7 @@ def add(event: Event) -> None:
     if site is not None:
         row = site.shapes.get(key)
         if row is None:
-            row = new_row(site, key)
+            row = site.shapes.setdefault(key if len(site.shapes) < MOST_SHAPES else None, [0, 0.0])
         row[0] += 1
         row[1] += seconds
 
@@ -165,13 +158,6 @@ def name_of(function: Any) -> str:
     named = getattr(function, "func", function)  # of a functools.partial
     name: str = getattr(named, "__qualname__", type(named).__name__)
     return name.replace(CONVERTED, "").removeprefix("tf__")
-
-
-def new_row(site: Site, key: Any) -> list[float]:
-    """Return the row of a site for inputs that it has not seen yet: calls and seconds."""
-    if len(site.shapes) >= MOST_SHAPES:
-        key = None
-    return site.shapes.setdefault(key, [0, 0.0])
 
 
 def describe_nothing(arguments: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Keys of inputs hold shape and dtype, also of what is no plain tensor; a site is plain data with its dtypes named."""
+"""Keys of inputs hold shape and dtype, also of what is no plain tensor."""
 
 from __future__ import annotations
 
@@ -8,19 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.find.injected.tallies import (
-    CONVERTED,
-    MOST_SHAPES,
-    Site,
-    describe_arrays,
-    describe_tensors,
-    name_of,
-    new_row,
-)
-
-
-def site() -> Site:
-    return Site(("a.py", 3, "train", "py_function", "graph"), "body")
+from pyopbench.find.injected.tallies import CONVERTED, describe_arrays, describe_tensors, name_of
 
 
 def test_arrays_and_tensors_of_one_shape_and_dtype_have_one_key() -> None:
@@ -34,25 +22,6 @@ def test_what_is_no_plain_tensor_has_a_key_too() -> None:
     assert describe_tensors([tf.Variable([1.0, 2.0])]) == (((2,), "<dtype: 'float32'>"),)
     assert describe_tensors([tf.ragged.constant([[1], [2, 3]])]) == ((None, "<dtype: 'int32'>"),)
     assert describe_tensors([SimpleNamespace()]) == ((None, "None"),)
-
-
-def test_a_site_as_plain_data_names_its_dtypes() -> None:
-    made = site()
-    new_row(made, (((2,), 1), (None, 2)))[0] += 4
-    assert made.as_dict(lambda dtype: f"dtype {dtype}")["shapes"] == [
-        {
-            "inputs": [{"shape": [2], "dtype": "dtype 1"}, {"shape": None, "dtype": "dtype 2"}],
-            "calls": 4,
-            "seconds": 0.0,
-        }
-    ]
-
-
-def test_shapes_beyond_the_most_share_a_row() -> None:
-    made = site()
-    for length in range(MOST_SHAPES):
-        new_row(made, (((length,), 1),))
-    assert new_row(made, "one more") is new_row(made, "another") is made.shapes[None]
 
 
 def test_a_name_is_that_of_the_program() -> None:
