@@ -24,12 +24,6 @@ from pyopbench.find.source import ProgramSource, bound_by_import
 from pyopbench.find.values import ValueFlow
 from pyopbench.model.syntax import every_name
 
-IMPORT = re.compile(
-    rb"""^[ \t]*( from [ \t]+[.\w]+[ \t]+ import [ \t]* (?:\([^)]*\)|[^\n;\#]*) | import [ \t]+[^\n;\#]* )""",
-    re.MULTILINE | re.VERBOSE,
-)
-"""An import statement, as far as its modules can be found without parsing the file."""
-
 DEEPEST_EXPORT = 6
 """Most modules that pass a name on to each other; a longer chain is a cycle."""
 
@@ -110,8 +104,8 @@ class Program:
         Raises:
             SyntaxError, ValueError, RecursionError, MemoryError: it is not Python; from `ast.parse`.
         """
-        parse(code)
-        file = SourceFile(name, module, read, notebook, frozenset(_imports(code)), bool(WORD.search(code)))
+        imports = frozenset(_imports(parse(code)))
+        file = SourceFile(name, module, read, notebook, imports, bool(WORD.search(code)))
         self.files.append(file)
         if notebook is None:
             self._at[module[:-1] if module[-1] == "__init__" else module] = file
@@ -343,18 +337,18 @@ def _parts(path: str) -> list[str]:
     return [*([dots] if dots else []), *(bare.split(".") if bare else [])]
 
 
-def _imports(code: bytes) -> Iterator[str]:
-    for match in IMPORT.finditer(code):
-        try:
-            (statement,) = parse(match[1]).body
-        except (SyntaxError, ValueError):  # a line of a docstring; one that goes on after a backslash
-            continue
-        if isinstance(statement, ast.Import):
-            yield from (one.name for one in statement.names)
-        elif isinstance(statement, ast.ImportFrom):
-            module = "." * statement.level + (statement.module or "")
-            separator = "." if statement.module else ""
-            yield from (module if one.name == "*" else f"{module}{separator}{one.name}" for one in statement.names)
+def _imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the paths that a file may import, in any of its scopes."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (path for _, path in bound_by_import(node))
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):  # where statements are
+            inner = getattr(node, name, [])
+            waiting += inner if isinstance(inner, list) else []
 
 
 def _in_cell(site: CallSite, notebook: Notebook) -> CallSite:
