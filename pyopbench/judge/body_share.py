@@ -39,9 +39,7 @@ class BodyShare:
         baseline: label of the current callback.
         body: which body, for example `numpy`.
         share: of the current time; above 1 only by noise.
-        around: labels of the other callbacks around the same body that were compared, which is all that the
-            share bounds.
-        saved_around: the largest share of the current time that one of them saves; nan if there is none.
+        saved_around: the largest share of the current time that another callback around the body saves; nan for none.
     """
 
     op: str
@@ -51,13 +49,7 @@ class BodyShare:
     baseline: str
     body: str
     share: float
-    around: tuple[str, ...] = ()
     saved_around: float = math.nan
-
-    @property
-    def is_bound(self) -> bool:
-        """Does the body take more than the bridge, and is no other bridge around it measured to save more than that?"""
-        return self.share > 1 / 2 and not self.saved_around > 1 - min(self.share, 1.0)
 
     @property
     def most_gain(self) -> float:
@@ -66,20 +58,19 @@ class BodyShare:
 
     def text(self) -> str:
         """Return what a body takes of the cost of the callback around it, and so what no other bridge can gain."""
-        taken = formatting.points(self.share)
-        said = f"the {self.body} body takes {taken} of the time of {self.baseline}"
-        if not self.is_bound:
-            return f"{said}; the rest is overhead of the callback"
-        most = formatting.ratio(self.most_gain)
         return (
-            f"{said}, so a callback around the same {self.body} body gains at most {most}; another body may gain more"
+            f"the {self.body} body takes {formatting.points(self.share)} of the time of {self.baseline}, so a callback "
+            f"around the same {self.body} body gains at most {formatting.ratio(self.most_gain)}; another body may gain "
+            "more"
         )
 
 
 def body_shares_of(run: Run, choices: Iterable[SettingChoice], rounds: pd.DataFrame) -> tuple[BodyShare, ...]:
-    """Return the share of each current callback's body, in the order of the choices.
+    """Return the shares of bodies that bound what another callback around them can save, in the order of the choices.
 
-    There is none for training, where bodies are not timed alone, and where some size of the mix has no such number.
+    A body does that if it takes more than the bridge, no callback around it was measured to save more than the bridge
+    costs, and the answer is not another body. There is none for training, where bodies are not timed alone, and where
+    some size of the mix has no such number.
 
     Args:
         run: the measurements.
@@ -95,17 +86,12 @@ def body_shares_of(run: Run, choices: Iterable[SettingChoice], rounds: pd.DataFr
     found = []
     for comparison, choice, mix, pairs in settings:
         share = float(mix.cost([share_of.get(alone, math.nan) for alone, _ in pairs])) if pairs else math.nan
-        if not share > 0:
-            continue
         setting, body = comparison.setting, catalogue.variant(Label.parse(comparison.baseline).variant).body
         around = {gain.label: gain.saved for gain in choice.gains if _runs(catalogue, gain.label, body)}
-        found.append(
-            BodyShare(
-                *(setting.op, setting.mode, setting.dtype, setting.placement, comparison.baseline, body, share),
-                around=tuple(around),
-                saved_around=max(around.values(), default=math.nan),
-            )
-        )
+        most = max(around.values(), default=math.nan)
+        if share > 1 / 2 and not most > 1 - min(share, 1.0) and (choice.label is None or choice.label in around):
+            where = (setting.op, setting.mode, setting.dtype, setting.placement)
+            found.append(BodyShare(*where, comparison.baseline, body, share, most))
     return tuple(found)
 
 

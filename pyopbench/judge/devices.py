@@ -20,10 +20,9 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from pyopbench.judge.latencies import standing, usual_gradients
 from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
-from pyopbench.model.case import CPU, DEVICES, GPU
+from pyopbench.model.case import DEVICES
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate, Launches
 from pyopbench.stats.unpaired import difference
@@ -39,18 +38,10 @@ Where: TypeAlias = tuple[str, str, str, str, int]
 
 @dataclass(frozen=True)
 class OnDevice:
-    """What a call costs on one device.
-
-    Attributes:
-        label: the fastest variant.
-        seconds: its time per call.
-        callback_seconds: the time per call of the current callback there; None if it has no number.
-        launches: how many launches measured the fastest variant.
-    """
+    """The fastest variant on one device: its label, its seconds per call, and how many launches measured it."""
 
     label: str
     seconds: float
-    callback_seconds: float | None
     launches: int
 
 
@@ -62,7 +53,7 @@ class DeviceComparison:
         op, direction, mode, dtype, size: the cases that are compared.
         cpu, gpu: the fastest variant on each device.
         ratio: time on the GPU over time on the CPU, each with its fastest variant; above 1 the CPU is faster.
-        low, high: the interval of the ratio, corrected for all comparisons and interim analyses; None for one launch.
+        low, high: the interval of the ratio, corrected for all comparisons; None for one launch.
         device: where to run the op; None if the difference is not clear: it is below the minimum effect, or the
             interval includes 1.
     """
@@ -81,11 +72,7 @@ class DeviceComparison:
 
 
 def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
-    """Return where each op should run, in the order of the latencies; empty if only one device was measured.
-
-    Args:
-        found: the comparisons within each device of a run.
-    """
+    """Return where each op should run, in the order of the latencies; empty if only one device was measured."""
     pairs = _pairs(found)
     return tuple(_compared(pair, _level(found, pairs), found.minimum_effect) for pair in pairs)
 
@@ -98,8 +85,14 @@ def open_device_cases(found: Compared, failed: Collection[str]) -> frozenset[str
         failed: ids of cases that are not measured again.
     """
     pairs = [pair for pair in _pairs(found) if not set(pair.cases) & set(failed)]
-    level = _level(found, pairs)
-    return frozenset(case for pair in pairs if _is_open(pair, level, found.minimum_effect) for case in pair.cases)
+    level, border = _level(found, pairs), math.log1p(found.minimum_effect)
+    open_cases: set[str] = set()
+    for pair in pairs:
+        low, high = pair.difference.interval(level)
+        are_alike = -border < low and high < border  # False without an interval
+        if not are_alike and _compared(pair, level, found.minimum_effect).device is None:
+            open_cases.update(pair.cases)
+    return frozenset(open_cases)
 
 
 @dataclass(frozen=True)
@@ -112,58 +105,39 @@ class _Pair:
     cases: tuple[str, str]
     difference: Estimate
 
-    def is_clear(self, level: float, minimum_effect: float) -> bool:
-        """Whether one device is faster by more than the minimum effect."""
-        low, high = self.difference.interval(level)
-        return abs(self.difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
-
 
 def _level(found: Compared, pairs: Sequence[_Pair]) -> float:
-    """Return the level of an interval that is corrected for all comparisons and interim analyses of the run."""
+    """Return the level of an interval that is corrected for all comparisons of the run."""
     return 1 - found.rules.error / max(len(pairs), 1)
-
-
-def _is_open(pair: _Pair, level: float, minimum_effect: float) -> bool:
-    low, high = pair.difference.interval(level)
-    border = math.log1p(minimum_effect)
-    are_alike = -border < low and high < border  # False without an interval
-    return not are_alike and not pair.is_clear(level, minimum_effect)
 
 
 def _pairs(found: Compared) -> list[_Pair]:
     kinds = {name: found.run.catalogue.variant(name).kind for name in set(found.latencies["variant"])}
-    order = usual_gradients(found.run.catalogue, found.baseline)
     placed: dict[Where, dict[str, list[Row]]] = {}
-    for rows in found.rows_by_op.values():
-        for row in rows:
-            if kinds[row["variant"]] in CANDIDATES and row["seconds"] > 0 and not row["too_noisy"]:
-                where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
-                placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
+    for row in (row for rows in found.rows_by_op.values() for row in rows):
+        if kinds[row["variant"]] in CANDIDATES and row["seconds"] > 0 and not row["too_noisy"]:
+            where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
+            placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
     fastest = {
-        where: [_on_device(at[place], found.baseline, order) for place in DEVICES]
+        where: [min(at[place], key=lambda row: (row["seconds"], row["label"])) for place in DEVICES]
         for where, at in placed.items()
         if {*DEVICES} <= set(at)
     }
     if not fastest:
         return []
-    logs = _logs(found.rounds, {case for both in fastest.values() for case, _ in both})
-    cases = [(on_cpu, on_gpu) for (on_cpu, _), (on_gpu, _) in fastest.values()]
+    cases = [(str(cpu["case"]), str(gpu["case"])) for cpu, gpu in fastest.values()]
+    logs = _logs(found.rounds, {case for both in cases for case in both})
     # Each spread is moved towards what is usual on its device.
     on_cpus, on_gpus = (estimate.moderated([logs[one] for one in device]) for device in zip(*cases, strict=True))
     differences = map(difference, on_cpus, on_gpus)
     return [
-        _Pair(where, cpu, gpu, both, difference)
-        for (where, ((_, cpu), (_, gpu))), both, difference in zip(fastest.items(), cases, differences, strict=True)
+        _Pair(where, _on_device(cpu), _on_device(gpu), both, difference)
+        for (where, (cpu, gpu)), both, difference in zip(fastest.items(), cases, differences, strict=True)
     ]
 
 
-def _on_device(rows: Sequence[Row], baseline: str, order: list[str]) -> tuple[str, OnDevice]:
-    """Return the id of the fastest case of some rows, and what is reported of it."""
-    best = min(rows, key=lambda row: (row["seconds"], row["label"]))
-    callbacks = (row for row in rows if row["variant"] == baseline)
-    usual = min(callbacks, key=lambda row: standing(str(row["gradient"]), order), default=None)
-    callback = None if usual is None else float(usual["seconds"])
-    return str(best["case"]), OnDevice(str(best["label"]), float(best["seconds"]), callback, int(best["launches"]))
+def _on_device(row: Row) -> OnDevice:
+    return OnDevice(str(row["label"]), float(row["seconds"]), int(row["launches"]))
 
 
 def _logs(rounds: pd.DataFrame, cases: set[str]) -> dict[str, Launches]:
@@ -177,15 +151,10 @@ def _logs(rounds: pd.DataFrame, cases: set[str]) -> dict[str, Launches]:
 def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceComparison:
     low, high = pair.difference.interval(level)
     mean = pair.difference.mean
-    return DeviceComparison(
-        *pair.where,
-        pair.cpu,
-        pair.gpu,
-        estimate.exp(mean),
-        None if math.isnan(low) else estimate.exp(low),
-        None if math.isnan(high) else estimate.exp(high),
-        (CPU if mean > 0 else GPU) if pair.is_clear(level, minimum_effect) else None,
-    )
+    is_clear = abs(mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
+    least, most = (None if math.isnan(end) else estimate.exp(end) for end in (low, high))
+    device: Literal["cpu", "gpu"] | None = ("cpu" if mean > 0 else "gpu") if is_clear else None
+    return DeviceComparison(*pair.where, pair.cpu, pair.gpu, estimate.exp(mean), least, most, device)
 
 
 @dataclass(frozen=True)

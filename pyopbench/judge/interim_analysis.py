@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from pyopbench.judge.candidates import KEYS, Setting
+from pyopbench.judge.candidates import KEYS
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.devices import open_device_cases
@@ -17,11 +17,6 @@ from pyopbench.store.measured_run import Run
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
 time where the minimum effect is 3."""
-
-
-def _more_than(most: int) -> str:
-    made = formatting.count(most, "launch", "launches")
-    return "too many launches" if most >= UNLIMITED else f"more than {made}"
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,6 @@ class InterimAnalysis:
         unneeded: unresolved ones that could be resolved, but that no open answer depends on: where a run is to go on
             until its answers are decided, it leaves them.
         most: launches at the most.
-        unsupported: planned cases that have no number because they turned out not to be supported.
     """
 
     open: frozenset[str]
@@ -47,22 +41,19 @@ class InterimAnalysis:
     reachable: int
     unneeded: int
     most: int
-    unsupported: int = 0
 
     def progress_text(self) -> str:
         """Return how many verdicts are resolved after so many launches, and what becomes of the others."""
         made = f"after {formatting.count(self.launches, 'launch', 'launches')}"
         if not self.verdicts:
-            also = f"; {formatting.count(self.unsupported, 'case')} not supported" if self.unsupported else ""
-            return f"{made}: no verdict, because only the baseline was measured{also}"
-        if self.resolved == self.verdicts:
-            return f"{made}: all {formatting.count(self.verdicts, 'verdict')} resolved"
+            return f"{made}: no verdict, because only the baseline was measured"
         away = self.verdicts - self.resolved - self.reachable - self.unneeded
-        parts = [f"{made}: {self.resolved:,} of {formatting.count(self.verdicts, 'verdict')} resolved"]
-        parts += [f"{self.reachable:,} open"] if self.reachable else []
-        parts += [f"{self.unneeded:,} not needed for an answer"] if self.unneeded else []
-        parts += [f"{away:,} would need {_more_than(self.most)}"] if away else []
-        return ", ".join(parts)
+        more = "too many" if self.most >= UNLIMITED else f"more than {self.most:,}"
+        kinds = {"open": self.reachable, "not needed for an answer": self.unneeded, f"would need {more} launches": away}
+        counts = [f"{n:,} {kind}" for kind, n in kinds.items() if n]
+        return ", ".join(
+            [f"{made}: {self.resolved:,} of {formatting.count(self.verdicts, 'verdict')} resolved", *counts]
+        )
 
     def text(self) -> str:
         """Return what the analysis shows, and whether it is measured on."""
@@ -102,14 +93,7 @@ def interim_analysis_of(compared: Compared, launches: int, most: int) -> Interim
         reachable=len(reachable) - unneeded,
         unneeded=unneeded,
         most=most,
-        unsupported=len(_unsupported(compared.run)),
     )
-
-
-def _unsupported(run: Run) -> set[str]:
-    """Return the planned cases that turned out not to be supported, and have no number."""
-    measured = set(run.frame["case"].unique())
-    return {one.case for one in run.failures if one.status == "unsupported"}.intersection(run.cases) - measured
 
 
 def _growth(run: Run) -> Mapping[str, float]:
@@ -144,16 +128,12 @@ def _open_candidates(compared: Compared, failed: Collection[str]) -> Iterator[st
         if made is None:
             continue
         choice, mix = made
-        rows = compared.latencies.iloc[places.get(_key(comparison.setting), [])]
+        rows = compared.latencies.iloc[places.get(astuple(comparison.setting), [])]
         rows = rows[rows["size"].isin(mix.needed)]
         gone = set(rows["label"][rows["case"].isin(list(failed))])
         labels = open_labels(choice) - gone
         if labels - {comparison.baseline} and comparison.baseline not in gone:
             yield from rows["case"][rows["label"].isin([*labels, comparison.baseline])].tolist()
-
-
-def _key(setting: Setting) -> tuple[str, ...]:
-    return tuple(getattr(setting, key) for key in KEYS)
 
 
 def open_labels(choice: Choice) -> set[str]:

@@ -50,7 +50,7 @@ class Judgement(Compared):
 
     @cached_property
     def body_shares(self) -> tuple[BodyShare, ...]:
-        """How much of each callback's cost is its body, for inference, in the order of the decisions; where known."""
+        """The bodies that bound what another callback around them can save, in the order of the decisions."""
         return body_shares_of(self.run, self.choices, self.rounds)
 
     @cached_property

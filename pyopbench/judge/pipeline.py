@@ -20,6 +20,7 @@ from pyopbench.judge.candidates import Candidate
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.decision import NO_LOSS_DIGITS
+from pyopbench.judge.evidence import launches_to_settle
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
@@ -43,7 +44,7 @@ ACTIONS = {
     "undecided": "undecided",
 }
 THROUGHPUT_ALT = "elements a second of each arrangement, with intervals, on a logarithmic axis"
-FEWEST_DECIDING, MOST_NAMED = 4, 200
+FEWEST_DECIDING, MOST_ASKED = 4, 200
 """The fewest and the most launches that are suggested if an answer needs more: nobody would wait for even more."""
 FEWEST_LAUNCHES = 2
 """With fewer there is no interval: what was measured in one launch alone is shown, and not chosen."""
@@ -207,17 +208,15 @@ class PipelineJudgement:
         best = self.choice.gain
         if any(one.case == self.rows.current.id for one in self.rows.failures):
             return "The current callback failed, so there is nothing to compare with."
-        if best is None or not best.change.known:
-            return f"One launch gives no interval. {self._more(FEWEST_DECIDING)}"
-        words = f"{best.label} may be better, but the intervals are too wide to say."
-        return f"{words} {self._more(launches_to_decide(self))}"
-
-    def _more(self, launches: int) -> str:
+        why, launches = "One launch gives no interval.", FEWEST_DECIDING
+        if best is not None and best.change.known:
+            label, _, enough = launches_to_settle(self.choice)
+            why = f"{label} may be better, but the intervals are too wide to say."
+            launches = min(max(enough or MOST_ASKED, FEWEST_DECIDING), MOST_ASKED)
         minutes = math.ceil(launches * self.rows.launch_seconds / 60) or 1
-        least = "at least " if launches == MOST_NAMED else "about "
         return (
-            f"A decision needs {least}{formatting.count(launches, 'launch', 'launches')}: "
-            f"--launches {launches} --budget {minutes}m, {formatting.count(minutes, 'minute')}."
+            f"{why} A decision needs about {launches} launches: --launches {launches} --budget {minutes}m, "
+            f"{formatting.count(minutes, 'minute')}."
         )
 
     def _file(self) -> str:
@@ -261,20 +260,6 @@ class PipelineJudgement:
         if self.is_hidden:
             return f"{of_step}. It could take {formatting.ratio(step.seconds / seconds)} as long and still be hidden."
         return f"{of_step}, so the step waits for its input."
-
-
-def launches_to_decide(judgement: PipelineJudgement) -> int:
-    """Return about how many launches an answer takes: an interval narrows with the square root of their number.
-
-    The interval must not contain the smallest effect worth acting on. If the best arrangement saves about as much as
-    that, it is measured until it is known to half of that effect.
-    """
-    best, effect = judgement.choice.gain, judgement.choice.minimum_effect
-    assert best is not None
-    launches = max((one.launches for one in judgement.throughputs), default=FEWEST_LAUNCHES)
-    half = (best.saved_high - best.saved_low) / 2
-    distance = max(abs(best.saved - effect), effect / 2)
-    return min(max(math.ceil(launches * (half / distance) ** 2), launches + 1, FEWEST_DECIDING), MOST_NAMED)
 
 
 def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> PipelineJudgement:

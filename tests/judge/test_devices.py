@@ -49,8 +49,6 @@ def test_each_size_has_the_fastest_of_each_device_and_the_callback_there(found: 
     assert [one.gpu.label for one in found] == ["native", "native", "native", "xla"]
     for one in found:
         assert one.cpu.seconds == pytest.approx(ON_CPU[one.cpu.label](one.size), rel=0.02)
-        assert one.cpu.callback_seconds == pytest.approx(ON_CPU["py_function_numpy"](one.size), rel=0.02)
-        assert one.gpu.callback_seconds == pytest.approx(ON_GPU["py_function_numpy"](one.size), rel=0.02)
         assert (one.cpu.launches, one.gpu.launches) == (5, 5)
 
 
@@ -109,13 +107,6 @@ def test_what_was_found_wrong_is_never_the_fastest() -> None:
         for size in SIZES
     ]
     assert {one.gpu.label for one in judged(*both(), failures=wrong).devices} == {"xla"}
-
-
-def test_without_the_callback_on_a_device_its_time_is_not_known() -> None:
-    cpu, gpu = both()
-    found = judged(cpu, replace(gpu, curves={"xla": 6e-5})).devices
-    assert {one.gpu.callback_seconds for one in found} == {None}
-    assert None not in {one.cpu.callback_seconds for one in found}
 
 
 def test_a_summary_has_the_sizes_of_each_direction_and_dtype_in_order() -> None:

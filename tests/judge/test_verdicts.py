@@ -176,9 +176,9 @@ def test_a_verdict_says_how_many_launches_would_resolve_it() -> None:
     """At the level that is corrected for all verdicts."""
     logs = {"a": [0.10, 0.14, 0.01, 0.11], "b": [0.02, 0.1, -0.1, 0.0], "c": [0.03 + step for step in (-0.1, 0.1)]}
     clear, near, never = verdicts(logs)
-    for verdict in (clear, near):
+    for name, verdict in (("a", clear), ("b", near)):
         assert verdict.outcome == "unresolved"
-        assert verdict.needed == Estimate.of(logs[verdict.case]).launches_to_clear(0.03, 1 - 0.05 / 3)
+        assert verdict.needed == Estimate.of(logs[name]).launches_to_clear(0.03, 1 - 0.05 / 3)
     assert clear.needed is not None
     assert near.needed is not None
     assert 4 < clear.needed < near.needed

@@ -14,10 +14,9 @@ from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
 from pyopbench.report.sections import Block, Bullets, Cell, Chart, Heading, Paragraph, Table, Tone
-from pyopbench.report.sections.places import FIELDS, Places, places_of, saves, unit_of
+from pyopbench.report.sections.places import Places, places_of, saves, unit_of
 
 if TYPE_CHECKING:
-    from pyopbench.judge.body_share import BodyShare
     from pyopbench.judge.decision import Decision
     from pyopbench.judge.judge import Judgement
 
@@ -155,21 +154,10 @@ def _notes_of_few(judgement: Judgement) -> list[str]:
         bound = decision.loss_text() if decision.is_provisional else decision.as_good_text()
         for note in filter(None, (*notes_of(decision, judgement.run), bound)):
             holds_for.setdefault(note, []).append(name)
-    for share in _bounds_of_bodies(judgement):
+    for share in judgement.body_shares:
         holds_for.setdefault(share.text(), []).append(" ".join((share.op, *places.of(share))))
     scopes = any(one.choice is not None and len(one.seconds) > 1 for one in judgement.decisions)
     return [TWO_SCOPES if scopes else "", *(f"{note}: {', '.join(names)}" for note, names in holds_for.items())]
-
-
-def _bounds_of_bodies(judgement: Judgement) -> list[BodyShare]:
-    """Return what bodies bound, except where the answer is another body, of which that bound says nothing."""
-    choices = {(one.op, one.use, *(getattr(one, field) for field in FIELDS)): one.choice for one in judgement.decisions}
-    found = []
-    for share in judgement.body_shares:
-        choice = choices.get((share.op, INFERENCE, *(getattr(share, field) for field in FIELDS)))
-        if share.is_bound and (choice is None or choice in share.around):
-            found.append(share)
-    return found
 
 
 def _gains(judgement: Judgement, places: Places) -> Sequence[Block]:
