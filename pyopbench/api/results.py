@@ -158,7 +158,8 @@ class SidesResult:
         self.across: VersionComparison | None = None
         if not run.has_revisions:
             measured, unmeasured = find_measured(run)
-            self._judgements, self.across = judge_versions(run, measured, judging, self.gate, unmeasured)
+            self.across = judge_versions(run, measured, judging, self.gate, unmeasured)
+            self._judgements = dict(self.across.judgements)
 
     @cached_property
     def runs(self) -> Mapping[str, RunResult]:
@@ -186,7 +187,7 @@ class SidesResult:
         from pyopbench.report.write import write_versions
 
         if self.across is not None:
-            write_versions(self._run, self._judgements, self.across)
+            write_versions(self._run, self.across)
         write(self.gate, self.folder)
         return self.folder
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -78,10 +78,10 @@ def report_results(sources: Sequence[Source], folder: Path, judging: Judging) ->
     return judgement
 
 
-def write_versions(run: OpenRun, judgements: Mapping[str, Judgement], across: VersionComparison) -> None:
+def write_versions(run: OpenRun, across: VersionComparison) -> None:
     """Write a report of each version with all in it, and each comparison with the first version."""
-    several = len(judgements) + len(across.unmeasured) > 1
-    for label, judgement in judgements.items():
+    several = len(across.judgements) + len(across.unmeasured) > 1
+    for label, judgement in across.judgements.items():
         write(judgement, report_folder(run.folder, label), replace(across, shown=label) if several else None)
     for label, found in across.comparisons.items():
         write_atomically(comparison_path(run.folder, across, label), comparison.markdown(found, "").encode())

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from frames import Bench, run_of
-from pyopbench.judge.comparison.versions import VersionComparison, VersionResult
+from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.decision import Decision, Reason, SizeRange, SizeSeconds
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure
@@ -104,8 +104,7 @@ def hostile() -> Judgement:
 
 def hostile_versions() -> VersionComparison:
     """Return versions of TensorFlow with hostile names, for the report of `hostile()`."""
-    table = hostile().latencies
-    versions = tuple(VersionResult(name, MARKUP, tuple(map(decision, HOSTILE)), table) for name in HOSTILE)
+    versions = dict.fromkeys(HOSTILE, hostile())
     return VersionComparison(SCRIPT, versions, {}, {CLOSING: NothingMeasured(LINES, received=MARKUP)}, {CLOSING: LINES})
 
 

@@ -43,8 +43,8 @@ def shown(folder: Path, **unmeasured: str) -> Shown:
     """Return what the report of the last version is made of."""
     every = stored.sides_of(folder)
     judging = judge.Judging(VARIANTS[0], 0.03)
-    found, across = judge_versions(open_run(folder), every, judging, read_gate(folder, 0.03), unmeasured)
-    return [*found.values()][-1], replace(across, shown=every[-1].label)
+    across = judge_versions(open_run(folder), every, judging, read_gate(folder, 0.03), unmeasured)
+    return [*across.judgements.values()][-1], replace(across, shown=every[-1].label)
 
 
 def verdict_of(judged: Shown, case: str) -> Verdict:

@@ -43,9 +43,10 @@ def _missing(across: VersionComparison) -> list[str]:
 
 
 def _intro(across: VersionComparison) -> str:
-    if len(across.versions) == 1:
+    if len(across.judgements) == 1:
         return f"Only {across.shown} was measured, so there is nothing to compare."
-    numpy = formatting.listing([f"NumPy {one.numpy} with {one.label}" for one in across.versions if one.numpy])
+    numpys = {label: one.run.environment.get("numpy") for label, one in across.judgements.items()}
+    numpy = formatting.listing([f"NumPy {version} with {label}" for label, version in numpys.items() if version])
     return (
         f"Launches on {formatting.listing(across.labels)} were interleaved in random order, so each side is compared "
         f"with {across.labels[0]} in pairs. The rest of this report is about {across.shown}."
@@ -55,8 +56,8 @@ def _intro(across: VersionComparison) -> str:
 
 def answers(across: VersionComparison) -> Table:
     """Return what to do on each side: a row for each op, use and place."""
-    by_side = [{_key(one): one for one in version.decisions} for version in across.versions]
-    places = places_of(*across.versions)
+    by_side = [{_key(one): one for one in version.decisions} for version in across.judgements.values()]
+    places = places_of(*across.judgements.values())
     rows = []
     for key in dict.fromkeys(key for decisions in by_side for key in decisions):
         found = [decisions.get(key) for decisions in by_side]
