@@ -6,7 +6,7 @@ A case without a number is a hole, which has its reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -181,65 +181,41 @@ def without_number_text(counts: Mapping[Status, int]) -> str:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why cases have no number.
+class Hole:
+    """The cases that have no number for the same reason; a number in another launch does not matter.
 
     Attributes:
         status: of the failure, or which other reason it is.
-        said: what the failure says; "" where there is none.
+        reason: in words.
+        cases: their ids, each once.
     """
 
     status: Status
-    said: str = ""
-
-    def text(self) -> str:
-        """Return why cases have no number."""
-        match self.status:
-            case "not measured":
-                return NOT_REACHED
-            case _:
-                return self.said
-
-
-@dataclass(frozen=True)
-class Hole:
-    """How many cases of some ops have no number for the same reason."""
-
-    reason: Reason
-    cases: int
-    ops: tuple[str, ...]
+    reason: str
+    cases: tuple[str, ...]
 
     def text(self) -> str:
         """Return how many cases have no number, of which ops, and why, in a line."""
-        why = formatting.shorten(self.reason.text(), SHORT_REASON, in_words=True)
-        return f"{formatting.count(self.cases, 'case')} {self.reason.status}, of {formatting.listing(self.ops)}: {why}"
+        why = formatting.shorten(self.reason, SHORT_REASON, in_words=True)
+        ops = formatting.listing(list(dict.fromkeys(map(op_of, self.cases))))
+        return f"{formatting.count(len(self.cases), 'case')} {self.status}, of {ops}: {why}"
 
 
-def cases_by_reason(run: Run, measured: set[str]) -> dict[Reason, list[str]]:
-    """Return the ids of the cases that have each reason, each once.
+def holes_of(run: Run, measured: Collection[str]) -> tuple[Hole, ...]:
+    """Return the reasons why cases have no number, the gravest status first and then the most cases.
 
     Args:
         run: what was planned, and what failed.
         measured: ids of the cases that have a number; one that failed in some launch has a reason all the same.
     """
-    groups: dict[Reason, list[str]] = {}
+    groups: dict[tuple[Status, str], dict[str, None]] = {}
     for failure in run.failures:
-        groups.setdefault(Reason(failure.status, failure.reason), []).append(failure.case)
-    told = {failure.case for failure in run.failures}
-    lost = [case for case in run.cases if case not in told and case not in measured]
-    if lost:
-        groups[Reason("not measured")] = lost
-    return {reason: list(dict.fromkeys(cases)) for reason, cases in groups.items()}
-
-
-def holes_of(groups: Mapping[Reason, Sequence[str]]) -> tuple[Hole, ...]:
-    """Return the reasons of all ops together, the gravest status first and then the most cases.
-
-    Args:
-        groups: as from `cases_by_reason`.
-    """
-    holes = [Hole(reason, len(cases), tuple(dict.fromkeys(map(op_of, cases)))) for reason, cases in groups.items()]
-    return tuple(sorted(holes, key=lambda hole: (rank(hole.reason.status), -hole.cases, hole.reason.said)))
+        groups.setdefault((failure.status, failure.reason), {})[failure.case] = None
+    gone = {*measured, *(failure.case for failure in run.failures)}
+    if lost := dict.fromkeys(case for case in run.cases if case not in gone):
+        groups["not measured", NOT_REACHED] = lost
+    holes = [Hole(status, reason, tuple(cases)) for (status, reason), cases in groups.items()]
+    return tuple(sorted(holes, key=lambda hole: (rank(hole.status), -len(hole.cases), hole.reason)))
 
 
 def parse_case(case: str) -> Case | None:

@@ -23,20 +23,6 @@ LARGE_STEAL = 0.01
 """Other virtual machines took 1% of the CPU time: launches on a quiet machine differ by as much."""
 
 
-def limits_of(load: float | None, steal: float | None, cores: int) -> tuple[tuple[str, float | None, float], ...]:
-    """Return load and stolen time in words, each with its value and the largest at which a machine counts as quiet.
-
-    Args:
-        load: tasks that run or wait to run, averaged over a minute; None if it is not known.
-        steal: share of the cores' time that other guests of the host used; None if it is not known.
-        cores: how many there are.
-    """
-    return (
-        ("" if load is None else f"load {load:.1f} on {formatting.count(cores, 'core')}", load, cores),
-        ("" if steal is None else f"{formatting.percent(steal)} of CPU time stolen by other VMs", steal, LARGE_STEAL),
-    )
-
-
 @dataclass(frozen=True)
 class MachineState:
     """How busy the machine was.
@@ -52,19 +38,25 @@ class MachineState:
     cores: int
 
     @property
-    def too_large(self) -> tuple[str, ...]:
-        """The values that were beyond the limits of a quiet machine, in words."""
-        limits = limits_of(self.load, self.steal_share, self.cores)
-        return tuple(text for text, value, most in limits if value is not None and value > most)
+    def _values(self) -> list[tuple[str, bool]]:
+        """Load and stolen time in words, as far as known, and whether each is too large for a quiet machine."""
+        values = []
+        if self.load is not None:
+            text = f"load {self.load:.1f} on {formatting.count(self.cores, 'core')}"
+            values.append((text, self.load > self.cores))
+        if self.steal_share is not None:
+            text = f"{formatting.percent(self.steal_share)} of CPU time stolen by other VMs"
+            values.append((text, self.steal_share > LARGE_STEAL))
+        return values
 
     @property
     def is_quiet(self) -> bool:
         """Was the machine quiet enough to trust a verdict?"""
-        return not self.too_large
+        return not any(is_large for _, is_large in self._values)
 
     def text(self) -> str:
         """Return load and stolen time in a sentence; "" where neither is known."""
-        known = [text for text, *_ in limits_of(self.load, self.steal_share, self.cores) if text]
+        known = [text for text, _ in self._values]
         return f"Machine: {formatting.listing(known)}." if known else ""
 
     def warning_text(self, command: Sequence[str] = ()) -> str:
@@ -73,13 +65,14 @@ class MachineState:
         Args:
             command: that measures it again.
         """
-        if self.is_quiet:
+        large = [text for text, is_large in self._values if is_large]
+        if not large:
             return ""
         stolen = self.steal_share is not None and self.steal_share > LARGE_STEAL
         quieter = "Use a machine without other VMs" if stolen else "Stop other programs"
         again = f": {shlex.join(command)}" if command else ""
         return (
-            f"The machine was too busy to trust this result: {formatting.listing(self.too_large)}. Slowdowns can be "
+            f"The machine was too busy to trust this result: {formatting.listing(large)}. Slowdowns can be "
             f"missed. {quieter} and repeat{again}"
         )
 

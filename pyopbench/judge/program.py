@@ -1,13 +1,4 @@
-"""The user's program: how often it calls an op at each size, and what a port is worth in one of its steps.
-
-The rest of the step is taken to stay as it is (Amdahl, Validity of the single processor approach to achieving large
-scale computing capabilities, AFIPS 1967). The share is of calls that were measured with nothing else in the process:
-where calls of the program wait for the GIL they take more, and a port saves more, so that the share is no upper bound.
-
-That holds for calls one after another. Calls that take more than the step does overlap, in a parallel `map` for
-example, and then how long the step takes does not follow from how long its calls take: it may hang on them, or on
-something else. All that can be said is what the calls take together.
-"""
+"""How often the user's program calls an op at each size, as shares of the time that it takes today."""
 
 from __future__ import annotations
 

@@ -10,9 +10,7 @@ import pytest
 from frames import VARIANTS, Bench, run_of
 from pyopbench.judge.latencies import (
     Hole,
-    Reason,
     baseline_of,
-    cases_by_reason,
     checked_frame,
     holes_of,
     label_of,
@@ -153,59 +151,31 @@ def run_with(*failures: Failure, cases: tuple[str, ...] = ()):  # type: ignore[n
 
 def test_a_case_that_fails_in_every_launch_for_one_reason_is_one_case() -> None:
     failures = [Failure(SINH, "raised", "no kernel", launch) for launch in (0, 1)]
-    assert cases_by_reason(run_with(*failures), set()) == {Reason("raised", "no kernel"): [SINH]}
+    assert holes_of(run_with(*failures), set()) == (Hole("raised", "no kernel", (SINH,)),)
 
 
 def test_what_was_planned_and_left_no_trace_was_not_measured() -> None:
     run = run_with(Failure(RELU, "timeout", "too long"), cases=(SINH, RELU))
-    found = cases_by_reason(run, set())
-    assert found == {Reason("timeout", "too long"): [RELU], Reason("not measured"): [SINH]}
-    assert cases_by_reason(run, {SINH}) == {Reason("timeout", "too long"): [RELU]}
-
-
-def test_ops_with_the_same_reason_are_one_hole() -> None:
-    groups = {Reason("raised", "no kernel"): [SINH, RELU, LARGER]}
-    assert holes_of(groups) == (Hole(Reason("raised", "no kernel"), 3, ("sinh", "relu")),)
+    timeout = Hole("timeout", "too long", (RELU,))
+    assert holes_of(run, set()) == (timeout, Hole("not measured", "the run ended before it was measured", (SINH,)))
+    assert holes_of(run, {SINH}) == (timeout,)
 
 
 def test_the_gravest_reason_comes_first_and_then_the_one_of_most_cases() -> None:
-    groups = {
-        Reason("not measured"): [SINH],
-        Reason("unsupported", "one"): [SINH],
-        Reason("unsupported", "two"): [SINH, RELU],
-        Reason("wrong", "three"): [RELU],
-    }
-    assert [(hole.reason.status, hole.reason.said) for hole in holes_of(groups)] == [
-        ("wrong", "three"),
-        ("unsupported", "two"),
-        ("unsupported", "one"),
-        ("not measured", ""),
+    failures = [
+        Failure(SINH, "unsupported", "one"),
+        Failure(SINH, "unsupported", "two"),
+        Failure(RELU, "unsupported", "two"),
+        Failure(RELU, "wrong", "three"),
     ]
+    holes = holes_of(run_with(*failures, cases=(SINH, RELU, LARGER)), set())
+    assert [hole.reason for hole in holes[:3]] == ["three", "two", "one"]
+    assert holes[3].status == "not measured"
 
 
-def test_what_is_no_case_is_a_hole_of_its_own_name() -> None:
-    assert holes_of({Reason("raised", "no"): ["what/ever"]}) == (Hole(Reason("raised", "no"), 1, ("what/ever",)),)
-
-
-@pytest.mark.parametrize(
-    ("hole", "said"),
-    [
-        (
-            Hole(Reason("unsupported", "the op has no python body"), 2, ("sinh", "log")),
-            "2 cases unsupported, of sinh and log: the op has no python body",
-        ),
-        (
-            Hole(Reason("unsupported", "the op has no python body"), 1, ("sinh",)),
-            "1 case unsupported, of sinh: the op has no python body",
-        ),
-    ],
-)
-def test_holes(hole: Hole, said: str) -> None:
-    assert hole.text() == said
-
-
-def test_what_no_launch_got_to_says_so() -> None:
-    assert Reason("not measured").text() == "the run ended before it was measured"
+def test_a_hole_names_its_ops_once_and_what_is_no_case_by_its_own_name() -> None:
+    said = Hole("raised", "no kernel", (SINH, LARGER, RELU, "what/ever")).text()
+    assert said == "4 cases raised, of sinh, relu and what/ever: no kernel"
 
 
 def test_cases_without_a_number_are_counted_once_where_all_are_alike() -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import special
 
 from pyopbench.judge.comparison.bodies import ERROR_SHARE, ComparedBody, body_estimates, shared_bodies
-from pyopbench.judge.comparison.sides import ComparedSide, Sides, pair_logs
+from pyopbench.judge.comparison.sides import ComparedSide, Sides, sweep_logs
 from pyopbench.judge.decision import CaseVerdict
 from pyopbench.judge.verdicts import (
     INTERLEAVED_ERROR,
@@ -199,7 +199,7 @@ def compare_sides(
     large = [case for case in common if case not in small]
     bodies = shared_bodies(sides.first.run.catalogue, large) if sides.interleaved else {}
     if sides.interleaved:
-        pairs = pair_logs(sides)
+        pairs = sweep_logs(sides.first.frame, sides.second.frame)
         known = estimate.launches_by_case(pairs)
         paired = [known.get(case, Launches(np.array([]))) for case in large]
         usual = correction.usual or usual_spread(paired)

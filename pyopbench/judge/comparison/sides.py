@@ -93,11 +93,6 @@ def are_interleaved(runs: Sequence[Run]) -> bool:
     return len(runs) > 1 and all(BLOCK in run.frame.columns for run in runs)
 
 
-def pair_logs(sides: Sides) -> pd.DataFrame:
-    """Return one log ratio for each case and block of launches of two interleaved sides, as `sweep_logs`."""
-    return sweep_logs(sides.first.frame, sides.second.frame)
-
-
 def usual_over(several: Sequence[Sides]) -> Spread | None:
     """Return which spread is usual in all comparisons of one run, which share their launches and machine.
 
@@ -106,7 +101,7 @@ def usual_over(several: Sequence[Sides]) -> Spread | None:
     """
     if not several or not all(sides.interleaved for sides in several):
         return None
-    logs = [estimate.launches_by_case(pair_logs(sides)) for sides in several]
+    logs = [estimate.launches_by_case(sweep_logs(sides.first.frame, sides.second.frame)) for sides in several]
     return usual_spread(one for launches in logs for one in launches.values())
 
 

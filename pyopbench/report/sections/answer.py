@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyopbench.judge.decision import TWO_SCOPES, standing_text, summary_text
 from pyopbench.judge.devices import DeviceComparison, DeviceSummary, summaries_of
 from pyopbench.judge.evidence import notes_of
-from pyopbench.judge.latencies import Status, cases_by_reason, rank, without_number_text
+from pyopbench.judge.latencies import Status, holes_of, without_number_text
 from pyopbench.judge.ports import port_commands
 from pyopbench.model import formatting
 from pyopbench.report.charts.gains import gain_chart
@@ -128,9 +128,9 @@ def _bullets(notes: Sequence[str]) -> Sequence[Block]:
 def _holes(judgement: Judgement) -> str:
     measured = set(judgement.latencies["case"])
     cases: dict[Status, set[str]] = {}
-    for reason, ids in cases_by_reason(judgement.run, measured).items():
-        cases.setdefault(reason.status, set()).update(set(ids) - measured)
-    counts = {status: len(cases[status]) for status in sorted(cases, key=rank) if cases[status]}
+    for hole in holes_of(judgement.run, measured):
+        cases.setdefault(hole.status, set()).update(set(hole.cases) - measured)
+    counts = {status: len(ids) for status, ids in cases.items() if ids}
     return without_number_text(counts) if counts else ""
 
 

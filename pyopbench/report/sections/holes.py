@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyopbench.judge.latencies import Reason, Status, cases_by_reason, holes_of, rank
+from pyopbench.judge.latencies import Hole, Status, holes_of
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.report.sections import Block, Bullets, Cell, Paragraph, Table, Tone
@@ -29,18 +29,15 @@ def build(judgement: Judgement) -> Sequence[Block]:
     """Return every case without a number, one row for each reason; of many the most important first, in words."""
     cases = len(judgement.run.cases)
     measured = set(judgement.latencies["case"])
-    groups = cases_by_reason(judgement.run, measured)
-    if not groups:
+    holes = holes_of(judgement.run, measured)
+    if not holes:
         every = "the one planned case was" if cases == 1 else f"all {cases:,} planned cases were"
         return (Paragraph(f"None: {every} measured."),)
     statuses = Counter[Status]()
-    for reason, ids in groups.items():
-        statuses[reason.status] += len(ids)
-    counts = formatting.listing(
-        [f"{n:,} {status}" for status, n in sorted(statuses.items(), key=lambda item: rank(item[0]))]
-    )
-    order = sorted(groups, key=lambda reason: (rank(reason.status), -len(groups[reason]), reason.status, reason.said))
-    rows = tuple(_row(reason, groups[reason], measured) for reason in order)
+    for hole in holes:
+        statuses[hole.status] += len(hole.cases)
+    counts = formatting.listing([f"{n:,} {status}" for status, n in statuses.items()])
+    rows = tuple(_row(hole, measured) for hole in holes)
     intro = Paragraph(
         f"{formatting.count(len(measured), 'case')} measured; without a number, or with a failure in some launch: "
         f"{counts}. Names are op/variant/gradient/direction/mode/dtype/size/placement; a/{{b,c}} means a/b and a/c."
@@ -52,7 +49,7 @@ def build(judgement: Judgement) -> Sequence[Block]:
 
 def brief(judgement: Judgement) -> Sequence[Block]:
     """Return the reasons that most cases have, the worst status first; the page has all of them, with their cases."""
-    found = holes_of(cases_by_reason(judgement.run, set(judgement.latencies["case"])))
+    found = holes_of(judgement.run, set(judgement.latencies["case"]))
     more = len(found) - MOST_BRIEF
     rest = (f"{formatting.count(more, 'more reason')} in the table of report.html",) if more > 0 else ()
     return (Bullets((*(hole.text() for hole in found[:MOST_BRIEF]), *rest)),) if found else ()
@@ -82,12 +79,12 @@ def _shown(pattern: Pattern) -> str:
     return "/".join(values[0] if len(values) == 1 else "{" + ",".join(values) + "}" for values in parts)
 
 
-def _row(reason: Reason, cases: Sequence[str], measured: set[str]) -> tuple[Cell | str, ...]:
-    kept = sum(case in measured for case in cases)
+def _row(hole: Hole, measured: set[str]) -> tuple[Cell | str, ...]:
+    kept = sum(case in measured for case in hole.cases)
     note = f" ({kept:,} of these measured in other launches)" if kept else ""
     return (
-        Cell(reason.status, TONES.get(reason.status, "warn")),
-        f"{len(cases):,}",
-        formatting.shorten(reason.text(), LONGEST_REASON, in_words=True) + note,
-        "; ".join(compact(cases)),
+        Cell(hole.status, TONES.get(hole.status, "warn")),
+        f"{len(hole.cases):,}",
+        formatting.shorten(hole.reason, LONGEST_REASON, in_words=True) + note,
+        "; ".join(compact(hole.cases)),
     )
