@@ -16,16 +16,19 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
-from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
 from pyopbench.model.case import DEVICES
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import Estimate, Launches
 from pyopbench.stats.unpaired import difference
+
+if TYPE_CHECKING:
+    from pyopbench.judge.judge import Judgement
+
 
 CANDIDATES = ("callback", "port")
 """Kinds of variants that a program can use; the others are measured only to explain these."""
@@ -71,13 +74,13 @@ class DeviceComparison:
     device: Literal["cpu", "gpu"] | None
 
 
-def device_comparisons(found: Compared) -> tuple[DeviceComparison, ...]:
+def device_comparisons(found: Judgement) -> tuple[DeviceComparison, ...]:
     """Return where each op should run, in the order of the latencies; empty if only one device was measured."""
     pairs = _pairs(found)
     return tuple(_compared(pair, _level(found, pairs), found.minimum_effect) for pair in pairs)
 
 
-def open_device_cases(found: Compared, failed: Collection[str]) -> frozenset[str]:
+def open_device_cases(found: Judgement, failed: Collection[str]) -> frozenset[str]:
     """Return the fastest cases of both devices, wherever more launches could show which device is faster.
 
     Args:
@@ -106,12 +109,12 @@ class _Pair:
     difference: Estimate
 
 
-def _level(found: Compared, pairs: Sequence[_Pair]) -> float:
+def _level(found: Judgement, pairs: Sequence[_Pair]) -> float:
     """Return the level of an interval that is corrected for all comparisons of the run."""
     return 1 - found.rules.error / max(len(pairs), 1)
 
 
-def _pairs(found: Compared) -> list[_Pair]:
+def _pairs(found: Judgement) -> list[_Pair]:
     kinds = {name: found.run.catalogue.variant(name).kind for name in set(found.latencies["variant"])}
     placed: dict[Where, dict[str, list[Row]]] = {}
     for row in (row for rows in found.rows_by_op.values() for row in rows):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
 
 from pyopbench.judge.candidates import KEYS
 from pyopbench.judge.choice import Choice
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.devices import open_device_cases
-from pyopbench.judge.within_run import Compared
 from pyopbench.model import formatting
 from pyopbench.model.case import UNLIMITED
 from pyopbench.store.measured_run import Run
+
+if TYPE_CHECKING:
+    from pyopbench.judge.judge import Judgement
+
 
 CERTAIN = 1 / 3
 """An answer that may cost this part of the minimum effect and no more is measured no further: a point of the current
@@ -63,7 +67,7 @@ class InterimAnalysis:
         return f"{self.progress_text()}; {further}"
 
 
-def interim_analysis_of(compared: Compared, launches: int, most: int) -> InterimAnalysis:
+def interim_analysis_of(compared: Judgement, launches: int, most: int) -> InterimAnalysis:
     """Look at what is judged after so many launches.
 
     Args:
@@ -117,7 +121,7 @@ def _is_reachable(verdict: Verdict, more: int, growth: float) -> bool:
     return (more > 0 or growth > 1) and verdict.fewest <= (verdict.launches + more) * growth
 
 
-def _open_candidates(compared: Compared, failed: Collection[str]) -> Iterator[str]:
+def _open_candidates(compared: Judgement, failed: Collection[str]) -> Iterator[str]:
     """Yield the cases of the candidates that could still be the answer where one is open, and those of the baseline.
 
     A decision takes only launches that have every size of its mix, so all of these are measured on together. What has

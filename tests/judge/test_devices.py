@@ -12,8 +12,7 @@ from msgspec import structs
 from frames import Bench, run_of
 from pyopbench.judge.devices import DeviceComparison, open_device_cases, summaries_of
 from pyopbench.judge.interim_analysis import interim_analysis_of
-from pyopbench.judge.judge import Judgement, judge_run
-from pyopbench.judge.within_run import compared
+from pyopbench.judge.judge import Judgement, compared, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.stats.estimate import Estimate, Launches, moderated
 from pyopbench.stats.unpaired import difference

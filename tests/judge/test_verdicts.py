@@ -18,6 +18,7 @@ from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.decision import CaseVerdict, Outcome, Verdict
+from pyopbench.judge.judge import compared
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import (
     NO_CONTROLS,
@@ -30,7 +31,6 @@ from pyopbench.judge.verdicts import (
     verdicts_from,
     verdicts_on,
 )
-from pyopbench.judge.within_run import compared
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.report import comparison

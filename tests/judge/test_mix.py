@@ -7,9 +7,8 @@ import pytest
 from frames import Bench, run_of
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Rules
-from pyopbench.judge.judge import judge_run
+from pyopbench.judge.judge import check_mix, choose_over_mix, is_called, judge_run, sizes_beyond
 from pyopbench.judge.program import Calls
-from pyopbench.judge.within_run import check_mix, choose_over_mix, is_called, sizes_beyond
 from pyopbench.model.errors import BadInput
 
 TODAY = "py_function_numpy"
