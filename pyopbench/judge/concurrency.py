@@ -7,9 +7,9 @@ failed in any launch has no number: what it did before was luck.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -76,21 +76,26 @@ def threaded_calls(run: Run, baseline: str) -> tuple[ThreadedCalls, ...]:
     frame = run.frame[run.frame["mode"].str.startswith(f"{THREADS}:") & ~run.frame["case"].isin(failed)]
     if frame.empty:
         return ()
+    of_blocks = frame.assign(case=frame["case"].astype(str), log=np.log(frame["calls"] / frame["seconds"]))
+    logs = of_blocks.groupby(["case", "run", "launch"], observed=True)["log"].median()
     cases = measured_cases(frame, run.catalogue)
-    rates = _launch_rates(frame)
-    keys = sorted(cases["case"], key=_sort_key)
-    found = dict(zip(keys, _measured([list(rates[key].values()) for key in keys]), strict=True))
-    others = baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline))
-    logs = [
-        [rates[key][launch] - rates[other][launch] for launch in rates[key] if launch in rates[other]]
-        for key, other in others.items()
-    ]
-    ratios = dict(zip(others, _measured(logs), strict=True))
-    waits = _launch_medians(run.waits)
-    return tuple(_calls(key, run, found[key], ratios.get(key), waits) for key in keys)
-
-
-Waits: TypeAlias = Mapping[str, tuple[float | None, ...]]
+    baselines = baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline))
+    rates = _measured({case: logs[case] for case in sorted(cases["case"], key=_sort_key)})
+    ratios = _measured({case: (logs[case] - logs[other]).dropna() for case, other in baselines.items()})
+    # The median over launches of each quantile; None where a launch does not know it.
+    waits = {
+        str(case): tuple(
+            None if values.isna().any() else float(values.median()) for values in (rows[name] for name in QUANTILES)
+        )
+        for case, rows in run.waits.groupby("case", observed=True)
+    }
+    found = []
+    for key, rate in rates.items():
+        case = Case.from_id(key)
+        label = label_of(run.catalogue, case.variant, case.gradient)
+        latencies = waits.get(key, (None,) * len(QUANTILES))
+        found.append(ThreadedCalls(case, label, case.threads or 1, rate, ratios.get(key), latencies))
+    return tuple(found)
 
 
 def _sort_key(key: str) -> tuple[str | int, ...]:
@@ -98,33 +103,10 @@ def _sort_key(key: str) -> tuple[str | int, ...]:
     return case.op, case.direction, case.dtype, case.size, case.variant, case.gradient, case.threads or 0
 
 
-def _calls(key: str, run: Run, rate: Measured, times: Measured | None, waits: Waits) -> ThreadedCalls:
-    case = Case.from_id(key)
-    label = label_of(run.catalogue, case.variant, case.gradient)
-    return ThreadedCalls(case, label, case.threads or 1, rate, times, waits.get(key, (None,) * len(QUANTILES)))
-
-
-def _launch_rates(frame: pd.DataFrame) -> dict[str, dict[tuple[str, int], float]]:
-    """Return for each case the logarithm of the median rate of each launch."""
-    of_blocks = frame.assign(log=np.log(frame["calls"] / frame["seconds"]))
-    medians = of_blocks.groupby(["case", "run", "launch"], observed=True)["log"].median()
-    rates: dict[str, dict[tuple[str, int], float]] = {}
-    for case, run, launch, log in medians.reset_index().itertuples(index=False, name=None):
-        rates.setdefault(str(case), {})[str(run), int(launch)] = float(log)
-    return rates
-
-
-def _launch_medians(waits: pd.DataFrame) -> Waits:
-    """Return for each case the median over launches of each quantile; None where a launch does not know it."""
-    return {
-        str(case): tuple(
-            None if values.isna().any() else float(values.median()) for values in (rows[name] for name in QUANTILES)
-        )
-        for case, rows in waits.groupby("case", observed=True)
-    }
-
-
-def _measured(logs: Sequence[Sequence[float]]) -> Iterator[Measured]:
-    for estimate in moderated([Launches(np.array(one, dtype=np.float64)) for one in logs]):
+def _measured(logs: Mapping[str, pd.Series[float]]) -> dict[str, Measured]:
+    found = {}
+    estimates = moderated([Launches(np.asarray(one, dtype=np.float64)) for one in logs.values()])
+    for case, estimate in zip(logs, estimates, strict=True):
         low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
-        yield Measured(exp(estimate.mean), low, high)
+        found[case] = Measured(exp(estimate.mean), low, high)
+    return found

@@ -6,9 +6,9 @@ seen to fail is barred; what was not tried is unknown, and no candidate either.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyopbench.judge.decision import Bar, Unknown
 from pyopbench.model import formatting
@@ -30,26 +30,6 @@ OF_THE_GRADIENT = ("second_order",)
 Found: TypeAlias = Bar | Literal["met"] | None
 """What bars a label, that it meets the requirement, or None where that was not tried."""
 
-Finding = TypeVar("Finding", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What is known of one label and an op.
-
-    Attributes:
-        bars: what it was seen not to do.
-        unknown: the requirements that were not tried.
-    """
-
-    bars: tuple[Bar, ...] = ()
-    unknown: tuple[str, ...] = ()
-
-    @property
-    def is_met(self) -> bool:
-        """Was the label seen to do all that was asked about?"""
-        return not self.bars and not self.unknown
-
 
 def check(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of requirements, each once, in the order of `REQUIREMENTS`.
@@ -69,8 +49,8 @@ def check(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in REQUIREMENTS if name in given)
 
 
-def standing(run: Run, op: str, label: str, requires: Iterable[str]) -> Standing:
-    """Return what is known of a label with an op and of some requirements.
+def findings_on(run: Run, op: str, label: str, requires: Iterable[str]) -> dict[str, Found]:
+    """Return what is known of a label with an op, by requirement.
 
     Args:
         run: in which they were tried.
@@ -78,11 +58,7 @@ def standing(run: Run, op: str, label: str, requires: Iterable[str]) -> Standing
         label: `variant` or `variant+gradient`.
         requires: names of requirements.
     """
-    found = {name: _on_gpu(run, op, label) if name == GPU else _tried(run, op, label, name) for name in requires}
-    return Standing(
-        tuple(one for one in found.values() if isinstance(one, Bar)),
-        tuple(name for name, one in found.items() if one is None),
-    )
+    return {name: _on_gpu(run, op, label) if name == GPU else _tried(run, op, label, name) for name in requires}
 
 
 def _tried(run: Run, op: str, label: str, name: str) -> Found:
@@ -118,23 +94,16 @@ def narrow(comparison: SettingComparison, run: Run, requires: Sequence[str]) -> 
     if not requires:
         return comparison
     labels = [comparison.baseline, *(candidate.label for candidate in comparison.candidates)]
-    found = {label: standing(run, comparison.setting.op, label, requires) for label in labels}
+    found = {label: findings_on(run, comparison.setting.op, label, requires) for label in labels}
+    meets = {label: all(one == "met" for one in by_name.values()) for label, by_name in found.items()}
+    untried = {name: tuple(label for label in labels if found[label][name] is None) for name in requires}
     return replace(
         comparison,
-        candidates=tuple(candidate for candidate in comparison.candidates if found[candidate.label].is_met),
-        barred=tuple(bar for one in found.values() for bar in one.bars),
-        unknown=_unknown(found),
-        must_change=not found[comparison.baseline].is_met,
+        candidates=tuple(candidate for candidate in comparison.candidates if meets[candidate.label]),
+        barred=tuple(one for by_name in found.values() for one in by_name.values() if isinstance(one, Bar)),
+        unknown=tuple(Unknown(name, who) for name, who in untried.items() if who),
+        must_change=not meets[comparison.baseline],
     )
-
-
-def _unknown(found: Mapping[str, Standing]) -> tuple[Unknown, ...]:
-    """Return what was not tried, each requirement with its labels."""
-    labels: dict[str, list[str]] = {}
-    for label, one in found.items():
-        for name in one.unknown:
-            labels.setdefault(name, []).append(label)
-    return tuple(Unknown(name, tuple(who)) for name, who in labels.items())
 
 
 def remarks(judgement: Judgement) -> tuple[str, ...]:
@@ -143,49 +112,40 @@ def remarks(judgement: Judgement) -> tuple[str, ...]:
     And which variants support a requirement under a condition.
     """
     decisions = judgement.decisions
-    limited = [
-        ((one.requirement, one.reason), one.label, one.op)
+    # The words before, between and after labels and ops, with one of each.
+    findings = [(_bar_words(bar), bar.label, one.op) for one in decisions for bar in one.barred]
+    findings += [
+        ((f"not recommended, because {unknown.requirement} was not tried: ", " of ", ""), label, one.op)
+        for one in decisions
+        for unknown in one.unknown
+        for label in unknown.labels
+    ]
+    findings += [
+        ((f"{one.requirement} works with ", " of ", f" {one.reason}"), one.label, one.op)
         for one in judgement.run.requirements
         if one.status == "works" and one.reason and one.requirement in judgement.requires
     ]
-    bars = [(replace(bar, label=""), bar.label, one.op) for one in decisions for bar in one.barred]
-    unknown = [(finding, "", one.op) for one in decisions for finding in one.unknown]
-    return (
-        *(_bar_text(labels, bar, ops) for bar, labels, ops in _alike(bars)),
-        *(_unknown_text(one, ops) for one, _, ops in _alike(unknown)),
-        *(
-            f"{requirement} works with {formatting.listing(labels)} of {formatting.listing(ops)} {condition}"
-            for (requirement, condition), labels, ops in _alike(limited)
-        ),
+    ops_of: dict[tuple[Words, str], list[str]] = {}
+    for words, label, op in findings:
+        ops = ops_of.setdefault((words, label), [])
+        ops += [op] if op not in ops else []
+    labels_of: dict[tuple[Words, tuple[str, ...]], list[str]] = {}
+    for (words, label), ops in ops_of.items():
+        labels_of.setdefault((words, tuple(ops)), []).append(label)
+    return tuple(
+        f"{before}{formatting.listing(labels)}{between}{formatting.listing(list(ops))}{after}"
+        for ((before, between, after), ops), labels in labels_of.items()
     )
 
 
-def _alike(found: Iterable[tuple[Finding, str, str]]) -> Iterator[tuple[Finding, list[str], list[str]]]:
-    """Yield each finding once for labels that have it with the same ops, with these labels and these ops."""
-    ops: dict[Finding, dict[str, dict[str, None]]] = {}
-    for finding, label, op in found:
-        ops.setdefault(finding, {}).setdefault(label, {})[op] = None
-    for finding, by_label in ops.items():
-        labels: dict[tuple[str, ...], list[str]] = {}
-        for label, of_label in by_label.items():
-            labels.setdefault(tuple(of_label), []).append(label)
-        for same, who in labels.items():
-            yield finding, who, list(same)
+Words: TypeAlias = tuple[str, str, str]
 
 
-def _bar_text(labels: Sequence[str], bar: Bar, ops: Sequence[str]) -> str:
-    who, of = formatting.listing(labels), formatting.listing(ops)
+def _bar_words(bar: Bar) -> Words:
     match bar.status:
         case "does not apply":
-            return f"{who} could not be tried for {bar.requirement} with {of}: {bar.reason}"
+            return "", f" could not be tried for {bar.requirement} with ", f": {bar.reason}"
         case "fails":
-            return f"{bar.requirement} does not work with {who} of {of}: {bar.reason}"
+            return f"{bar.requirement} does not work with ", " of ", f": {bar.reason}"
         case "silently wrong":
-            return f"{bar.requirement} gives a wrong result with {who} of {of}: {bar.reason}"
-
-
-def _unknown_text(unknown: Unknown, ops: Sequence[str]) -> str:
-    return (
-        f"not recommended, because {unknown.requirement} was not tried with {formatting.listing(ops)}: "
-        f"{', '.join(unknown.labels)}"
-    )
+            return f"{bar.requirement} gives a wrong result with ", " of ", f": {bar.reason}"

@@ -59,8 +59,9 @@ def test_where_nothing_is_left_the_answer_is_open() -> None:
 
 def test_a_gradient_is_answered_for_only_by_itself() -> None:
     lines = line("second_order", "py_func", "fails"), line("xla", "py_func", "fails")
-    found = requirements.standing(run_with(*lines), OP, "py_func+override_map", ["xla", "second_order"])
-    assert ([bar.requirement for bar in found.bars], found.unknown) == (["xla"], ("second_order",))
+    found = requirements.findings_on(run_with(*lines), OP, "py_func+override_map", ["xla", "second_order"])
+    assert isinstance(found["xla"], Bar)
+    assert found["second_order"] is None
 
 
 def test_what_was_not_tried_is_unknown_and_no_candidate() -> None:
@@ -81,19 +82,21 @@ def test_a_callback_that_was_not_seen_to_do_it_is_not_kept(status: str | None) -
     assert [one.split(" does not")[0] for one in decision.caveats] == [TODAY]
 
 
+def on_a_gpu(run, label):
+    return requirements.findings_on(run, OP, label, ["gpu"])["gpu"]
+
+
 def test_gpu_is_met_by_what_was_measured_on_one() -> None:
     here = run_with()
     on_gpu = run_with(cases=tuple(case.replace("/cpu", "/gpu") for case in here.cases))
     assert on_gpu.cases != here.cases
-    assert requirements.standing(on_gpu, OP, "native", ["gpu"]).is_met
-    assert requirements.standing(here, OP, "native", ["gpu"]).unknown == ("gpu",)
-    (bar,) = requirements.standing(on_gpu, OP, TODAY, ["gpu"]).bars
-    assert bar.reason == "its Python runs on the host"
-    (bar,) = requirements.standing(on_gpu, OP, "numba_op", ["gpu"]).bars
-    assert bar.reason == "Numba compiles it for the host"
+    assert on_a_gpu(on_gpu, "native") == "met"
+    assert on_a_gpu(here, "native") is None
+    assert on_a_gpu(on_gpu, TODAY) == Bar(TODAY, "gpu", "fails", "its Python runs on the host")
+    assert on_a_gpu(on_gpu, "numba_op") == Bar("numba_op", "gpu", "fails", "Numba compiles it for the host")
     native = next(case for case in on_gpu.cases if "/native/" in case)
     failed = run_with(cases=on_gpu.cases, failures=(Failure(native, "unsupported", "no kernel"),))
-    assert requirements.standing(failed, OP, "native", ["gpu"]).bars == (Bar("native", "gpu", "fails", "no kernel"),)
+    assert on_a_gpu(failed, "native") == Bar("native", "gpu", "fails", "no kernel")
 
 
 def test_requirements_leave_measurements_alone() -> None:
@@ -113,5 +116,5 @@ def test_what_was_removed_is_said_with_its_reason() -> None:
         "xla gives a wrong result with py_function_numpy of sinh: 2 and not 5",
         "xla does not work with native and numpy_function of sinh: no kernel",
         "xla could not be tried for xla with sinh: no such body",
-        "not recommended, because tflite was not tried with sinh: py_function_numpy, native, numpy_function, xla",
+        "not recommended, because tflite was not tried: py_function_numpy, native, numpy_function and xla of sinh",
     )
