@@ -342,39 +342,30 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
         for one in comparison.differences
         if one.loud
     ]
-    notes.append(_pairing_note(comparison))
+    if sides.interleaved:
+        paired = "Both were sampled right after one another in every sweep, so ratios are paired by sweep."
+        notes.append(Note("paired", paired))
+    else:
+        unpaired = (
+            "A and B were not measured interleaved, so each interval is widened by at least "
+            f"{formatting.percent(RUN_SPREAD)} (one standard deviation) for the difference between runs, and by "
+            f"more where other cases differ more. The common change of all cases, "
+            f"{formatting.ratio(comparison.common)}, is attributed to the machine."
+        )
+        notes.append(Note("not_paired", unpaired, "UNPAIRED"))
     if comparison.smallest is not None:
-        notes.append(_correction_note(comparison))
+        shared = ["All bodies and cases" if comparison.bodies else "All cases"]
+        shared += [f"{comparison.among} comparisons of this run"] if comparison.among > 1 else []
+        corrected = (
+            f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is "
+            f"at most {formatting.percent(comparison.error)}. Intervals of 95% are not corrected."
+        )
+        notes.append(Note("stepped_down", corrected))
     notes.append(reach_of(comparison))
     # That one launch has no interval is what the reach is about.
     caveats = dict.fromkeys((*sides.first.run.cannot, *sides.second.run.cannot))
     notes += [Note(one.kind, one.sentence) for one in caveats if one.kind != "one_launch"]
     return tuple(notes)
-
-
-def _pairing_note(comparison: Comparison) -> Note:
-    if comparison.sides.interleaved:
-        return Note(
-            "paired", "Both were sampled right after one another in every sweep, so ratios are paired by sweep."
-        )
-    return Note(
-        "not_paired",
-        "A and B were not measured interleaved, so each interval is widened by at least "
-        f"{formatting.percent(RUN_SPREAD)} (one standard deviation) for the difference between runs, and by "
-        f"more where other cases differ more. The common change of all cases, {formatting.ratio(comparison.common)}, "
-        "is attributed to the machine.",
-        "UNPAIRED",
-    )
-
-
-def _correction_note(comparison: Comparison) -> Note:
-    shared = ["All bodies and cases" if comparison.bodies else "All cases"]
-    shared += [f"{comparison.among} comparisons of this run"] if comparison.among > 1 else []
-    return Note(
-        "stepped_down",
-        f"{formatting.listing(shared)} are corrected together (Holm), so that the chance of any false verdict is "
-        f"at most {formatting.percent(comparison.error)}. Intervals of 95% are not corrected.",
-    )
 
 
 def reach_of(comparison: Comparison) -> Note:
@@ -385,11 +376,15 @@ def reach_of(comparison: Comparison) -> Note:
         why = "" if reason is None else f": {reason}"
         sentence = f"No case has an interval, so nothing can be said{why}."
         return Note("no_interval", sentence)
-    if formatting.smallest_difference(slowdown) == formatting.TOO_NOISY:
-        sentence = (
-            "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
-            "the machine, use more launches, or measure both in one run."
+    return Note("smallest_slowdown", reach_text(slowdown))
+
+
+def reach_text(slowdown: float) -> str:
+    """Return that a slowdown of this share or more would have been found."""
+    least = formatting.smallest_difference(slowdown)
+    if least == formatting.TOO_NOISY:
+        return (
+            "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on the "
+            "machine, or give the run more time."
         )
-    else:
-        sentence = f"A slowdown to {formatting.ratio(1 + slowdown)} or more would be found."
-    return Note("smallest_slowdown", sentence)
+    return f"A slowdown of {least} or more would be found."

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyopbench.judge.comparison.bodies import ComparedBody
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison, NoCommonCase, UnmatchedCase, compare_sides
+from pyopbench.judge.comparison.diff import (
+    ComparedCase,
+    Comparison,
+    NoCommonCase,
+    UnmatchedCase,
+    compare_sides,
+    reach_text,
+)
 from pyopbench.judge.comparison.sides import Sides, are_interleaved, side_of, usual_over
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.verdicts import Correction
@@ -256,16 +263,10 @@ class Gate:
         """Return which slowdown would have been found."""
         if self.smallest is None:
             return "No case has an interval, so nothing can be said about times."
-        least = formatting.smallest_difference(self.smallest)
-        if least == formatting.TOO_NOISY:
-            return (
-                "The results are too noisy: even a case that takes twice as long could be missed. Stop other work on "
-                "the machine, or give the run more time."
-            )
         fails = ""
         if self.fail_on is not None and self.smallest < self.fail_on:
             fails = f" The run fails if the measured slowdown is {_fail_on(self)}."
-        return f"A slowdown of {least} or more would be found.{fails}"
+        return f"{reach_text(self.smallest)}{fails}"
 
     def broken_text(self, version: Side) -> str:
         """Return why a revision is not compared."""
