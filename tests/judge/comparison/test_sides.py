@@ -15,7 +15,6 @@ from foreign_files import asv_folder, document, write
 from pairs import cases, write_run, write_versions
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.sides import (
-    pair_logs,
     read_sides,
     side_of,
     sweep_logs,
@@ -101,5 +100,5 @@ def test_a_sweep_that_one_side_lacks_does_not_count() -> None:
 def test_several_comparisons_of_one_run_share_what_is_usual(tmp_path: Path) -> None:
     folder = write_revisions(tmp_path, *[{}] * 7, keys=pairs.cases()[:2], launches=2)
     sides = [comparison.sides for comparison in read_gate(folder).comparisons.values()]
-    assert [len(set(pair_logs(one)["case"])) for one in sides] == [2] * 6
+    assert [len(set(sweep_logs(one.first.frame, one.second.frame)["case"])) for one in sides] == [2] * 6
     assert usual_over(sides) is not None
