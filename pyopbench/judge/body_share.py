@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from pyopbench.model import formatting
@@ -85,7 +86,7 @@ def body_shares_of(run: Run, choices: Iterable[SettingChoice], rounds: pd.DataFr
     share_of = _shares_of_cases(bodies, rounds, dict(pair for *_, pairs in settings for pair in pairs))
     found = []
     for comparison, choice, mix, pairs in settings:
-        share = float(mix.cost([share_of.get(alone, math.nan) for alone, _ in pairs])) if pairs else math.nan
+        share = float(np.array([share_of.get(alone, math.nan) for alone, _ in pairs]) @ mix.pull) if pairs else math.nan
         setting, body = comparison.setting, catalogue.variant(Label.parse(comparison.baseline).variant).body
         around = {gain.label: gain.saved for gain in choice.gains if _runs(catalogue, gain.label, body)}
         most = max(around.values(), default=math.nan)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from pyopbench.model.errors import BadInput
 from pyopbench.stats.estimate import Floats
@@ -19,38 +17,17 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Shares of the current time by size, and how to read off a size that lies between two measured ones.
+    """Shares of the current time by measured size; what lies between two sizes is read off both.
 
     Attributes:
-        sizes: the sizes of the mix, ascending (points).
-        shares: `(points,)` float64, share of the baseline's time that is spent at each; sums to 1.
-        measured: sizes at which the baseline was measured, ascending.
-        weights: `(points, measured)` float64, rows sum to 1: linear interpolation over the log of the size.
+        needed: the measured sizes that the mix draws on, ascending.
+        pull: what the share of the current time at each of them counts for, `(needed,)` float64; sums to 1. A share of
+            the time times seconds afterwards over seconds today is time afterwards, so these are the weights under
+            which such ratios may be averaged.
     """
 
-    sizes: tuple[int, ...]
-    shares: Floats
-    measured: tuple[int, ...]
-    weights: Floats
-
-    @cached_property
-    def needed(self) -> tuple[int, ...]:
-        """The measured sizes that the mix draws on."""
-        return tuple(size for size, column in zip(self.measured, self.weights.T, strict=True) if np.any(column))
-
-    @cached_property
-    def pull(self) -> Floats:
-        """What the share of the current time at each size of `needed` counts for, `(needed,)`; sums to 1."""
-        columns = [self.measured.index(size) for size in self.needed]
-        return np.asarray(self.shares @ self.weights[:, columns], dtype=np.float64)
-
-    def cost(self, shares: npt.ArrayLike) -> Floats:
-        """Return the time afterwards over the time today, `(...)` for shares `(..., needed)`.
-
-        A share of the current time times seconds-afterwards over seconds-today is time afterwards, so shares of *time*
-        (not of calls) are the weights under which these may be averaged.
-        """
-        return np.asarray(np.asarray(shares, dtype=np.float64) @ self.pull, dtype=np.float64)
+    needed: tuple[int, ...]
+    pull: Floats
 
 
 def even_mix(measured: Sequence[int]) -> Mix:
@@ -61,7 +38,7 @@ def even_mix(measured: Sequence[int]) -> Mix:
     logs = np.log(np.asarray(measured, dtype=np.float64))
     gaps = np.diff(logs)
     widths = np.append(gaps, 0) + np.insert(gaps, 0, 0) if gaps.size else np.ones(1)
-    return Mix(tuple(measured), widths / widths.sum(), tuple(measured), np.eye(len(measured)))
+    return Mix(tuple(measured), widths / widths.sum())
 
 
 def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: str) -> Mix:
@@ -92,7 +69,8 @@ def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: st
     weights = np.stack(rows, axis=1)
     at = np.exp(weights @ np.log([seconds[size] for size in measured]))
     shares = np.array([calls[size] for size in sizes]) * at
-    return Mix(tuple(sizes), shares / shares.sum(), tuple(measured), weights)
+    columns = [place for place, column in enumerate(weights.T) if np.any(column)]
+    return Mix(tuple(measured[place] for place in columns), shares / shares.sum() @ weights[:, columns])
 
 
 def calls_in(calls: Calls, dtype: str) -> dict[int, float]:

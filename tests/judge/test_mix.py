@@ -49,7 +49,7 @@ def test_there_is_a_choice_over_the_mix_where_the_baseline_has_every_size_of_it(
     assert made is not None
     choice, mix = made
     assert choice.label == "native"
-    assert mix.sizes == (1_000, 9_000)
+    assert mix.needed == (1_000, 10_000)
     assert choose_over_mix(comparison, Rules(0.03), {1_000: 1.0, 90_000: 1.0}) is None
 
 

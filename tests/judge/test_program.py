@@ -16,34 +16,25 @@ TODAY = "py_function_numpy"
 def test_an_even_mix_is_the_trapezoid_rule_over_the_log_of_the_size() -> None:
     """By hand: decades of 1 and 2 give the weights 1/2, 3/2 and 1, over 3."""
     mix = even_mix((10, 100, 10_000))
-    np.testing.assert_allclose(mix.shares, [1 / 6, 1 / 2, 1 / 3])
-    assert mix.needed == mix.sizes == (10, 100, 10_000)
+    np.testing.assert_allclose(mix.pull, [1 / 6, 1 / 2, 1 / 3])
+    assert mix.needed == (10, 100, 10_000)
 
 
 def test_all_of_an_even_mix_is_at_the_only_size() -> None:
-    assert even_mix((7,)).shares.tolist() == [1.0]
-
-
-def test_the_cost_weighs_shares_by_todays_time() -> None:
-    """By hand: a quarter of the time at each end, half in the middle; 0.25 * 1 + 0.5 * 2 + 0.25 * 4 = 2.25."""
-    mix = even_mix((10, 100, 1000))
-    np.testing.assert_allclose(mix.cost([[1.0, 2.0, 4.0], [1.0, 1.0, 1.0]]), [2.25, 1.0])
-    np.testing.assert_allclose(mix.pull, mix.shares)
+    assert even_mix((7,)).pull.tolist() == [1.0]
 
 
 def test_calls_are_turned_into_time_by_the_baseline() -> None:
     """By hand: 3 calls of 1 s and 1 call of 9 s are 3 s and 9 s."""
     mix = calls_mix({100: 1, 10: 3}, {10: 1.0, 100: 9.0}, "it")
-    assert mix.sizes == (10, 100)
-    np.testing.assert_allclose(mix.shares, [0.25, 0.75])
+    assert mix.needed == (10, 100)
+    np.testing.assert_allclose(mix.pull, [0.25, 0.75])
 
 
 def test_between_measured_sizes_seconds_are_straight_in_the_logs_and_shares_over_the_log_of_the_size() -> None:
     """By hand: 100 is half way from 10 to 1000, so seconds are sqrt(1 * 16) and the share is (0.2 + 0.8) / 2."""
     mix = calls_mix({10: 1, 100: 1}, {10: 1.0, 1000: 16.0, 100_000: 5.0}, "it")
-    np.testing.assert_allclose(mix.shares, [0.2, 0.8])
     assert mix.needed == (10, 1000)
-    np.testing.assert_allclose(mix.cost([[0.2, 0.8]]), [0.2 * 0.2 + 0.8 * 0.5])
     np.testing.assert_allclose(mix.pull, [0.2 + 0.8 / 2, 0.8 / 2])
 
 
@@ -69,12 +60,6 @@ def test_the_calls_of_a_dtype_are_those_of_all_where_the_mix_names_none() -> Non
     assert calls_in({60: 2.0}, "float64") == {60: 2.0}
 
 
-def test_a_share_of_nothing_or_less_is_a_number() -> None:
-    """What costs next to nothing comes out on either side of it."""
-    np.testing.assert_allclose(even_mix((10, 1000)).cost([[0.1, -0.1], [-0.2, 0.0]]), [0.0, -0.1], atol=1e-15)
-
-
 def test_shares_sum_to_one() -> None:
     mix = calls_mix({20: 0.3, 30: 7, 900: 2}, {10: 1e-5, 1000: 1e-3}, "it")
-    assert math.isclose(mix.shares.sum(), 1.0)
-    np.testing.assert_allclose(mix.weights.sum(axis=1), 1.0)
+    assert math.isclose(mix.pull.sum(), 1.0)
