@@ -175,19 +175,32 @@ class PipelineJudgement:
 
     def sentences(self) -> tuple[str, ...]:
         """Return why, and what else there is to know, a sentence or two each."""
-        return tuple(
-            filter(None, (self._measured(), self.why_text(), self._file(), self._loss(), self._as_good(), self._step()))
-        )
-
-    def _measured(self) -> str:
-        program = self.program
-        if program is None:
-            return (
-                "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
-                "program."
+        program, loss, others = self.rows.plan.program, self.choice.loss, self.choice.as_good
+        where = "The measured pipeline contained only this function: no reading, no parsing and no other stage of your "
+        where += "program."
+        if program is not None:
+            where = f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}."
+            where += (
+                "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
             )
-        values = "" if program.is_repeatable else " Its elements differ each time, so their values were not compared."
-        return f"Measured in the whole pipeline of {program.name}, whose stage is at {program.stage}.{values}"
+        found = [where, self.why_text()]
+        if self.command:
+            found.append(f"Write it as a file, with its test: {shlex.join(self.command)}")
+        if self.chosen is not None and self.chosen.pool_start_seconds is not None:
+            start = formatting.seconds(self.chosen.pool_start_seconds)
+            found.append(
+                "In each of its processes, OpenCV, OpenMP and linear algebra libraries are limited to one thread, as "
+                f"they were during the measurement. Starting the processes takes {start} once, which is not included."
+            )
+        if loss is not None and round(loss, NO_LOSS_DIGITS) <= 0:
+            found.append("No other arrangement is better.")
+        elif loss is not None and math.isfinite(loss):
+            found.append(
+                f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
+            )
+        if others:
+            found.append(f"About as good, for as much effort or more: {formatting.listing(others)}.")
+        return (*found, self._step())
 
     def why_text(self) -> str:
         """Return what the answer rests on."""
@@ -218,28 +231,6 @@ class PipelineJudgement:
             f"{why} A decision needs about {launches} launches: --launches {launches} --budget {minutes}m, "
             f"{formatting.count(minutes, 'minute')}."
         )
-
-    def _file(self) -> str:
-        words = f"Write it as a file, with its test: {shlex.join(self.command)}" if self.command else ""
-        if self.chosen is None or self.chosen.pool_start_seconds is None:
-            return words
-        start = formatting.seconds(self.chosen.pool_start_seconds)
-        limits = "In each of its processes, OpenCV, OpenMP and linear algebra libraries are limited to one thread, as "
-        limits += f"they were during the measurement. Starting the processes takes {start} once, which is not included."
-        return f"{words}. {limits}" if words else limits
-
-    def _loss(self) -> str:
-        """Return what the answer may cost against the best; "" where there is no answer or no interval."""
-        loss = self.choice.loss
-        if loss is None or not math.isfinite(loss):
-            return ""
-        if round(loss, NO_LOSS_DIGITS) <= 0:
-            return "No other arrangement is better."
-        return f"It costs at most {formatting.points(loss)} of the current time per element more than the best."
-
-    def _as_good(self) -> str:
-        others = self.choice.as_good
-        return f"About as good, for as much effort or more: {formatting.listing(others)}." if others else ""
 
     def _step(self) -> str:
         """Return how the input compares with the step, or from which step time on it stops mattering."""
