@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from pyopbench.model.portable import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
-    from pyopbench.store.types import PortLine, VariantFacts
+    from pyopbench.store.types import PortLine
 
 
 NOTES = {
@@ -61,34 +61,27 @@ class Attempt:
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
     """Return what was tried automatically, for each own op in the order of the variants; nothing for other ops."""
-    variants = judgement.run.catalogue.variants
-    own = [name for name, op in judgement.run.catalogue.ops.items() if op.own]
-    return tuple(found for op in own for name in variants for found in _attempt(judgement, op, name, variants[name]))
-
-
-def _attempt(judgement: Judgement, op: str, name: str, variant: VariantFacts) -> Iterator[Attempt]:
-    made_of = variant.body in judgement.run.catalogue.ops[op].tried
-    tried = made_of and (variant.automatic or variant.body != "numpy")
-    failures = [
-        failure
-        for failure in judgement.run.failures
-        if (case := Case.from_id(failure.case)).op == op and case.variant == name and case.direction == "forward"
-    ]
-    rows = judgement.latencies
-    works = bool(((rows["op"] == op) & (rows["variant"] == name)).any())
-    if not tried or not (works or failures):
-        return
-    label = label_of(judgement.run.catalogue, name, "none")
-    gains = (
-        gain
-        for comparison, made in judgement.choices
-        if made is not None and (comparison.setting.op, comparison.setting.use) == (op, "inference")
-        for gain in made[0].gains
-        if gain.label == label
-    )
-    gain = next(gains, None)
-    value, low = (None, None) if gain is None else (gain.saved, gain.saved_low)
-    yield Attempt(op, name, works, value, low, failures[0].reason if failures else "")
+    catalogue, latencies = judgement.run.catalogue, judgement.latencies
+    measured = set(zip(latencies["op"], latencies["variant"], strict=True))
+    reasons: dict[tuple[str, str], str] = {}
+    for failure in judgement.run.failures:
+        case = Case.from_id(failure.case)
+        if case.direction == "forward":
+            reasons.setdefault((case.op, case.variant), failure.reason)
+    saved: dict[tuple[str, str], tuple[float, float]] = {}
+    for comparison, made in judgement.choices:
+        if made is not None and comparison.setting.use == "inference":
+            for gain in made[0].gains:
+                saved.setdefault((comparison.setting.op, gain.label), (gain.saved, gain.saved_low))
+    found = []
+    for op, facts in catalogue.ops.items():
+        for name, variant in catalogue.variants.items():
+            is_tried = variant.body in facts.tried and (variant.automatic or variant.body != "numpy")
+            works, reason = (op, name) in measured, reasons.get((op, name))
+            if facts.own and is_tried and (works or reason is not None):
+                value, low = saved.get((op, label_of(catalogue, name, "none")), (None, None))
+                found.append(Attempt(op, name, works, value, low, reason or ""))
+    return tuple(found)
 
 
 def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_formatted: bool) -> tuple[str, ...]:
