@@ -24,7 +24,7 @@ from pyopbench.judge.comparison.diff import Note
 from pyopbench.judge.comparison.sides import side_of
 from pyopbench.judge.latencies import baseline_of, checked_frame, measured_cases, usual_gradients
 from pyopbench.model import formatting
-from pyopbench.model.case import MINIMUM_EFFECT
+from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.errors import NothingMeasured
 from pyopbench.model.files import real_path
 from pyopbench.model.formatting import printable
@@ -322,18 +322,26 @@ def _changes(moments: Sequence[Moment], series: Sequence[Series], runs: Sequence
                 math.exp(change.step),
                 low=math.exp(change.step - reach * change.error),
                 high=math.exp(change.step + reach * change.error),
-                command=_command_again(runs[one.runs[change.last]], sooner.value, last.value),
+                command=_command_again(runs[one.runs[change.last]], one.case, sooner.value, last.value),
             )
 
 
-def _command_again(run: Run, before: str, after: str) -> tuple[str, ...]:
-    """Return the command of a run with two commits as its sides; empty where these are none."""
+def _command_again(run: Run, case: str, before: str, after: str) -> tuple[str, ...]:
+    """Return the command of a run with two commits as its sides, and of built-in ops with that of the case alone.
+
+    Empty where nothing can be measured anew.
+    """
     if run.tool != "pyopbench" or before == after or not all(map(COMMIT.fullmatch, (before, after))):
         return ()
     words = bare_command(run.command)
     kept = [
-        word for place, word in enumerate(words) if not word.startswith("--rev") and words[max(place - 1, 0)] != "--rev"
+        word
+        for place, word in enumerate(words)
+        if not word.startswith("--rev") and words[max(place - 1, 0)] != "--rev"
     ]
+    op = Case.from_id(case).op
+    if op not in run.own:
+        kept = [*kept[:2], op, *(word for word in kept[2:] if word not in run.catalogue.ops)]
     return (*kept, "--rev", before, "--rev", after)
 
 

@@ -169,24 +169,25 @@ def test_a_slowdown_is_suspected_where_it_is_and_nothing_else_is(slowed):
 def test_what_would_confirm_it_is_the_command_of_the_run_with_both_commits(slowed):
     sides = ["--rev", commit(7), "--rev", commit(8)]
     (command,) = slowed.commands()
-    assert command.split() == [*stored.run(KEYS)["command"], *sides]
+    assert command.split() == ["pyopbench", "run", "double", *sides]
     assert slowed.changes[0].command[-4:] == tuple(sides)
 
 
 def test_sides_and_folders_of_the_run_are_not_in_the_command_that_confirms(tmp_path):
     words = ["pyopbench", "run", "mine.py", "--input", "g(1, 2)", "--rev", "a", "--rev=b", "--out", "results/x"]
-    paths = [
-        write_run(
-            tmp_path / f"run-{number}",
-            KEYS,
-            seed=number,
-            factors={CHANGED: 1.4} if number >= 7 else {},
-            environment={**stored.ENVIRONMENT, "commit": commit(number)},
-            created=f"2026-01-{number + 1:02}T10:00:00+00:00",
-            command=words,
-        )
-        for number in range(14)
-    ]
+    paths = []
+    for number in range(14):
+        revision = {
+            "asked": commit(number),
+            "commit": commit(number),
+            "date": f"2026-01-{number + 1:02}T10:00:00+00:00",
+            "subject": "",
+            "dirty": False,
+        }
+        own = {"double": {"words": ["mine.py"], "fingerprint": "0", "revision": revision}}
+        factors = {CHANGED: 1.4} if number >= 7 else {}
+        folder = tmp_path / f"run-{number}"
+        paths.append(write_run(folder, KEYS, seed=number, factors=factors, command=words, own=own))
     (command,) = read_history(paths).commands()
     assert command == f"pyopbench run mine.py --input 'g(1, 2)' --rev {commit(6)} --rev {commit(7)}"
 
