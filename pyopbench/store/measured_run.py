@@ -11,7 +11,6 @@ import pandas as pd
 
 from pyopbench.model.arrangement import CURRENT
 from pyopbench.model.case import Case, Failure
-from pyopbench.model.side import HERE, Environment
 from pyopbench.store.caveats import Caveat
 from pyopbench.store.types import (
     Catalogue,
@@ -104,7 +103,6 @@ class Run:
         pipeline: cases of an op in an input pipeline; they are in none of `cases`, `failures` and `frame`. None in a
             run without.
         requirements: what was tried for `--require`.
-        asked: what its workers were asked to import and to be run by.
         own: name of an op of the user's own -> the words that name it on a command line, with its inputs.
         ports: what was written of own ops and measured, each once.
     """
@@ -129,7 +127,6 @@ class Run:
     checked: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waits: pd.DataFrame = field(default_factory=lambda: no_rows(WAIT_COLUMNS))
     requirements: tuple[RequirementLine, ...] = ()
-    asked: Environment = HERE
     pipeline: PipelineRows | None = None
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ports: tuple[PortLine, ...] = ()

@@ -70,7 +70,6 @@ def run_of(side: OpenSide) -> Run:
         own={name: tuple(own.words) for name, own in planned.own.items()},
         ports=_once(_of_kind(lines, PortLine)),
         requirements=_of_kind(lines, RequirementLine),
-        asked=planned.asked,
     )
     return _apart(_without_pipeline(whole, plan.pipeline, prepared))
 

@@ -335,9 +335,7 @@ def _command_again(run: Run, case: str, before: str, after: str) -> tuple[str, .
         return ()
     words = bare_command(run.command)
     kept = [
-        word
-        for place, word in enumerate(words)
-        if not word.startswith("--rev") and words[max(place - 1, 0)] != "--rev"
+        word for place, word in enumerate(words) if not word.startswith("--rev") and words[max(place - 1, 0)] != "--rev"
     ]
     op = Case.from_id(case).op
     if op not in run.own:
