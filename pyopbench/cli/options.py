@@ -111,10 +111,9 @@ def path_option(flag: str, metavar: str, text: str, panel: str | None = None) ->
     return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=panel)
 
 
-def choice_option(flag: str, metavar: str, text: str, *legal: str, panel: str | None = None) -> Any:
+def choice_option(flag: str, metavar: str, text: str, *legal: str) -> Any:
     """Return an option that is one of some words."""
-    reader = parser(flag, one_of(*legal))
-    return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=panel, parser=reader)
+    return typer.Option(flag, metavar=metavar, help=text, parser=parser(flag, one_of(*legal)))
 
 
 def what_option(flag: str, metavar: str, text: str, **shown: Any) -> Any:

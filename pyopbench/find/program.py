@@ -5,8 +5,8 @@ function of `preprocess.py` is part of a pipeline if `train.py` maps it over a d
 Python would find them from the importing file: relative to its package, or below any folder that contains it, the
 nearest first.
 
-A file is parsed when it is added, so that a syntax error is reported at once, but only its imports are kept. Files that
-make callbacks, or import a file that does, are parsed again.
+A file is parsed when it is added, and only its imports are kept, because a program may be large. Files that make
+callbacks, or import a file that does, are parsed again.
 """
 
 from __future__ import annotations
@@ -99,11 +99,7 @@ class Program:
     _definitions: dict[tuple[str, str], tuple[SourceFile | None, str]] = field(default_factory=dict)
 
     def add(self, name: str, module: Module, code: bytes, read: Callable[[], bytes], notebook: Notebook | None) -> None:
-        """Add a file.
-
-        Raises:
-            SyntaxError, ValueError, RecursionError, MemoryError: it is not Python; from `ast.parse`.
-        """
+        """Add a file; raises what `ast.parse` raises of a text that is not Python."""
         imports = frozenset(_imports(parse(code)))
         file = SourceFile(name, module, read, notebook, imports, bool(WORD.search(code)))
         self.files.append(file)

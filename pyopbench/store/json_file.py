@@ -45,15 +45,6 @@ def convert(value: Any, kind: type[T], place: str) -> T:
         raise corrupt(place, str(error)) from error
 
 
-def problem(value: Any, kind: Any) -> str | None:
-    """Return why plain data is not of a type, or None if it is."""
-    try:
-        msgspec.convert(value, kind, str_keys=True)
-    except UNDECODABLE as error:
-        return str(error)
-    return None
-
-
 def corrupt(place: str, what: str) -> BadInput:
     """Return the error for a file that cannot be what pyopbench wrote."""
     return BadInput(f"cannot decode {place}: {what}")
