@@ -47,7 +47,7 @@ def test_the_terminal_table_names_sizes_without_an_answer():
     assert row[2] == made.answer.text()
     assert row[3:] == (
         formatting.saved_at_least(made.saved, made.saved_low),
-        formatting.change_of_seconds(made.seconds[0].today, made.seconds[0].after),
+        formatting.change_or_noise(made.seconds[0].today, made.seconds[0].after, noisy_before=False, noisy_after=False),
     )
     assert notes_of(judged) == (
         "no number at 1k: sinh inference",
