@@ -265,10 +265,10 @@ def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
 
 def standing_text(decisions: Sequence[Decision]) -> str:
     """Return how many of many answers are not the whole story, in a line; "" where all are."""
-    kinds = {
-        "undecided": sum(one.action == "undecided" for one in decisions),
-        PROVISIONAL_TEXT: sum(one.is_provisional for one in decisions),
-        "different at some sizes": sum(len(one.ranges) > 1 for one in decisions),
-    }
-    counts = [f"{n:,} {'is' if n == 1 else 'are'} {kind}" for kind, n in kinds.items() if n]
+    kinds = (
+        (sum(one.action == "undecided" for one in decisions), "is undecided", "are undecided"),
+        (sum(one.is_provisional for one in decisions), f"is {PROVISIONAL_TEXT}", f"are {PROVISIONAL_TEXT}"),
+        (sum(len(one.ranges) > 1 for one in decisions), "differs by size", "differ by size"),
+    )
+    counts = [f"{n:,} {one if n == 1 else several}" for n, one, several in kinds if n]
     return f"Of {formatting.count(len(decisions), 'answer')}, {formatting.listing(counts)}" if counts else ""

@@ -74,7 +74,7 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
     told = (made[0].answer.text(), formatting.at_least(made[0].saved_low))
     assert rows[0] == ("op_0", made[0].dtype, *told, *told)
     assert rows[-1] == ("op_0", "float64", undecided.answer.text(), MISSING, MISSING, MISSING)
-    assert standing_text(judged.decisions) == "Of 25 answers, 1 is undecided and 25 are different at some sizes"
+    assert standing_text(judged.decisions) == "Of 25 answers, 1 is undecided and 25 differ by size"
     assert standing_text(judged.decisions) in notes_of(judged)
 
 
