@@ -27,12 +27,7 @@ HELPERS = Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"
 
 
 class BodyCode(Code):
-    """Writes the functions `compiled` with their decorator, empty for none, and the body `root` under another name.
-
-    Attributes:
-        helpers: the functions of `for_numba.helpers` that were written calls of.
-        drawn: names of the functions of `numpy.random` that are called.
-    """
+    """Writes the functions `compiled` with their decorator, empty for none, and the body `root` under another name."""
 
     def __init__(self, units: Units, root: str, compiled: Set[str], decorator: str, types: Types) -> None:
         super().__init__(units)
@@ -40,8 +35,8 @@ class BodyCode(Code):
         self.compiled = compiled
         self.decorator = decorator
         self.types = types
-        self.helpers: set[str] = set()
-        self.drawn: set[str] = set()
+        self.helpers: set[str] = set()  # functions of `for_numba.helpers` that are called
+        self.drawn: set[str] = set()  # functions of `numpy.random` that are called
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement, functions with their decorator and all as Numba takes it."""

@@ -14,27 +14,16 @@ from pyopbench.ports.porting.units import Unit, Units
 
 
 class Code:
-    """Writes statements as they stand; what is written otherwise is for a subclass to say.
-
-    Attributes:
-        units: where the statements are from.
-        source: the file of the statement that is being written.
-        unit: that statement.
-        refused: the statements in functions that cannot be written, so far.
-    """
+    """Prints statements unchanged; subclasses override `rewrite` for nodes that must change."""
 
     def __init__(self, units: Units) -> None:
         self.units = units
-        self.source: Source = read_source(__file__)
-        self.unit: Unit | None = None
+        self.source: Source = read_source(__file__)  # the file of the statement that is being written
+        self.unit: Unit | None = None  # that statement
         self.refused: list[CannotPort] = []
 
     def write_units(self, units: Units) -> dict[str, str]:
-        """Return all statements by what they define.
-
-        Raises:
-            CannotPort: something cannot be written; the first of it, with all others.
-        """
+        """Return all statements by what they define; what cannot be written is raised as its first with all others."""
         texts = {unit.name: self._or_noted(self.write_unit, unit) for unit in units.in_order()}
         if self.refused:
             first, *others = {(one.place, one.why): one for one in self.refused}.values()
@@ -120,12 +109,7 @@ def with_head(text: str, name: str, head: str) -> str:
 
 
 def documented(text: str, doc: str) -> str:
-    """Return the source of a function with a docstring in place of its own, or before its first statement.
-
-    Args:
-        text: with one function in it, at the left margin.
-        doc: with its quotes, its lines but the first indented by four spaces, which become what the function has.
-    """
+    """Return the source of a function at the left margin with a docstring, in its quotes, in place of its own."""
     function = next(one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef))
     lines, first = text.splitlines(keepends=True), first_line(function.body[0]) - 1
     has_own = ast.get_docstring(function) is not None

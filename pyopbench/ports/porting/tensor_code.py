@@ -61,15 +61,11 @@ WRITERS: dict[type[ast.AST], Callable[[Any, Any], str | None]] = {
 
 
 class TensorCode(TypedCode):
-    """Writes functions of NumPy's arrays as functions of tensors.
-
-    Attributes:
-        not_run: lines of the user's that no example went through, which stay as they stand.
-    """
+    """Writes functions of NumPy's arrays as functions of tensors."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.not_run: list[tuple[str, int]] = []
+        self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay as they stand
         self.made: set[str] = set()
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
