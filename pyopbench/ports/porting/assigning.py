@@ -374,7 +374,7 @@ def _name(code: TypedCode, node: ast.expr) -> str:
     return node.id
 
 
-def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
+def _scatter(code: Any, call: ast.Call, function: str) -> str | None:
     """Return `np.add.at(x, places, values)`."""
     array, places, values = call.args
     if not any(map(code.holds_tensors, call.args)):
@@ -385,7 +385,8 @@ def _scatter(code: TypedCode, call: ast.Call, function: str) -> str | None:
         raise code.refusal(call, "`.at` is supported with arrays of indices only")
     is_whole = isinstance(places, ast.Tuple) or any(one.is_point for one in code.seen(places))
     indices = code.write(places) if is_whole else f"({code.write(places)},)"
-    points, given = f"{code.use('np_points_in')}({name}, {indices})", code.tensor(values, dtype)
+    points, given = code.fresh("points"), code.tensor(values, dtype)
     if not code.rank(values):
         given = f"tf.fill(tf.shape({points})[:-1], {given})"
-    return f"{name} = tf.tensor_scatter_nd_{function}({name}, {points}, {given})"
+    lines = [f"{points} = {code.use('np_points_in')}({name}, {indices})"]
+    return in_lines(call, [*lines, f"{name} = tf.tensor_scatter_nd_{function}({name}, {points}, {given})"])

@@ -188,7 +188,7 @@ def _is_elif(code: TypedCode, node: ast.AST) -> bool:
     return code.source.text(begin, begin + 4) == "elif"
 
 
-def in_lines(node: ast.stmt, several: Sequence[str]) -> str:
+def in_lines(node: ast.stmt | ast.expr, several: Sequence[str]) -> str:
     """Return statements that stand in the place of one."""
     return ("\n" + " " * node.col_offset).join(several)
 

@@ -55,6 +55,10 @@ BODIES = {
         "y = x.reshape(2, 3)\n    return y[[0, 1], at], y[[[0], [-1]], at], y[[0, 1], [2, 0]] + y[[0, 0], at]",
         "np.array([1])",
     ),
+    "places behind all other axes": (
+        "z = x.reshape(1, 2, 3)\n    return z[..., 1:, at], z[..., at], z[:, at, 1:]",
+        "np.array([1, 0])",
+    ),
     "no places": ("x[at] = x[at] + 1\n    return x", "np.zeros(0, np.int64)"),
     "a dictionary": (
         "k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {0: 2.5}.get(at[3], 7.0), at[0] in {0: 1}, at[0] not in {1}",
