@@ -23,11 +23,6 @@ ARRANGE = "pyopbench_arrange"
 """The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
 
 
-def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
-    """Return `finish` of a copy of a Python function that finds `finish` of copies of its helpers, of any module."""
-    return _Rebinding(finish).of(written(function))
-
-
 def arrange(function: Body, port: Body) -> Body:
     """Return a port of what a body stands around, called as the body is: by position."""
     while hasattr(function, BODY):
@@ -83,43 +78,37 @@ def written(function: Body) -> Any:
     return function
 
 
-class _Rebinding:
-    """One pass over a function and its helpers; each is copied once, also where they call one another."""
+def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
+    """Return `finish` of a copy of a Python function that finds `finish` of copies of its helpers, of any module.
 
-    def __init__(self, finish: Callable[[Any], Any]) -> None:
-        self.finish = finish
-        self.done: dict[Any, Any] = {}
+    Each is copied once, also where they call one another.
+    """
+    done: dict[Any, Any] = {}
 
-    def of(self, function: Any) -> Any:
-        scope: dict[str, Any] = dict(function.__globals__)
-        cells = tuple(types.CellType() for _ in function.__closure__ or ()) or None
-        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-        copy.__kwdefaults__ = function.__kwdefaults__
-        copy.__module__ = function.__module__
-        for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
-            if type(content(captured)) in NUMBERS:  # which is looked at while the copy is finished
-                cell.cell_contents = captured.cell_contents
-        self.done[function] = finished = self.finish(copy)
+    def copied(function: Any) -> Any:
+        scope, captured = dict(function.__globals__), function.__closure__ or ()
+        cells = tuple(types.CellType() for _ in captured)
+        copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+        copy.__kwdefaults__, copy.__module__ = function.__kwdefaults__, function.__module__
+        done[function] = finished = finish(copy)
         for name in sorted(set(globals_read(function.__code__)) & scope.keys()):
-            scope[name] = self._value(scope[name], function)
-        for cell, captured in zip(cells or (), function.__closure__ or (), strict=True):
-            cell.cell_contents = self._value(captured.cell_contents, function)
+            scope[name] = value_of(scope[name], function)
+        for cell, original in zip(cells, captured, strict=True):
+            cell.cell_contents = value_of(original.cell_contents, function)
         return finished
 
-    def _value(self, value: Any, function: Any) -> Any:
+    def value_of(value: Any, function: Any) -> Any:
         if isinstance(value, types.FunctionType) and is_of_user(value, function):
-            return self.done[value] if value in self.done else self.of(value)
-        if isinstance(value, types.ModuleType) and is_module_of_user(value):
-            return self._module(value, function)
-        return value
+            return done[value] if value in done else copied(value)
+        if not isinstance(value, types.ModuleType) or not is_module_of_user(value):
+            return value
+        if value not in done:  # `utils.iou(a, b)` calls a copy, too
+            done[value] = copy = types.ModuleType(value.__name__)
+            own = {name: each for name, each in vars(value).items() if not name.startswith("__")}
+            vars(copy).update({name: value_of(each, function) for name, each in own.items()})
+        return done[value]
 
-    def _module(self, module: types.ModuleType, function: Any) -> Any:
-        """Return a copy of a module of the user's with copies of its functions: `utils.iou(a, b)` calls one."""
-        if module not in self.done:
-            self.done[module] = copy = types.ModuleType(module.__name__)
-            own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
-            vars(copy).update({name: self._value(value, function) for name, value in own.items()})
-        return self.done[module]
+    return copied(written(function))
 
 
 def is_of_user(value: Any, function: Any) -> bool:
@@ -146,18 +135,6 @@ def codes_reached(function: Any) -> list[types.CodeType]:
 
     copy_functions(function, finish)
     return codes
-
-
-NUMBERS = (int, float, complex)
-"""Python's types of numbers."""
-
-
-def content(cell: types.CellType) -> Any:
-    """Return what is in a cell; None where nothing is bound yet."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def globals_read(code: types.CodeType) -> Iterator[str]:
