@@ -276,6 +276,15 @@ def test_a_port_of_it_is_written_with_its_test(
     assert "tf.constant" not in own
 
 
+def test_a_numpy_body_may_make_tensors_of_its_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine_of_arrays.py"
+    body = "def body(x):\n    return tf.cast(np.floor(x * 3), tf.int32)\n"
+    path.write_text(HEAD + body + OP.replace("py_function", "numpy"), encoding="utf-8")
+    made = write(str(path), to="numpy_function")
+    assert "np.asarray(np.floor(x * 3), dtype=np.int32)" in made.port
+    assert run_its_test(made, tmp_path, monkeypatch)
+
+
 def test_a_port_of_a_body_on_tensors_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine_on_tensors.py"
     path.write_text(f"{HEAD}def body(x):\n    return np.tanh(tf.sin(x).numpy())\n{OP}", encoding="utf-8")
