@@ -334,7 +334,5 @@ def _place(dump: str) -> str:
     """Return what was wrong and where: the innermost frame that is not of Python's own library or of a package."""
     what, _, stacks = dump.partition("\n")
     current = stacks.partition("Current thread")[2].partition("\n\n")[0]
-    frames = list(FRAME.finditer(current))
-    own = [frame for frame in frames if not LIBRARY.search(frame["file"])]
-    frame = next(iter(own or frames), None)
+    frame = next((frame for frame in FRAME.finditer(current) if not LIBRARY.search(frame["file"])), None)
     return f"{what.strip()} in {frame['function']} ({frame['file']}:{frame['line']})" if frame else what.strip()
