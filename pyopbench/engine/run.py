@@ -360,7 +360,7 @@ class _Loop:
         if self._settings.until == "end" or work.looks >= MOST_INTERIM_ANALYSES or self._launches() < least:
             return False
         rounds = self._earlier_rounds + _rounds_of(batch)
-        if rounds < self._next_analysis or self._left <= 0:
+        if rounds < self._next_analysis or self._left < 1.0:  # which it takes
             return False
         self._next_analysis = ANALYSIS_GROWTH * rounds
         return True

@@ -44,7 +44,6 @@ def nothing_measured(received: str) -> str:
     return told(
         "nothing was measured",
         received=received,
-        legal="at least one case with a sample",
         hint="pyopbench verify shows what is wrong with each variant",
     )
 
@@ -209,7 +208,7 @@ def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[...
     for command in ("run", "verify"):
         ended = call(command, "double")
         assert ended.code == 2
-        assert ended.err.splitlines()[-1] == "  next:     the first of 1 reasons: it did not work"
+        assert "the first of 1 reasons: it did not work" in ended.err.splitlines()[-1]
 
 
 def test_json_goes_to_stdout_alone(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
