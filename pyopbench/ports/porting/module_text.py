@@ -60,9 +60,11 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequenc
     tree = ast.parse(body)
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
     read = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    within = {one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
     found = {}
     for name in sorted(read - set(vars(builtins))):
-        statement = units.imports[name].statement if name in units.imports else USUAL.get(name, "")
+        usual = "" if name in within else USUAL.get(name, "")
+        statement = units.imports[name].statement if name in units.imports else usual
         if statement and name not in bound:
             found[name] = statement
     return _in_groups([*found.values(), *also], extra)
