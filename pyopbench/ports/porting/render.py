@@ -63,6 +63,8 @@ class Code:
 
     def as_it_stands(self, node: ast.AST) -> str:
         """Return the text of a node of which parts may be written otherwise."""
+        if not hasattr(node, "lineno"):  # a key that a rule has put in
+            return ast.unparse(node)
         parts = [(*self.source.span(part), self.write_part(node, part)) for part in parts_of(node)]
         return self.source.replaced(*self.source.span(node), parts)
 
