@@ -184,11 +184,11 @@ def test_a_run_ends_when_nothing_is_left_to_resolve(
     ended = call("run", "double", "--quick", "--min-effect", "40%", "--out", folder)
     assert ended.code == 0, ended.err
     *_, look, sampled = ended.err.splitlines()
-    assert look == "after 3 launches: all 2 verdicts resolved; done"
+    assert look == "after 3 launches: 2 of 2 verdicts resolved; done"
     lines = stored.read_lines(folder)
     *_, progress, report = ended.out.splitlines()
     assert (progress, report) == (
-        "after 3 launches: all 2 verdicts resolved",
+        "after 3 launches: 2 of 2 verdicts resolved",
         f"report: {folder / 'report.html'}",
     )
     assert sampled in {f"{percent}% of no time of measuring was sampling" for percent in range(101)}
