@@ -226,7 +226,7 @@ def _measure_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget
     )
     listener = listener_here(progress=True)
     with alone_on_this_machine():
-        with listener.busy("planning"):
+        with listener.busy("planning", is_long=True):
             begun = pipelines.begin(folder / "run", request, ("pyopbench", "advise", name))
         say_planned(begun, listener)
         judging = Judging(request.baseline, request.minimum_effect)

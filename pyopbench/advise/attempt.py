@@ -207,7 +207,7 @@ class Attempt:
             write_atomically(place, content)
             os.utime(place, (WRITTEN, WRITTEN))
         _copy_compiled(compiled, copy, change)
-        with self.listener.busy(doing):
+        with self.listener.busy(doing, is_long=True):
             run = self.tools.run(self.program, copy, parts, asked)
         _copy_compiled(copy, compiled, change)
         shutil.rmtree(copy, ignore_errors=True)

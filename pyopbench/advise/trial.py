@@ -123,7 +123,8 @@ def _write(trial: Trial, number: int, candidate: Candidate) -> Answer | None:
     """Return the answer with a change whose files are written and that can be made; None if that is not possible."""
     row = trial.advice.rows[number]
     place = trial.attempt.folder / CALLBACKS / row.callback.name
-    with trial.attempt.listener.busy(f"{row.callback.title}: {variant_text(candidate.variant)}: writing the files"):
+    doing = f"{row.callback.title}: {variant_text(candidate.variant)}: writing the files"
+    with trial.attempt.listener.busy(doing, is_long=True):
         answer = trial.attempt.tools.write(row.callback, place, row.answer, candidate)
     if isinstance(answer, str):
         failure = f"{variant_text(candidate.variant)}: {answer}"

@@ -47,8 +47,10 @@ class Listener:
         self._console, self._clock = console or Console(quiet=True), clock
 
     @contextmanager
-    def busy(self, what: str) -> Iterator[None]:
-        """Show a spinner, and what takes a while."""
+    def busy(self, what: str, *, is_long: bool = False) -> Iterator[None]:
+        """Show a spinner, and what takes a while; in a pipe a line if it takes long."""
+        if is_long and not self._console.is_terminal:
+            self.say(what)
         with self._console.status(escape(what)):
             yield
 
