@@ -151,10 +151,15 @@ class RemainingWork:
     # What came of it.
 
     def append(self, line: AnyLine) -> None:
-        """Store a line. What several workers have prepared at once may fail in each of them: that is stored once."""
+        """Store a line; what fails with a forward pass that is unsupported is not tried.
+
+        What several workers have prepared at once may fail in each of them: that is stored once.
+        """
         if isinstance(line, FAILING):
-            fresh = [failure for failure in line.failures if failure.case not in self.failed]
-            line = structs.replace(line, failures=fresh)
+            fresh = {failure.case: failure for failure in line.failures if failure.case not in self.failed}
+            refused = _refused_gradients(fresh.values(), self.side.side.cases)
+            fresh = {**{one.case: one for one in refused if one.case not in self.failed}, **fresh}
+            line = structs.replace(line, failures=list(fresh.values()))
         self._note(line)
         self.side.append(line)
 
@@ -212,6 +217,20 @@ class RemainingWork:
 def rounds_of(line: GroupLine) -> int:
     """Return how many rounds a launch has made of a group after a line, of the case that has most."""
     return max((int(rows[-1][0]) + 1 for rows in line.samples.values() if rows), default=0)
+
+
+def _refused_gradients(failures: Iterable[Failure], cases: Iterable[str]) -> list[Failure]:
+    """Return a failure, for the same reason, of every case with a gradient whose forward pass is unsupported.
+
+    To find out takes long where XLA refuses, because it compiles first: 10 s for sparse_conv_q with its gradient.
+    """
+    reasons = {
+        Case.from_id(one.case): one
+        for one in failures
+        if one.status == "unsupported" and Case.from_id(one.case).direction == "forward"
+    }
+    gradients = [case for case in map(Case.from_id, cases) if case.direction != "forward"] if reasons else []
+    return [replace(reasons[one.forward_pass], case=one.id) for one in gradients if one.forward_pass in reasons]
 
 
 def _port_key(line: PortLine) -> tuple[str, str, str]:
@@ -291,6 +310,7 @@ class Launch:
         self.prepared = []
         self.todo = [group for group in self._groups if self.work.cases(group)]
         random.Random(f"{self.work.settings.seed}/{self.number}").shuffle(self.todo)
+        self.todo.sort(key=lambda group: "/gradient/" in group)  # forward passes first: `_refused_gradients`
         self.is_lost = not self.todo
         if not self.is_lost:
             timeout, hides_gpu = self.work.settings.case_timeout_seconds, self.placement != GPU

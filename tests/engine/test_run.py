@@ -395,6 +395,23 @@ def test_a_case_that_wants_too_much_memory_is_a_row(folder: Path) -> None:
     assert set(all_of(2, (1, 2, 3))) <= set(measured(folder))
 
 
+def test_what_is_refused_forward_is_not_tried_with_a_gradient(folder: Path, log: Path) -> None:
+    """By no launch, because XLA refuses only after it has compiled; and it is stored as if it had been."""
+    with_gradient = {"direction": "forward_backward", "gradient": "autodiff"}
+    forward = {variant: stored.case(variant) for variant in ("well", "impossible", "wrong")}
+    backward = {variant: stored.case(variant, **with_gradient) for variant in forward}
+    plan_cases(folder, [*backward.values(), *forward.values()])
+    measure(folder)
+    asked = Counter(case for request in requests_in(log, "prepare") for case in request["cases"])
+    assert asked[backward["well"]] == 2
+    assert asked[backward["wrong"]] >= 1, "that is an error of the variant, and not a refusal"
+    assert asked[backward["impossible"]] == 0
+    rows = [failure for line in lines_of(folder, "prepared") for failure in line["failures"]]
+    refused = {row["case"]: row["reason"] for row in rows if row["status"] == "unsupported"}
+    assert refused.keys() == {forward["impossible"], backward["impossible"]}
+    assert len(set(refused.values())) == 1
+
+
 @pytest.mark.parametrize("budget", [None, 100.0])
 def test_what_failed_once_is_not_tried_again(folder: Path, log: Path, budget: float | None) -> None:
     plan(folder, "raising", sizes=(1, 2), launches=4, budget_seconds=budget)
