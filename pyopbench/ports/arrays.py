@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+
+name_of: Callable[[Any], str] = cache(attrgetter("name"))
+"""Return NumPy's name of a dtype, which NumPy makes anew each time."""
 
 STRING = "string"
 """What TensorFlow calls its dtype of text; NumPy gets it as an array of `bytes` objects."""

@@ -19,6 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.syntax import number_of
+from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract.definitions import CannotExtract, definition_of
 from pyopbench.ports.rebinding import arrange, copy_functions
 
@@ -67,9 +68,9 @@ class Type:
 def type_of(value: Any) -> Type:
     """Return the type of a value."""
     if isinstance(value, np.ndarray):
-        return Type(ARRAY, value.dtype.name, value.ndim)
+        return Type(ARRAY, name_of(value.dtype), value.ndim)
     if isinstance(value, np.generic):
-        return Type(SCALAR, value.dtype.name)
+        return Type(SCALAR, name_of(value.dtype))
     if isinstance(value, bool | int | float | complex):
         return Type(PYTHON, np.dtype(type(value)).name)
     if isinstance(value, list | tuple):

@@ -73,9 +73,8 @@ def arrays_in(value: Any, kind: type) -> Iterator[Any]:
     """Yield the arrays in nested lists, tuples and dicts."""
     if isinstance(value, kind):
         yield value
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from arrays_in(one, kind)
-    elif isinstance(value, dict):
-        for one in value.values():
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        if isinstance(one, kind):  # here, and not in a call for each number of a long list
+            yield one
+        elif isinstance(one, list | tuple | dict):
             yield from arrays_in(one, kind)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import NUMBER, Function, Source, number_of
+from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract import definitions
 from pyopbench.ports.extract.module import extracted_at
 from pyopbench.ports.porting.memory import owner_of
@@ -645,7 +646,7 @@ def seen_as(value: Any) -> Seen:
     """Return the kind of a value."""
     if isinstance(value, WatchedArray):
         if value.depends:
-            return Seen(TENSOR, value.dtype.name, value.ndim, None, value.static_shape)
+            return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
         value = value.view(np.ndarray)
     if isinstance(value, WatchedNumber):
         return Seen(TENSOR, np.dtype(value.weak).name, 0, value.weak)
@@ -653,7 +654,7 @@ def seen_as(value: Any) -> Seen:
         value = np.asarray(value)
         dtype = value.dtype
         negative = dtype.kind in "if" and value.size > 0 and bool(np.min(value) < 0)
-        return Seen(ARRAY, dtype.name, value.ndim, shape=value.shape, is_negative=negative)
+        return Seen(ARRAY, name_of(dtype), value.ndim, shape=value.shape, is_negative=negative)
     if isinstance(value, bool | int | float | complex):
         negative = not isinstance(value, complex) and value < 0
         return Seen(NUMBER_KIND, weak=type(value), is_negative=negative)

@@ -169,8 +169,10 @@ def _note_write(array: WatchedArray, key: Any = Ellipsis, *, is_dependent: bool)
 def check_stale(*values: Any) -> None:
     """Note that arrays are read which in a port have values from before a write to their memory."""
     for array in arrays_in(values, WatchedArray):
+        if not array.depends or CONTROL.writes.time <= array.time:
+            continue
         part = None if array.origin.of is not None else array.view(np.ndarray)
-        if array.depends and CONTROL.writes.has_changed(array, part, array.time):
+        if CONTROL.writes.has_changed(array, part, array.time):
             CONTROL.stale.add(CONTROL.place)
 
 
