@@ -14,7 +14,7 @@ from pyopbench.advise.advice import Advice, Row
 from pyopbench.advise.answers import answer_by_recording
 from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
-from pyopbench.advise.candidates import variant_text
+from pyopbench.advise.candidates import GRAPH_BODY, variant_text
 from pyopbench.advise.program import Program, Run
 from pyopbench.advise.trial import LEAST_TURNS, try_changes
 from pyopbench.api.listeners import Listener
@@ -177,4 +177,6 @@ def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None
         answer = attempt.tools.decide(row.callback, advice.step, place, budget, attempt.options.minimum_effect)
         to_try = formatting.listing([variant_text(one.variant) for one in answer.candidates])
         attempt.listener.say(f"{row.callback.title}: {f'to try: {to_try}' if to_try else f'leave it: {answer.why}'}")
+        # A body that can be called in the graph is not measured, however much time there is.
+        advice.lacked_time |= not budget and all(one.replaced_by != GRAPH_BODY for one in answer.candidates)
         advice.rows[number] = replace(row, answer=answer)

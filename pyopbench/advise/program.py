@@ -138,11 +138,16 @@ class Program:
         return folder.name not in LEFT_OUT and folder not in self.left_out and not is_known
 
     def original(self, file: str, copy: Path) -> str:
-        """Return the path of a file in a copy, relative to its root; empty if it is not in it, or is not a source."""
+        """Return the path of a file in a copy, relative to its root; empty if it is not in it, or is not a source.
+
+        Neither is one that a link leads to: to change it in a copy would change the user's own.
+        """
         path = Path(os.path.normpath(copy / self.folder.relative_to(self.root) / file))
-        if not path.is_relative_to(copy) or not (self.root / path.relative_to(copy)).is_file():
+        if not path.is_relative_to(copy):
             return ""
-        return path.relative_to(copy).as_posix()
+        inside = path.relative_to(copy)
+        is_mine = (self.root / inside).is_file() and real_path(self.root / inside) == real_path(self.root) / inside
+        return inside.as_posix() if is_mine else ""
 
     def require_tensorflow(self) -> None:
         """Check that the Python of a command has TensorFlow; any other program is assumed to have it.

@@ -392,7 +392,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
 def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     """Return how a change affects the call of `Dataset.map`; None if the call stays the same."""
     key, stage = read_key(answer.variant), callback.stage
-    if key is None or stage is None:
+    if key is None or stage is None or not stage.file:
         return None
     assert callback.kept is not None
     module, package = answer.port.removesuffix(".py"), callback.kept.call.package

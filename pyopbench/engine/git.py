@@ -22,9 +22,9 @@ OLDEST = (2, 20)
 """The first version that has every option that is used."""
 SECONDS = 300
 """A checkout of a large repository from a slow disk takes minutes."""
-OFF = ("core.hooksPath=/dev/null", "log.showSignature=false")
-"""Settings by which a repository has git run programs, for whoever works in it: hooks, and what checks signatures, of
-which it prints more. Filters stay on, because without them a worktree has not the files that were committed."""
+OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")
+"""Settings by which a repository has git run programs, for whoever works in it: hooks, what watches files, what checks
+signatures. Filters stay on, because without them a worktree has not the files that were committed."""
 
 
 def ask(folder: Path, *arguments: str) -> str | None:

@@ -278,6 +278,7 @@ class _Loop:
             began, rounds = self._spent, _rounds_of(batch)
             yield from self._sweep(batch, sweep, rng)
             seconds = self._spent - began
+            is_whole = not any(launch.is_lost for launch in batch)
             batch[:] = [launch for launch in batch if not launch.is_lost]
             if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
                 break
@@ -288,8 +289,9 @@ class _Loop:
             if not open_turns:
                 break
             made = _rounds_of(batch)
-            sampling = made * seconds / max(made - rounds, 1.0) * open_turns / turns
-            self._again_seconds = self._preparing_seconds + sampling
+            if is_whole:  # the time and the rounds of a worker that was lost say nothing of another batch
+                sampling = made * seconds / max(made - rounds, 1.0) * open_turns / turns
+                self._again_seconds = self._preparing_seconds + sampling
             if made >= self._equal_rounds * len(batch):
                 break
             if math.isinf(self._equal_rounds) and self._open_works() and self._left <= further * self._again_seconds:

@@ -35,7 +35,7 @@ FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 """What is sent to the recording process and meant for the program."""
 
 FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal sends to the program too; the program decides what becomes of it."""
+"""What a terminal sends to the program too; the program decides what becomes of it. Without one it is passed on."""
 
 SIGNAL_EXIT = 128
 """What shells add to the number of the signal that ended a program."""
@@ -111,8 +111,10 @@ def _run(command: Sequence[str], parts: Path) -> int:
 @contextmanager
 def _forwarding(send: Callable[[int], None]) -> Iterator[None]:
     """Pass signals on to the program while it runs."""
-    before = {one: signal.signal(one, lambda number, frame: send(number)) for one in FORWARDED}
-    before |= {one: signal.signal(one, lambda number, frame: None) for one in FROM_TERMINAL}
+    typed = FROM_TERMINAL if os.isatty(0) else ()
+    passed_on = {*FORWARDED, *FROM_TERMINAL} - {*typed}
+    before = {one: signal.signal(one, lambda number, frame: send(number)) for one in passed_on}
+    before |= {one: signal.signal(one, lambda number, frame: None) for one in typed}
     try:
         yield
     finally:

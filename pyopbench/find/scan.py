@@ -82,7 +82,7 @@ def _files(top: Path, found: Scan, seen: set[tuple[int, int]]) -> Iterator[Path]
         skipped = [
             name
             for name in inner
-            if name.startswith(".") or any(Path(folder, name, one).exists() for one in NOT_SOURCES)
+            if name.startswith(".") or any(os.path.exists(Path(folder, name, one)) for one in NOT_SOURCES)
         ]
         found.skipped += [str(Path(folder, name)) for name in skipped]
         folders[:] = [name for name in inner if name not in skipped]

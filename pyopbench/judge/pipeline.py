@@ -227,8 +227,9 @@ class PipelineJudgement:
             why = f"{label} may be better, but the intervals are too wide to say."
             launches = min(max(enough or MOST_ASKED, FEWEST_DECIDING), MOST_ASKED)
         minutes = math.ceil(launches * self.rows.launch_seconds / 60) or 1
+        about = "at least" if launches == MOST_ASKED else "about"
         return (
-            f"{why} A decision needs about {launches} launches: --launches {launches} --budget {minutes}m, "
+            f"{why} A decision needs {about} {launches} launches: --launches {launches} --budget {minutes}m, "
             f"{formatting.count(minutes, 'minute')}."
         )
 

@@ -54,7 +54,6 @@ class World:
         loss, code: likewise.
         variants: the candidates of each callback, the best first.
         elements: that the program takes from its input.
-        in_input: are the callbacks in an input pipeline?
         refused: variants that cannot be written.
         bodies: what each callback returns, in the words of the source; `a` is its input.
         ran, decided: what was done.
@@ -77,7 +76,6 @@ class World:
         self.ended = ""
         self.budgets: list[float] = []
         self.out: Path | None = None
-        self.in_input = False
         self.refused: set[str] = set()
 
     def run(self, program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
@@ -121,7 +119,6 @@ class World:
                 dict(zip(("file", "line", "function", "kind", "mode"), key, strict=True))
                 | {
                     "body": name,
-                    "in_input": self.in_input,
                     "flight_seconds": seconds,
                     "gradient": nothing,
                     "shapes": [],
@@ -184,15 +181,6 @@ def world(tmp_path: Path) -> World:
     (tmp_path / "program").mkdir()
     (tmp_path / "program" / "train.py").write_text(SOURCE)
     return World(tmp_path)
-
-
-@pytest.fixture
-def pipeline(world: World) -> World:
-    """A program of two callbacks in an input pipeline, of which only the first is costly."""
-    world.share = {"first": 0.4, "second": 0.005}
-    world.in_input = True
-    world.variants["first"] = ("traced", "numba_op")
-    return world
 
 
 def answers(advice: Advice) -> dict[str, str]:
@@ -454,6 +442,14 @@ def test_changes_for_which_no_time_is_left_are_named_with_the_command_that_tries
     assert "--budget 150s" in commands(advice)[0]
 
 
+def test_without_time_to_measure_the_command_has_a_larger_budget(world: World) -> None:
+    world.variants = {"first": (), "second": ()}
+    advice = world.advise(budget_seconds=30.0)
+    assert set(world.budgets) == {0.0}
+    assert "--budget" in headline(advice)
+    assert "--budget 60s" in commands(advice)[0]
+
+
 @pytest.mark.parametrize("budget", [30.0, 60.0, 150.0, 300.0])
 def test_the_budget_is_kept(world: World, budget: float) -> None:
     world.variants = {"first": ("traced", "numba_op"), "second": ("traced", "autograph")}
@@ -498,7 +494,6 @@ def test_the_obstacle_says_why_a_callback_is_left_alone(world: World) -> None:
 
 
 def test_if_several_changes_do_not_help_together_the_best_of_them_is_compared(world: World) -> None:
-    world.seconds = lambda ports: STEP_SECONDS * (1.2 if len(ports) == 2 else 0.5 if "first" in ports else 0.9)
     world.seconds = lambda ports: STEP_SECONDS * {0: 1.0, 2: 1.2}.get(len(ports), 0.5 if "first" in ports else 0.9)
     advice = world.advise(budget_seconds=4000.0)
     assert changes(advice) == ["traced", ""]

@@ -115,6 +115,13 @@ def test_paths_of_the_folder_are_those_of_the_copy(folder: Path, tmp_path: Path)
     assert program.original(str(tmp_path / "copy" / "train.py"), tmp_path / "copy") == "train.py"
     assert program.original("train.py", tmp_path / "copy") == "train.py"
     assert program.original(__file__, tmp_path / "copy") == ""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "ops.py").write_text("")
+    (folder / "linked").symlink_to(tmp_path / "shared")
+    program.copy_to(tmp_path / "again")
+    linked = "linked/ops.py"
+    assert (tmp_path / "again" / linked).exists()
+    assert program.original(linked, tmp_path / "again") == "", "a change would be one of the user's own file"
 
 
 def test_an_interpreter_of_the_folder_that_is_not_copied_is_found(folder: Path, tmp_path: Path) -> None:

@@ -57,6 +57,17 @@ def test_hooks_of_the_repository_are_not_run(made: tuple[Path, list[str]], tmp_p
     assert not (tmp_path / "ran").exists()
 
 
+def test_what_watches_the_files_of_the_repository_is_not_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder, commits = made
+    git(folder, "config", "core.fsmonitor", str(program(tmp_path / "watching", f"touch {tmp_path}/ran", "exit 1")))
+    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
+    for revision in revisions.resolve(folder, [commits[0], revisions.WORKTREE]):
+        checked_out(folder, revision.commit)
+    assert not (tmp_path / "ran").exists()
+    git(folder, "status", "--porcelain")
+    assert (tmp_path / "ran").exists(), "git by hand runs it"
+
+
 def test_filters_of_the_repository_are_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
     """Without them a worktree would have pointers in place of the files that Git LFS keeps."""
     folder, _ = made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -642,6 +643,24 @@ def test_the_budget_is_used_and_hardly_passed(folder: Path, minutes: int) -> Non
     plan(folder, "well", **analysed(until="end", rounds=10_000, group_seconds=1.0, budget_seconds=60.0 * minutes))
     assert measure(folder, clock=clock).by == "budget"
     assert minutes - 5 <= clock.seconds / 60 <= minutes + 3
+
+
+def test_a_worker_that_is_lost_late_does_not_end_the_run_before_its_budget(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rounds that are gone with it say nothing of how long another batch takes."""
+    sample = run.Launch.sample
+
+    def lose_one(launch: run.Launch, group: str, rounds: int, sweep: int) -> Any:
+        if launch.number == 0 and sweep == 3 and launch._worker is not None:
+            os.kill(launch._worker.process, signal.SIGKILL)
+        return sample(launch, group, rounds, sweep)
+
+    monkeypatch.setattr(run.Launch, "sample", lose_one)
+    clock = Clock()
+    plan(folder, "well", **analysed(until="end", launches=24, rounds=10_000, budget_seconds=60.0 * 250))
+    assert measure(folder, clock=clock).by == "budget"
+    assert clock.seconds / 60 > 200
 
 
 def test_launches_of_a_comparison_have_as_many_rounds_though_most_of_it_is_settled_early(folder: Path) -> None:

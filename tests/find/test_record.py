@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -94,6 +95,19 @@ def test_the_file_holds_the_command_and_the_exit_code_and_nothing_is_left_beside
 def test_a_signal_is_told_as_shells_do(tmp_path: Path) -> None:
     code, _ = record([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], tmp_path / "r.json")
     assert code == 137
+
+
+def test_what_is_sent_to_the_recording_process_is_passed_on(tmp_path: Path) -> None:
+    """Without a terminal, which would have sent an interrupt to the program as well."""
+    program = (
+        "import os, signal, time\nsignal.signal(signal.SIGINT, lambda *_: os._exit(7))\n"
+        "os.kill(os.getppid(), signal.SIGINT)\ntime.sleep(60)"
+    )
+    recording = (
+        "import sys\nfrom pathlib import Path\nfrom pyopbench.find.record import record\n"
+        f"sys.exit(record([sys.executable, '-c', {program!r}], Path({str(tmp_path / 'r.json')!r}))[0])"
+    )
+    assert subprocess.run([sys.executable, "-c", recording], stdin=subprocess.DEVNULL, check=False).returncode == 7
 
 
 def test_the_program_has_its_own_sitecustomize_and_path(

@@ -187,8 +187,8 @@ def compare_sides(
     small = {**none_of_second, **none_of_first}
     common = [case for case in first if case in second]
     unmatched = (
-        *_unmatched("A", sides.first, sides.second, [case for case in first if case not in second]),
-        *_unmatched("B", sides.second, sides.first, [case for case in second if case not in first]),
+        *_unmatched("A", sides.second, [case for case in first if case not in second]),
+        *_unmatched("B", sides.first, [case for case in second if case not in first]),
     )
     if not common:
         raise NoCommonCase(
@@ -260,9 +260,7 @@ def _badness(case: ComparedCase) -> tuple[int, float, str]:
     return OUTCOMES.index(case.verdict.outcome), -ratio if math.isfinite(ratio) else 0.0, case.case
 
 
-def _unmatched(
-    side: Literal["A", "B"], having: ComparedSide, lacking: ComparedSide, cases: Sequence[str]
-) -> list[UnmatchedCase]:
+def _unmatched(side: Literal["A", "B"], lacking: ComparedSide, cases: Sequence[str]) -> list[UnmatchedCase]:
     """Return the cases of one side for which the other has no number, each with why that is."""
     planned = set(lacking.run.cases)
 

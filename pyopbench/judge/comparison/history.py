@@ -333,11 +333,14 @@ def _command_again(run: Run, case: str, before: str, after: str) -> tuple[str, .
     """
     if run.tool != "pyopbench" or before == after or not all(map(COMMIT.fullmatch, (before, after))):
         return ()
-    words = bare_command(run.command)
+    op, words = Case.from_id(case).op, bare_command(run.command)
+    if Case.from_id(case).arrangement:  # only a run has revisions, and `pipeline` has none
+        return ()
+    if words[:2] != ["pyopbench", "run"]:  # it was measured from Python
+        words = ["pyopbench", "run", *run.own.get(op, (op,))]
     kept = [
         word for place, word in enumerate(words) if not word.startswith("--rev") and words[max(place - 1, 0)] != "--rev"
     ]
-    op = Case.from_id(case).op
     if op not in run.own:
         kept = [*kept[:2], op, *(word for word in kept[2:] if word not in run.catalogue.ops)]
     return (*kept, "--rev", before, "--rev", after)

@@ -173,8 +173,19 @@ def test_what_would_confirm_it_is_the_command_of_the_run_with_both_commits(slowe
     assert slowed.changes[0].command[-4:] == tuple(sides)
 
 
-def test_sides_and_folders_of_the_run_are_not_in_the_command_that_confirms(tmp_path):
-    words = ["pyopbench", "run", "mine.py", "--input", "g(1, 2)", "--rev", "a", "--rev=b", "--out", "results/x"]
+@pytest.mark.parametrize(
+    ("words", "again"),
+    [
+        (
+            ["pyopbench", "run", "mine.py", "--input", "g(1, 2)", "--rev", "a", "--rev=b", "--out", "results/x"],
+            "pyopbench run mine.py --input 'g(1, 2)'",
+        ),
+        (["pyopbench.run", "mine.py:f"], "pyopbench run mine.py"),
+    ],
+)
+def test_the_command_that_confirms_is_of_the_run_without_its_sides_and_folder_also_if_it_is_from_python(
+    tmp_path, words, again
+):
     paths = []
     for number in range(14):
         revision = {
@@ -189,7 +200,7 @@ def test_sides_and_folders_of_the_run_are_not_in_the_command_that_confirms(tmp_p
         folder = tmp_path / f"run-{number}"
         paths.append(write_run(folder, KEYS, seed=number, factors=factors, command=words, own=own))
     (command,) = read_history(paths).commands()
-    assert command == f"pyopbench run mine.py --input 'g(1, 2)' --rev {commit(6)} --rev {commit(7)}"
+    assert command == f"{again} --rev {commit(6)} --rev {commit(7)}"
 
 
 def test_what_the_data_cannot_tell_is_said(slowed):
