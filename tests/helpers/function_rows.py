@@ -139,7 +139,7 @@ m i: np.insert(x, 1, 9, axis=0); np.insert(x, 1, x[:, 0], axis=1); np.insert(x, 
 v: np.split(x, [2, 4])[1]; sum(np.split(x[:6], 3))
 m c i: np.split(x, 2, axis=-1)[1]
 c: np.diagonal(x); np.diagonal(x, 1, -1, 0); np.trace(x); np.trace(x, 1, 1, 2)
-u,v: np.meshgrid(x, y)[0]; np.meshgrid(x, y, indexing="ij")[1]
+u,v l,v: np.meshgrid(x, y)[0]; np.meshgrid(x, y, indexing="ij")[1]
 h,j: np.ix_(y, y)[0]; np.ix_(y > 0, [0, 1])[0]
 m v i: np.zeros_like(x) + x; np.ones_like(x) * x; np.full_like(x, 2) * x; np.full_like(x, 1.5, dtype=float) + x; np.empty_like(x).shape[-1] * x; np.zeros(x.shape) + x
 v m: np.full(3, x.max()); np.zeros(3) + x.sum(); np.ones((2, 1)) * x.min(); np.arange(4) * x.max(); np.full((2, 2), x.sum(), dtype=np.float32)

@@ -18,6 +18,7 @@ import inspect
 import os
 import re
 import sys
+import traceback
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ from pyopbench.ports.extract.module import (
     load,
     module_of,
     needed_by,
+    place_of_user,
     reference,
 )
 from pyopbench.ports.extract.parameters import (
@@ -657,7 +659,10 @@ def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleT
             module = load(extracted)
         except Exception as error:
             if is_frozen:
-                raise CannotExtract(f"what the function needs cannot be computed again: {error}", fix=FIX) from error
+                places = [(one.filename, one.lineno or 1) for one in traceback.extract_tb(error.__traceback__)]
+                place = next((one for one in places if one[0] == extracted.path), None)
+                why = f"what the function needs cannot be computed again: {error}"
+                raise CannotExtract(why, fix=FIX, place=place_of_user(place)) from error
             is_frozen = True
         else:
             changed = extraction.changed(module)

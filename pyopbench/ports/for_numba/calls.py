@@ -236,10 +236,11 @@ def summed_products(node: ast.Call, names: Names) -> Any:
     is_written = names.value_of(node.func) is np.einsum and node.args and isinstance(node.args[0], ast.Constant)
     if not is_written or node.keywords:
         return None
-    given, _, out = str(node.args[0].value).replace(" ", "").partition("->")  # type: ignore[attr-defined]
+    given, arrow, out = str(node.args[0].value).replace(" ", "").partition("->")  # type: ignore[attr-defined]
     operands, arrays = given.split(","), node.args[1:]
     letters = set(given) - {","}
-    if len(operands) != len(arrays) or any(len(set(one)) < len(one) for one in operands) or not set(out) <= letters:
+    is_simple = arrow and letters and not any(len(set(one)) < len(one) for one in operands)
+    if not is_simple or len(operands) != len(arrays) or not set(out) <= letters:
         return None
     order, factors = out + "".join(sorted(letters - set(out))), []
     for axes, array in zip(operands, arrays, strict=True):
@@ -314,15 +315,15 @@ def _of_list(name: str, node: ast.Call, names: Names) -> Any:
     ranks = {item.rank for one in names.of(given) for item in one.items}
     if len(others) != len(node.args) - 1 + len(node.keywords) or len(others) > 1 or len(ranks) != 1:
         return None
-    are_vectors, axis = ranks == {1}, ast.unparse(others[0]) if others else "0"
+    are_vectors, axis = ranks == {1}, others[0] if others else ast.Constant(0)
     text = {
-        "concatenate": f"_joined(X, {axis})",
-        "stack": "_array_of(X)" if axis == "0" else f"_moved(_array_of(X), 0, {axis})",
+        "concatenate": "_joined(X, AXIS)",
+        "stack": "_array_of(X)" if ast.unparse(axis) == "0" else "_moved(_array_of(X), 0, AXIS)",
         "hstack": f"_joined(X, {0 if are_vectors else 1})",
         "vstack": "_array_of(X)" if are_vectors else "_joined(X, 0)",
         "column_stack": "_array_of(X).T" if are_vectors else "_joined(X, 1)",
     }[name]
-    return tree(text, X=given)
+    return tree(text, X=given, AXIS=axis)
 
 
 def array_of_list(node: ast.Call, names: Names) -> Any:

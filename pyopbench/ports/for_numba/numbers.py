@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -189,16 +190,25 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def of_python(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return what stands for `float(x)` and `x.item()`, which have 64 bits also of what has 32."""
-    of_item = isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args
-    if not of_item and (names.value_of(node.func) is not float or len(node.args) != 1):
+    """Return what stands for `int(x)`, `math.exp(x)` and `x.item()`, which have 64 bits, signed or floating."""
+    function = names.value_of(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
+        wide = _in_64_bits(node.func.value, names)
+        return cast(wide, without_number(node)) if wide else None
+    is_of_math = function is float or function is int or getattr(function, "__module__", None) == math.__name__
+    dtypes = [_in_64_bits(one, names) for one in node.args] if is_of_math and not node.keywords else []
+    if not any(dtypes):
         return None
-    value = node.func.value if of_item else node.args[0]  # type: ignore[attr-defined]
-    dtype = names.dtype(value) if names.may_be(value, SCALAR, ARRAY) else ""
-    wide = "float64" if dtype == "float32" else "int64" if dtype.startswith("uint") else ""
-    if not wide:
-        return None
-    return cast(wide, without_number(node)) if of_item else cast("float64", value)
+    args = [cast(to, one) if to else one for one, to in zip(node.args, dtypes, strict=True)]
+    if function is float:
+        return cast("float64", node.args[0])
+    return args[0] if function is int and dtypes == ["int64"] else ast.Call(node.func, args, [])
+
+
+def _in_64_bits(node: ast.expr, names: Names) -> str:
+    """Return the dtype that a number of NumPy's has in Python, where Numba keeps another; empty for any other one."""
+    dtype = names.dtype(node) if names.may_be(node, SCALAR, ARRAY) else ""
+    return "float64" if dtype == "float32" else "int64" if dtype.startswith("uint") else ""
 
 
 KEEPING = {

@@ -81,6 +81,6 @@ def _axes(axis: ast.expr) -> list[ast.expr]:
     several = list(value) if isinstance(value, tuple) else [value]
     if not all(type(one) is int for one in several):
         return [axis]
-    if len({one < 0 for one in several}) > 1:
+    if len({one < 0 for one in several}) != 1:
         return []
     return [tree(str(one)) for one in sorted(several, reverse=several[0] >= 0)]

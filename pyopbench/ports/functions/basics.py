@@ -53,6 +53,11 @@ def np_is_inf(tensor):
     return tf.math.is_inf(tensor) if tensor.dtype.is_floating else tf.zeros_like(tensor, tf.bool)
 
 
+def np_is_finite(tensor):
+    """Return which elements are neither NaN nor infinite."""
+    return ~(np_is_nan(tensor) | np_is_inf(tensor))
+
+
 def np_not(truth):
     """Return what is false. Of `not x >= 0`, TensorFlow's optimizer of graphs makes `x < 0`, which NaN is not."""
     return tf.where(truth, False, True)

@@ -168,7 +168,8 @@ def np_split(ary, indices_or_sections, axis=0):
 @helper("np.meshgrid", xi="own")
 def np_meshgrid(*xi, indexing="xy"):
     """Return the coordinates of a grid, one array for each axis."""
-    return tuple(tf.meshgrid(*xi, indexing=indexing))
+    places = tf.meshgrid(*[tf.range(tf.size(one)) for one in xi], indexing=indexing)  # of arrays, they are of one dtype
+    return tuple(tf.gather(tf.reshape(one, [-1]), at) for one, at in zip(xi, places, strict=True))
 
 
 @helper("np.linspace", start="promoted float", stop="promoted float")

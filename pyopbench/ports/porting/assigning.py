@@ -329,7 +329,8 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
         return f"{_name(code, given[0])} = {write_call(code, name, call, given[0])}"
     if name == "np.fill":
         return _fill(code, given[0], ast.Constant(...), given[1], call)
-    if name in ("np.place", "np.putmask") and list(map(code.rank, given[1:])) == [code.rank(given[0]), 0]:
+    is_one = name in ("np.place", "np.putmask") and list(map(code.rank, given[1:])) == [code.rank(given[0]), 0]
+    if is_one and code.dtype(given[1]) == "bool":
         return _fill(code, given[0], given[1], given[2], call)
     if name == "np.fill_diagonal" and code.is_tensor(given[0]):
         array, value = _name(code, given[0]), code.tensor(given[1], code.dtype(given[0]))

@@ -91,6 +91,10 @@ def _backward(facts: Facts, gradient: str, names: str, picked: Sequence[int] | N
         f"gradients[{facts.differentiable.index(place)}]" if place in facts.differentiable else "None"
         for place in range(inputs)
     ]
+    # Eager code gives no list of one.
+    found = f"[tf.numpy_function(on_arrays, arrays, {by[0]}.dtype)]"
+    if len(by) > 1:
+        found = f"tf.numpy_function(on_arrays, arrays, [{', '.join(f'{name}.dtype' for name in by)}])"
     returns = "gradients" if len(by) == inputs else f"[{', '.join(by_input)}]"
     return [
         "",
@@ -102,7 +106,7 @@ def _backward(facts: Facts, gradient: str, names: str, picked: Sequence[int] | N
         *returned,
         "",
         f"        arrays = [{', '.join(arrays)}]",
-        f"        gradients = tf.numpy_function(on_arrays, arrays, [{', '.join(f'{name}.dtype' for name in by)}])",
+        f"        gradients = {found}",
         f"        gradients = [tf.ensure_shape(one, given.shape) for one, given in zip(gradients, [{', '.join(by)}])]",
         f"        return {returns}",
         "",

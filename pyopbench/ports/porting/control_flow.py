@@ -322,8 +322,17 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
         said = repr(ast.unparse(node)) if node.msg is None else code.write(node.msg)
         return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said}])"
     assert isinstance(node, ast.Raise)
+    function = code.unit.node
+    if code.observed.decides(code.source, function) and _ends_with(function.body, node):
+        raise code.refusal(node, "values decide whether it ends with an error", "return something in its place")
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, DECIDING) and node in ast.walk(one)]
     if not any(code.observed.decides(code.source, one) for one in around):
         return None
     said = ast.unparse(node.exc) if node.exc is not None else "raise"
     return f"tf.debugging.Assert(False, [{said!r}])"
+
+
+def _ends_with(statements: Sequence[ast.stmt], node: ast.stmt) -> bool:
+    """Is a statement the last one of others, also in a branch of an `if`?"""
+    last = statements[-1] if statements else None
+    return last is node or (isinstance(last, ast.If) and any(_ends_with(one, node) for one in (last.body, last.orelse)))

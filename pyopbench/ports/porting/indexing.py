@@ -130,7 +130,10 @@ def pick(code: TypedCode, node: ast.expr, whole: str, entries: Sequence[IndexEnt
         picked = [at for at, entry in enumerate(entries) if entry.kind == "number" and code.is_tensor(entry.node)]
     elif picked:
         kinds = [entry.kind for entry in entries[: picked[0]]]
-        if "new" in [entry.kind for entry in entries] or ("number" in kinds and {*kinds} != {"number"}):
+        places = [at for at, entry in enumerate(entries) if entry.kind in ("number", "places", "mask")]
+        is_apart = places[0] > 0 and places[-1] - places[0] >= len(places)  # then NumPy has their axis in front
+        is_behind = "number" in kinds and {*kinds} != {"number"}
+        if "new" in [entry.kind for entry in entries] or is_behind or is_apart:
             why = f"`{ast.unparse(node)}` mixes an array of indices with None, or with an integer behind a slice"
             raise code.refusal(node, why, "index twice")
     if not picked:

@@ -59,12 +59,14 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequenc
     """Return the imports that code needs, in the order of isort: Python's own, what is installed, files beside it."""
     tree = ast.parse(body)
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    read = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    within = {one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
+    read: set[str] = set()
+    for one in tree.body:
+        nodes = list(ast.walk(one))
+        own = {each.asname or each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+        read |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} - own
     found = {}
     for name in sorted(read - set(vars(builtins))):
-        usual = "" if name in within else USUAL.get(name, "")
-        statement = units.imports[name].statement if name in units.imports else usual
+        statement = units.imports[name].statement if name in units.imports else USUAL.get(name, "")
         if statement and name not in bound:
             found[name] = statement
     return _in_groups([*found.values(), *also], extra)

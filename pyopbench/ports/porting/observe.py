@@ -40,6 +40,7 @@ from pyopbench.ports.porting.watched_values import (
     is_grown,
     is_open,
     length_depends,
+    operated,
     plain,
     renew,
     settled,
@@ -401,9 +402,9 @@ class _Watcher:
         """Return the result of an operator, or of a chain of comparisons."""
         check_stale(*operands)
         if len(operands) == 1:
-            return self.see(number, derived(OPERATORS[names[0]](*operands), *operands))
+            return self.see(number, derived(operated(OPERATORS[names[0]], *operands), *operands))
         for name, pair in zip(names, itertools.pairwise(operands), strict=True):
-            found = OPERATORS[name](*pair)
+            found = operated(OPERATORS[name], *pair)
             if len(names) > 1 and not found:
                 break
         return self.see(number, derived(found, *operands))
@@ -412,7 +413,7 @@ class _Watcher:
         """Return what an operator like `+=` makes of two values."""
         check_stale(left, right)
         is_scalar = isinstance(left, WatchedArray) and left.is_scalar
-        return derived((OPERATORS if is_scalar else IN_PLACE)[name](renew(left), right), left, right)
+        return derived(operated((OPERATORS if is_scalar else IN_PLACE)[name], renew(left), right), left, right)
 
     def augment_item(self, name: str, value: Any, key: Any, right: Any) -> None:
         """Do `value[key] += right`, or as much by another operator."""

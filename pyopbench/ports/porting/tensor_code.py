@@ -158,7 +158,7 @@ class TensorCode(TypedCode):
         if name == "map":
             return self._mapped(node)
         is_own = isinstance(function, ast.Name) and isinstance(self.units.resolve(self.source, function.id), Unit)
-        if name in REFUSED or (_is_of_library(value) and not is_own):
+        if name in REFUSED or name.startswith("np.") or (_is_of_library(value) and not is_own):
             raise self.refusal(node, f"`{ast.unparse(function)}` has no counterpart in TensorFlow")
         return None
 

@@ -26,6 +26,7 @@ from pyopbench.ports.porting.watched_values import (
     grow,
     length_depends,
     plain,
+    renew,
     watched,
 )
 
@@ -135,7 +136,12 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
 
 
 def _as_callable(value: Any) -> Any:
-    """Return a function that is passed to another one so that it is called with watched values."""
+    """Return what is passed on to code that is not watched: a function is called with watched values.
+
+    An array has no holder there, because a port binds no name of the caller's to what is written to it.
+    """
+    if isinstance(value, WatchedArray):
+        return renew(value)
     is_function = isinstance(value, type | types.BuiltinFunctionType | np.ufunc | types.FunctionType)
     if is_function and is_numeric(value) and not (isinstance(value, type) and issubclass(value, np.generic)):
         return lambda *arguments, **options: call(value, arguments, options)

@@ -194,7 +194,7 @@ def _of_time(value: Any, time: int) -> Any:
 class WatchedNumber:
     """A number of Python's that depends on an input; its subclasses are numbers.
 
-    Python's operators on them return plain numbers: `derived` has those depend on an input again.
+    Operators are those of plain numbers (`operated`), of which `derived` has the results depend on an input again.
     """
 
     weak: type = int
@@ -527,9 +527,19 @@ def attribute(value: Any, name: str) -> Any:
     return getattr(value, name) if callable(found) else found
 
 
+def operated(function: Any, *given: Any) -> Any:
+    """Return what an operator makes of values; of numbers without arrays as Python does, whatever they depend on.
+
+    `float * np.float64` is NumPy's number, and `bool & bool` a truth value, and not so for the subclasses above.
+    """
+    if any(isinstance(one, WatchedArray) for one in given):
+        return function(*given)
+    return function(*(plain(one) if isinstance(one, WatchedNumber) else one for one in given))
+
+
 def derived(found: Any, *given: Any) -> Any:
-    """Return the result of an operator of Python's numbers, lists and tuples as one that depends on an input."""
-    if type(found) in NUMBERS:
+    """Return the result of an operator of numbers, lists and tuples as one that depends on an input."""
+    if type(found) in NUMBERS or isinstance(found, np.generic):
         return depending(found) if any(map(is_open, given)) else found
     is_repeated = type(found) in (list, tuple) and any(isinstance(one, WatchedNumber) for one in given)
     return depending(found) if is_repeated else found

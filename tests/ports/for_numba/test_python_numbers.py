@@ -192,8 +192,8 @@ def scalars(x: Any, n: Any) -> Any:
 
 
 def of_python(x: Any, n: Any) -> Any:
-    difference = int(x[0]) - int(x[1])
-    return np.array([difference, abs(difference)]), np.array([float(x[0]), x[1].item() * 0.1]), x / x, -x, x - n
+    difference, roots = int(x[0]) - int(x[1]), np.array([math.sqrt(x[0]), math.sqrt(x[1])])
+    return np.array([difference, abs(difference)]), np.array([float(x[0]), x[1].item() * 0.1]), x / x, -x, x - n, roots
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -19,7 +19,8 @@ import tensorflow as tf
 from function_rows import rows
 from pyopbench.model.modules import load_file
 from pyopbench.ports.functions.sources import source_of
-from pyopbench.ports.functions.table import TABLE
+from pyopbench.ports.functions.table import BINARY, TABLE, UNARY
+from pyopbench.ports.porting.expressions import OF_FLOATS
 from pyopbench.ports.porting.module_text import module_text
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import definition_of, observe
@@ -121,6 +122,11 @@ def test_a_function_gives_what_numpys_does(expression: str, tmp_path: Path) -> N
         if differs:
             differing[letters] = differs, text
     assert differing == {}
+
+
+def test_every_helper_that_is_named_has_a_source() -> None:
+    named = {*UNARY.values(), *BINARY.values(), *OF_FLOATS.values()}
+    assert source_of(one for one in named if not one.startswith("tf."))
 
 
 def test_the_edges_of_bins_are_numpys_to_the_last_bit_in_a_graph() -> None:

@@ -45,6 +45,10 @@ BODIES = {
     "a list that begins with an element": (
         "kept = [x[0]]\n    for v in x:\n        if v > 0.3:\n            kept.append(v)\n    return np.mean(kept)"
     ),
+    "a number of Python's times one of NumPy's": (
+        "s = float(x[0]) * np.sqrt(2.0)\n    both = (float(x[1]) > 0.5) & (float(x[2]) > 0.5)\n"
+        "    return x.astype(np.float32) * s, x > 0.5 if both else x < 0.5, np.array(both)"
+    ),
     "numbers as conditions": "s = 1.0\n    if np.floor(x[0] * 2) and x[1]:\n        s = 2.0\n    return x * s",
     "a shape that is an input": "return np.zeros(np.floor(x[:2] * 3).astype(int)) + 1.0",
     "rounded truths": "return np.round(x > 0.5) + x",
@@ -112,6 +116,13 @@ def test_a_loop_with_conditions_on_values_is_unrolled_for_fewer_rounds(tmp_path:
         ("n = (x * 9).astype(int)\n    return x * (0 < n.sum() < 2.5)", "return x * (0 < n.sum() < 2.5)"),
         ("global SUM\n    SUM = x.sum()\n    return x", "SUM = x.sum()"),
         ("if (n := x.sum()) > 1:\n        return x * n\n    return x", "if (n := x.sum()) > 1:"),
+        ("if x.sum() > 1:\n        return x * 2\n    raise ValueError(len(x))", "raise ValueError(len(x))"),
+        ("return np.maximum.accumulate(x)", "return np.maximum.accumulate(x)"),
+        (
+            "x = x.copy()\n    np.place(x, (x > 0.5).astype(int), 0)\n    return x",
+            "np.place(x, (x > 0.5).astype(int), 0)",
+        ),
+        ("y = x.reshape(1, 2, 3, 1)\n    return y[:, np.array([1, 0]), :, 0]", "return y[:, np.array([1, 0]), :, 0]"),
     ],
 )
 def test_what_cannot_be_the_same_is_refused_with_its_line(statements: str, line: str, tmp_path: Path) -> None:

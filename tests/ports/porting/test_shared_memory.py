@@ -71,6 +71,14 @@ def keep(items, x):
     items.append(x)
 
 
+def double(x):
+    x *= 2
+    return x
+
+
+FUNCTIONS = [double]
+
+
 class Box:
     def __init__(self, x):
         self.x = x
@@ -149,6 +157,7 @@ SHARED = {
     ),
     "an array that a helper writes to": "y = x * 1\n    return shift_by(y, x, x) + y.sum()",
     "statements on one line": "y = x * 1; z = y; z[z < 0] = 0; return y",
+    "an array that a function of a list writes to": "y = FUNCTIONS[0](x) * 1\n    return x + y",
     "a replacement in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
 }
 
