@@ -124,8 +124,8 @@ def put_in_place(node: ast.AugAssign, names: Names) -> Any:
     masked = _masked(node.target, names) if isinstance(node.target, ast.Subscript) else None
     if masked is None or isinstance(node.op, ast.MatMult):
         return None
-    value = (numbers.in_place(node, names) or node).value  # in the dtype of the elements
-    total = ast.BinOp(tree("_picked(*MASKED)", MASKED=masked), node.op, value)
+    changed: Any = numbers.in_place(node, names) or node  # with the value in the dtype of the elements
+    total = ast.BinOp(tree("_picked(*MASKED)", MASKED=masked), node.op, changed.value)
     return ast.Expr(tree("_put_each(*MASKED, TOTAL)", MASKED=masked, TOTAL=total))
 
 

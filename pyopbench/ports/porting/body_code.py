@@ -85,7 +85,9 @@ class _Rewriting(ast.NodeTransformer):
             return tree(body_name(code.root))
         new = replacement_of(node, self.names) if self.names is not None and number_of(node) >= 0 else None
         if isinstance(new, list):
-            return self.generic_visit(ast.Module(new, [])).body
+            several = ast.Module(new, [])
+            self.generic_visit(several)
+            return several.body
         return self.generic_visit(node if new is None else new)
 
     def _note_draw(self, node: ast.Call) -> None:
