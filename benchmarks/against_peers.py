@@ -94,7 +94,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, metavar="DIR", help="new folder that keeps all raw files")
     options = parser.parse_args(arguments)
     if options.out and options.out.exists() and any(options.out.iterdir()):
-        parser.error(f"--out {options.out} holds files already; name a new folder")
+        parser.error(f"--out {options.out} is not empty; name a new folder")
     return options
 
 

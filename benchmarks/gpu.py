@@ -4,7 +4,7 @@
     python benchmarks/gpu.py judge FOLDER...
 
 `pairs` measures identical code twice, and code that was slowed by a known share, with no clock of the GPU locked;
-`judge` tells how the verdicts on them came out, and needs no GPU.
+`judge` reports how the verdicts on them came out, and needs no GPU.
 """
 
 from __future__ import annotations

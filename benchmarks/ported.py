@@ -55,7 +55,7 @@ FURTHER_SIZES = 2
 TEST_SECONDS = 120.0
 BLOCKS = 7
 BLOCK_SECONDS = 3e-3
-"""Blocks of calls, interleaved, of which the median is taken: enough to see a gain of a tenth, not to decide a port."""
+"""Interleaved blocks of calls, whose median counts: enough to see a gain of a tenth, not to decide a port."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -134,8 +134,7 @@ def _written(op: Op, target: Target, form: str, folder: Path) -> Callable[..., A
 def trials(op: Op) -> Iterator[tuple[str, Reference]]:
     """Yield the draws of each size and the edge cases of a corpus body, each with what NumPy makes of it.
 
-    Draws are left out that the body refuses, or of which it makes another dtype than usual, which no callback lets
-    through.
+    A draw is left out if the body refuses it, or returns another dtype than usual, which no callback lets through.
     """
     (dtype,) = op.dtypes
     for place, size in enumerate(op.sizes):

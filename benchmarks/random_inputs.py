@@ -171,7 +171,7 @@ def compare_port(op: Op, variant: Variant, examples: int) -> Tally:
 
 
 def changed(inputs: tuple[Any, ...], changes: list[str], rng: np.random.Generator) -> tuple[Any, ...]:
-    """Return inputs of which each is changed by one of some changes, in turn."""
+    """Return inputs, each changed by the next of some changes."""
     found = []
     for place, array in enumerate(inputs):
         name = changes[place % len(changes)]

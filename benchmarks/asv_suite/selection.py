@@ -1,6 +1,6 @@
 """What the suite measures: its parameters, read off the sources of ops, so that asv finds them without TensorFlow.
 
-The files are those beside this suite and not of the pyopbench that a commit installs: asv hands a process the number of
+The files are those next to this suite, not of the pyopbench that a commit installs: asv hands a process the number of
 a combination, which has to mean the same for every commit that is measured.
 """
 

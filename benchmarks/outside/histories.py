@@ -231,7 +231,7 @@ def _literal(path: Path, function: str, name: str) -> Any:
 
 def history(values: Floats) -> list[int]:
     """Return what `pyopbench history` finds in files of one launch each, such as asv's."""
-    # A time is above 0, and history works on logs; a series that is no time is judged as it stands.
+    # A time is above 0, and history works on logs; a series of anything else is judged as it is.
     logs = np.log(values) if (values > 0).all() else values
     least = math.log1p(MINIMUM_EFFECT) if (values > 0).all() else 0.0
     between = between_runs(logs, np.zeros(logs.size), RUN_SPREAD)

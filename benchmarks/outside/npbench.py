@@ -267,7 +267,7 @@ def write_op(program: Program, folder: Path) -> Path:
         names=program.inputs,
         draws=DRAWS,
         tolerance=f", tolerance={USUAL_ERROR}" if program.info.keys() & {"rtol", "norm_error"} else "",
-        range=_range_that_tells_seeds(program.name, size),
+        range=_range_for_seeds(program.name, size),
         size=size,
     )
     path = folder / f"{program.name}.py"
@@ -280,8 +280,8 @@ def write_op(program: Program, folder: Path) -> Path:
     return path
 
 
-def _range_that_tells_seeds(name: str, size: int) -> int:
-    """Return a range of integers of which generators with the first seeds draw numbers of different remainders.
+def _range_for_seeds(name: str, size: int) -> int:
+    """Return a range such that integers drawn from it with each of the first seeds have different remainders.
 
     With the seeds that the test of a port has, and with those of `pyopbench.ops.load.make_inputs`.
     """

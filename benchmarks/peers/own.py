@@ -67,7 +67,7 @@ class Session:
 
 
 def compare(task: Task, settings: Settings = SETTINGS) -> list[Row]:
-    """Hold one session for each of `SEEDS`.
+    """Measure one session for each of `SEEDS`.
 
     Raises:
         PeerFailed: a case has no verdict.
@@ -75,7 +75,9 @@ def compare(task: Task, settings: Settings = SETTINGS) -> list[Row]:
     """
     cases = [Case.from_id(key) for key in task.cases]
     with _path_of_twins(task.folder, sorted({case.variant for case in cases})):
-        sessions = [hold(task.folder / f"seed-{seed}", cases, replace(settings, seed=seed)) for seed in SEEDS]
+        sessions = [
+            measure_session(task.folder / f"seed-{seed}", cases, replace(settings, seed=seed)) for seed in SEEDS
+        ]
     for session in sessions:
         if lacking := missing(task.cases, session.verdicts, session.latencies):
             raise PeerFailed(f"pyopbench has no verdict for {', '.join(lacking)}")
@@ -103,7 +105,7 @@ def _twins(folder: Path, variants: Sequence[str]) -> Path:
     return written.parent
 
 
-def hold(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
+def measure_session(folder: Path, cases: Sequence[Case], settings: Settings) -> Session:
     """Measure and judge every case with its twin, along the path of `pyopbench run`."""
     began = time.monotonic()
     run, how = sides.begin(folder, _request(cases, settings)), _how(cases)

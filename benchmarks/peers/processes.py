@@ -1,4 +1,4 @@
-"""Starts a tool, keeps what it said, and tells how long it took."""
+"""Starts a tool, and returns its output and how long it took."""
 
 from __future__ import annotations
 

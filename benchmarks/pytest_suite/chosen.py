@@ -48,7 +48,7 @@ def _name(case: Case) -> str:
 
 
 def describe(benchmark: Any, case: Case, title: str) -> None:
-    """Give a benchmark its group, and what pytest-benchmark stores beside its times."""
+    """Give a benchmark its group, and what pytest-benchmark stores next to its times."""
     benchmark.group = f"{case.op}, size {case.size}, {title}"
     benchmark.extra_info.update(case=case.id, environment={**machine(), **software()}, pyopbench=__version__)
 

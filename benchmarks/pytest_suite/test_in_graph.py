@@ -1,7 +1,7 @@
 """What one op costs inside a graph, for `--in-graph`: the difference of two graphs, timed one after the other.
 
 pytest-benchmark times the graph of copies. The empty graph is timed before each of its rounds, and what an op costs is
-stored beside its times: `extra_info["op_seconds"]`.
+stored next to its times: `extra_info["op_seconds"]`.
 """
 
 from __future__ import annotations

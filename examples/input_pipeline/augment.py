@@ -2,7 +2,7 @@
 
     pyopbench pipeline examples/input_pipeline/augment.py --step-ms 20 --step-elements 32
 
-It holds the GIL all the time, so `num_parallel_calls` does not help. `train.py` beside it trains a small
+It holds the GIL all the time, so `num_parallel_calls` does not help. `train.py` next to it trains a small
 Keras model on such images, with the callback and with what the report proposes.
 """
 

@@ -8,11 +8,11 @@
     python examples/input_pipeline/train.py augment compiled      # the same, with body and loop compiled by Numba
     python examples/input_pipeline/train.py augment processes # the body in processes
     python examples/input_pipeline/train.py augment processes-of-batch  # batch first, then each batch to a process
-    python examples/input_pipeline/train.py augment port      # the port that is written beside the body
+    python examples/input_pipeline/train.py augment port      # the port that is written next to the body
     python examples/input_pipeline/train.py augment port-of-batch   # batch first, then the port; --batch too
 
 `--wait-ms` makes each step last longer without work for the CPU, as one on an accelerator does. Printed are steps a
-second and milliseconds a step, to be held against what `pyopbench pipeline examples/input_pipeline/augment.py
+second and milliseconds a step, to be compared with what `pyopbench pipeline examples/input_pipeline/augment.py
 --step-ms MILLISECONDS` expects.
 """
 

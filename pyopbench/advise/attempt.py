@@ -197,7 +197,7 @@ class Attempt:
         Returns:
             The run, and the path of the copy: the program reports its files with it.
         """
-        # What Numba compiled for ports stands in a folder of its own; each run of a changed program gets a copy.
+        # The code that Numba compiled for ports has a folder of its own; each run of a changed program gets a copy.
         copy, compiled = self.folder / "copies" / COPY, self.folder / "compiled"
         shutil.rmtree(copy, ignore_errors=True)
         self.program.copy_to(copy)

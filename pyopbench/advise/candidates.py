@@ -40,7 +40,7 @@ MOST_TRIED = 4
 """At most so many candidates of a callback are tried in the program."""
 
 PORT_OVERLAP = 0.75
-"""The share of a port's own time that adds to a step, as far as is known: some of its ops run beside others."""
+"""The share of a port's own time that adds to a step, as far as is known: some of its ops run next to others."""
 
 Action: TypeAlias = Literal["leave", "port", "arrange"]
 

@@ -78,7 +78,7 @@ class MapChange:
     moves_batch: bool = False
 
 
-def replaced(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
+def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
     """Return a source with ports in place of its callbacks, and with changed calls of `Dataset.map`.
 
     Args:

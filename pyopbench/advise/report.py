@@ -35,8 +35,8 @@ MORE_BUDGET = 2.0
 """How many times the budget is suggested if it was too short."""
 
 OBSTACLES: Mapping[Obstacle, str] = {
-    "no_port": "nothing that advise can write takes the place of {}; the reasons name what stands in the way",
-    "not_measured": "{} could not be measured: mend what the reasons name, and run advise again",
+    "no_port": "advise can write nothing that replaces {}; the reasons name the obstacles",
+    "not_measured": "{} could not be measured: fix what the reasons name, and run advise again",
     "withdrawn": "for {}, changes were tried, and the program was not shown to be faster",
     "differs": "for {}, changes were tried, and the program failed or gave other results",
     "no_gain": "for {}, no change is worth it",
@@ -45,8 +45,9 @@ OBSTACLES: Mapping[Obstacle, str] = {
 
 EXPLANATION = (
     "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready inputs "
-    "to ready outputs, plus an allowance for threads. Realised: what all changes together save in the program, "
-    "measured with and without them in turn, with a 95% interval; if it is left alone, what was too little."
+    "to ready outputs, plus an allowance for threads. Realised: the share that all changes together save in the "
+    "program, which ran with and without them in turn, with a 95% interval; of a callback that is left alone, what "
+    "the withdrawn change saved."
 )
 
 

@@ -22,7 +22,7 @@ from pyopbench.advise.attempt import CALLBACKS, TURNS, Attempt
 from pyopbench.advise.callbacks import Callback
 from pyopbench.advise.candidates import GRAPH_BODY, Candidate, variant_text
 from pyopbench.advise.graph_body import graph_body_of
-from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replaced
+from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replace_callbacks
 from pyopbench.advise.program import Asked, Run
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
@@ -216,7 +216,7 @@ def _compare_in_pairs(trial: Trial) -> None:
                     trial.seconds[number], answer = others.pop(0)
                     trial.set_answer(number, answer)
             continue
-        realised = turns.realised(before, after)
+        realised = turns.estimate_saving(before, after)
         if realised.is_faster:
             advice.realised, advice.loss_difference = realised, turns.largest_difference(before, after)
             _accept(trial, answers, change)
@@ -272,7 +272,7 @@ def _take_turns(trial: Trial, change: Mapping[str, bytes], *, is_random: bool) -
 def is_enough(before: Sequence[Run], after: Sequence[Run], minimum_effect: float) -> bool:
     """Return whether no more runs are needed: the change is clearly faster or slower, or seems to save too little."""
     has_usual = len(after) >= USUAL_TURNS
-    return turns.is_clear(before, after) or (has_usual and turns.realised(before, after).saved < minimum_effect)
+    return turns.is_clear(before, after) or (has_usual and turns.estimate_saving(before, after).saved < minimum_effect)
 
 
 def _run(trial: Trial, said: str, change: Mapping[str, bytes], shift: int = 0, *, is_timed: bool = True) -> Run:
@@ -351,7 +351,7 @@ def changed_files(trial: Trial, answers: Mapping[int, Answer]) -> dict[str, byte
         if map_change is not None:
             by_file.setdefault(map_change.stage.file, ([], []))[1].append(map_change)
     for file, (placements, maps) in by_file.items():
-        files[file] = replaced((root / file).read_bytes(), placements, maps)
+        files[file] = replace_callbacks((root / file).read_bytes(), placements, maps)
     return files
 
 

@@ -86,7 +86,7 @@ def unit_of(elements: float) -> Unit:
     return "step" if elements >= LEAST_ELEMENTS else "run"
 
 
-def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
+def estimate_saving(before: Sequence[Run], after: Sequence[Run], confidence: float = CONFIDENCE) -> Realised:
     """Return how much time a change saves.
 
     Each run gives one number, of which the logs are compared. The interval is Student's over the differences in pairs,
@@ -116,7 +116,7 @@ def realised(before: Sequence[Run], after: Sequence[Run], confidence: float = CO
 
 def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
     """Return whether one side is so clearly faster that no more runs are needed."""
-    found = realised(before, after, EARLY_CONFIDENCE)
+    found = estimate_saving(before, after, EARLY_CONFIDENCE)
     return found.is_faster or found.is_slower
 
 

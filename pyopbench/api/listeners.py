@@ -33,7 +33,7 @@ SECONDS_BETWEEN_LINES = 30.0
 fraction of a second; a line for each would hide the rest of a log."""
 
 
-Tell: TypeAlias = Callable[[Step], None]
+ShowStep: TypeAlias = Callable[[Step], None]
 
 
 class Listener:
@@ -55,7 +55,7 @@ class Listener:
             yield
 
     @contextmanager
-    def sampling(self) -> Iterator[Tell]:
+    def sampling(self) -> Iterator[ShowStep]:
         """Show how far a run is, what is measured, and how long it may still last.
 
         The function that is yielded is called with every group, before it is prepared or sampled.
@@ -185,16 +185,16 @@ def show(events: Generator[run.Event | Other, None, None], listener: Listener) -
     """Show events of measuring while they happen, and return the last."""
     last: run.Event | Other | None = None
     with closing(events), ExitStack() as shown:
-        tell: Tell | None = None
+        show_step: ShowStep | None = None
         for last in events:
             if isinstance(last, Step):
-                if tell is None:
+                if show_step is None:
                     shown.close()
-                    tell = shown.enter_context(listener.sampling())
-                tell(last)
+                    show_step = shown.enter_context(listener.sampling())
+                show_step(last)
             elif isinstance(last, run.Busy):
                 shown.close()
-                tell = None
+                show_step = None
                 shown.enter_context(listener.busy(last.doing))
             elif isinstance(last, run.Analysed):
                 listener.say(last.text)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyopbench.judge.comparison.diff import Comparison
     from pyopbench.judge.comparison.history import History
 
-NOTHING_TOLD = "No case has an interval, so nothing can be said about slowdowns."
+NOTHING_COMPARED = "No case has an interval, so nothing can be said about slowdowns."
 MOST_ROWS = 30
 """So many cases are printed, and all that are slower; the rest is in Markdown and JSON."""
 

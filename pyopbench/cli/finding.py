@@ -86,7 +86,7 @@ def advise(
     command: options.Command = None,
     out_path: Annotated[
         Path | None,
-        out_option("DIR", "Folder for all results; recordings in it are used again. Default: advice-DATE."),
+        out_option("DIR", "Folder for all results; a recording in it is used again. Default: advice-DATE."),
     ] = None,
     steps: Annotated[
         int | None,
@@ -106,7 +106,7 @@ def advise(
         ),
     ] = None,
 ) -> int:
-    """Make a program faster: record it, decide on each callback, try the ports, and write a patch.
+    """Make a program faster: record it, decide on each callback, try changes in a copy, and write a patch.
 
     The program runs in copies of its folder (the git repository, or the current folder), several times; your files are
     not touched.

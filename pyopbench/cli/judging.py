@@ -89,7 +89,7 @@ def compare(
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write Markdown.")] = None,
 ) -> int:
     """Compare two stored results."""
-    from pyopbench.cli.compare import NOTHING_TOLD, outcome_text, print_comparison
+    from pyopbench.cli.compare import NOTHING_COMPARED, outcome_text, print_comparison
     from pyopbench.cli.output import out, print_warnings
     from pyopbench.engine.sides import resolve_thresholds
     from pyopbench.model.files import write_atomically
@@ -106,7 +106,7 @@ def compare(
     compared = compare_sides(sides, effect)
     cases = () if slowdown is None else compared.slower_by(slowdown)
     bodies = () if slowdown is None else compared.bodies_slower_by(slowdown)
-    outcome = NOTHING_TOLD if compared.smallest is None else outcome_text(slowdown, len(cases), len(bodies))
+    outcome = NOTHING_COMPARED if compared.smallest is None else outcome_text(slowdown, len(cases), len(bodies))
     if markdown is not None:
         write_atomically(markdown, comparison.markdown(compared, outcome).encode())
     if as_json:
@@ -125,7 +125,9 @@ def history(
     ],
     by: Annotated[
         str | None,
-        choice_option("--by", "NAME", "commit or date. Default: whatever the results differ in.", "commit", "date"),
+        choice_option(
+            "--by", "NAME", "commit or date. Default: commit if there are several, else date.", "commit", "date"
+        ),
     ] = None,
     minimum_effect: options.MinimumEffect = None,
     out_path: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = Path("results/history"),

@@ -59,10 +59,10 @@ def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
     right = sum(finding.failure is None for finding in findings)
     unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
     if unsupported:
-        told = Counter(
+        reasons = Counter(
             (Case.from_id(finding.case).variant, finding.failure.reason) for finding in unsupported if finding.failure
         )
-        rows = [(variant, n, reason) for (variant, reason), n in told.most_common()]
+        rows = [(variant, n, reason) for (variant, reason), n in reasons.most_common()]
         print_table("Not supported", ("variant", "cases", "why"), rows)
     rough = Counter(
         Case.from_id(finding.case).variant

@@ -98,7 +98,7 @@ def measure_shards(
     words: Sequence[str],
     folder: Path,
     shards: int | None = None,
-    tell: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> tuple[Merging, bool]:
     """Measure a plan on the workers of a scheduler, and merge its shards; was a variant wrong in one, or a regression?
 
@@ -107,7 +107,7 @@ def measure_shards(
         words: of `pyopbench run`, besides the shard and the folder.
         folder: new; each shard is written to `shards/N` as it arrives, and all are merged into `merged`.
         shards: how many; None for one on each worker that has the resource `measure`.
-        tell: called with a line when a shard has arrived, or failed.
+        say: called with a line when a shard has arrived, or failed.
     """
     try:
         from distributed import Client, as_completed
@@ -141,7 +141,7 @@ def measure_shards(
         for future in as_completed(futures):
             number = numbers[future.key]
             if future.status != "finished":
-                tell(f"shard {number} failed: {future.exception()}")
+                say(f"shard {number} failed: {future.exception()}")
                 continue
             results: ShardResults = future.result()
             place = folder / SHARDS / str(number)
@@ -150,7 +150,7 @@ def measure_shards(
                 write_atomically(place / name, content)
             arrived.append(place)
             is_wrong = is_wrong or results.code != 0
-            tell(f"shard {number} arrived from {results.host}, {len(arrived)} of {many}")
+            say(f"shard {number} arrived from {results.host}, {len(arrived)} of {many}")
             future.release()
     if not arrived:
         raise NothingMeasured(

@@ -28,15 +28,15 @@ COUNT_SECONDS, TIMED_SECONDS = 180.0, 120.0
 
 
 def count(
-    axes: Axes, device: str, tell: Callable[[int, int], None], tf: str | None = None, own: OwnOps = NO_OWN_OPS
+    axes: Axes, device: str, show: Callable[[int, int], None], tf: str | None = None, own: OwnOps = NO_OWN_OPS
 ) -> dict[str, Any]:
     """Count and return a document: `device`, versions, `rows`, and `failures` of the cases that have none.
 
     A row has `op`, `variant`, `direction`, `inputs` and `result` (`host` or `device`), and either `refused` with the
     reason, or `to_device` and `to_host` (copies and bytes of a call with new inputs).
 
-    `tell` is called with how many cases are done, of how many; `tf` is the version of TensorFlow, None the installed
-    one. Raises `NothingMeasured` if not a single case could be counted.
+    `show` is called with how many cases are done, and how many there are; `tf` is the version of TensorFlow, None the
+    installed one. Raises `NothingMeasured` if not a single case could be counted.
     """
     if axes.ops and set(axes.ops) <= set(own):
         axes = replace(axes, sizes=(), quick=True)  # an op of the user's may have the sizes of its inputs alone
@@ -52,7 +52,7 @@ def count(
     rows: list[dict[str, Any]] = []
     failures: list[dict[str, str]] = []
     done = 0
-    tell(done, len(cases))
+    show(done, len(cases))
     try:
         for case, answer in ask_each(cases, request, lambda: _open_device(device, tf, own)):
             if isinstance(answer, CaseLost):
@@ -62,7 +62,7 @@ def count(
             else:
                 rows += [{**_names(case), **row} for row in answer["rows"]]
             done += 1
-            tell(done, len(cases))
+            show(done, len(cases))
     except WorkerLost as lost:  # what was counted before is kept
         failures += [{**_names(case), "status": "crashed", "reason": lost.message} for case in cases[done:]]
     if not rows:

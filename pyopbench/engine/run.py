@@ -39,7 +39,7 @@ LEAST_SAMPLING = 0.6
 """Share of the time left before preparing that a third launch has to leave for sampling. With less it costs more rounds
 than it is worth: docs/decisions/0011-warm-workers.md."""
 SAMPLING_PER_PREPARING = 3.0
-"""A batch samples this many times as long as a worker took to prepare, before another batch that fits whole."""
+"""A batch samples this many times as long as a worker took to prepare, before another batch that fits."""
 SWEEP_ROUNDS, COMPARISON_SWEEP_ROUNDS, LEAST_ROUNDS = 10, 4, 2
 """Rounds of a group before the next one's turn: at the most, where sides are compared, and at least. A core of a shared
 machine is fast or slow for some tenths of a second, which two processes share only if they take turns as quickly: in
@@ -105,7 +105,7 @@ def measure(
     analyse: Analyse | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Generator[Event, None, None]:
-    """Measure what is left of a run; what is measured is stored, and held by the run.
+    """Measure the rest of a run; the measurements are stored, and kept in the run.
 
     Args:
         run: that was planned, in memory.
@@ -362,7 +362,7 @@ class _Loop:
         if self._settings.until == "end" or work.looks >= MOST_INTERIM_ANALYSES or self._launches() < least:
             return False
         rounds = self._earlier_rounds + _rounds_of(batch)
-        if rounds < self._next_analysis or self._left < 1.0:  # which it takes
+        if rounds < self._next_analysis or self._left < 1.0:  # an analysis takes about a second
             return False
         self._next_analysis = ANALYSIS_GROWTH * rounds
         return True

@@ -46,7 +46,7 @@ class Finding:
 def verify(
     axes: Axes,
     requires: Sequence[str] = (),
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    show: Callable[[int, int], None] = lambda done, total: None,
     tf: str | None = None,
     own: OwnOps = NO_OWN_OPS,
 ) -> tuple[list[Finding], list[RequirementLine]]:
@@ -55,7 +55,7 @@ def verify(
     Args:
         axes: what to cover, `EVERYTHING` or a part of it, whose names are checked.
         requires: names of requirements.
-        tell: called with how many are done, of how many.
+        show: called with how many cases are done, and how many there are.
         tf: version of TensorFlow to verify on; None is the installed one.
         own: the own ops among the ops.
 
@@ -74,7 +74,7 @@ def verify(
         total = len(cases) + len(attempts)
         planner.timeout_seconds = CASE_SECONDS
         findings: list[Finding] = []
-        tell(0, total)
+        show(0, total)
         for placement in dict.fromkeys(case.placement for case in cases):  # of which a worker serves one alone
             start = partial(Worker, CASE_SECONDS, python, own=own, hides_gpu=placement != GPU)
             first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
@@ -85,11 +85,11 @@ def verify(
                 else:
                     failure = Failure(**answer["failure"]) if "failure" in answer else None
                     findings.append(Finding(case.id, answer.get("checked"), failure))
-                tell(len(findings), total)
+                show(len(findings), total)
     lines: list[RequirementLine] = []
     for line in try_each(attempts, partial(Worker, REQUIREMENT_SECONDS, python, own=own, hides_gpu=True)):
         lines.append(line)
-        tell(len(cases) + len(lines), total)
+        show(len(cases) + len(lines), total)
     return findings, lines
 
 

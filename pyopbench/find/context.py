@@ -26,7 +26,7 @@ PARALLEL_METHODS = {"map": 1, "map_with_legacy_function": 1, "interleave": 3}
 """The methods that have `num_parallel_calls`, and its position (dataset_ops.py of TensorFlow 2.21)."""
 
 ALWAYS_PARALLEL = {"parallel_interleave", "map_and_batch"}
-"""What calls in parallel unless it is told otherwise (tensorflow/python/data/experimental/ops)."""
+"""Functions that call in parallel by default (tensorflow/python/data/experimental/ops)."""
 
 LATER_FUNCTIONS = {"reduce": (1,), "scan": (1,), "group_by_window": (0, 1, 2), "while_loop": (0, 1)}
 """Positions of the functions among the arguments, where there are others than the first; of `Dataset.scan` too."""

@@ -222,7 +222,7 @@ def merge(parts: Iterable[Part], seconds: float) -> Usage:
                 found[key] = site
     used = [site for site in found.values() if site.forward.calls + site.gradient.calls]
     usage.sites = sorted(used, key=lambda site: (-site.seconds, site.file, site.line))
-    # The clock of all processes of a machine is one: CLOCK_MONOTONIC, or what stands for it (time.perf_counter).
+    # All processes of a machine have one clock: CLOCK_MONOTONIC, or its counterpart (time.perf_counter).
     usage.called_seconds = max(called) - min(called) if called else None
     return usage
 

@@ -1,1 +1,1 @@
-"""From a `Run` to verdicts, findings and one decision for each op and use."""
+"""From a `Run` to verdicts and one decision for each op and use."""

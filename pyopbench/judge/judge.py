@@ -129,7 +129,7 @@ def judge_run(
             log of the size.
         requires: features that a port must support, names of requirements; candidates that cannot are removed.
     """
-    found = compared(run, baseline, minimum_effect, mix, requires)
+    found = compare_variants(run, baseline, minimum_effect, mix, requires)
     return replace(
         found,
         decisions=tuple(decide(comparison, made, found.rules, mix) for comparison, made in found.choices),
@@ -138,7 +138,7 @@ def judge_run(
     )
 
 
-def compared(  # noqa: PLR0913 - as `judge_run`
+def compare_variants(  # noqa: PLR0913 - as `judge_run`
     run: Run,
     baseline: str,
     minimum_effect: float,
@@ -388,7 +388,7 @@ def interim_analysis(
     if run.pipeline is not None:
         return pipeline.interim_analysis_of(run.pipeline, launches)
     how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return interim.interim_analysis_of(compared(run, *how, error=INTERIM_ERROR), launches, most)
+    return interim.interim_analysis_of(compare_variants(run, *how, error=INTERIM_ERROR), launches, most)
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:

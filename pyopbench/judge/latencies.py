@@ -176,8 +176,8 @@ def without_number_text(counts: Mapping[Status, int]) -> str:
     if len(counts) == 1:
         ((status, n),) = counts.items()
         return f"No number: {formatting.count(n, f'{status} case')}; the report says why"
-    told = ", ".join(f"{n:,} {status}" for status, n in counts.items())
-    return f"No number: {formatting.count(sum(counts.values()), 'case')} ({told}); the report says why"
+    statuses = ", ".join(f"{n:,} {status}" for status, n in counts.items())
+    return f"No number: {formatting.count(sum(counts.values()), 'case')} ({statuses}); the report says why"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Verdicts: faster, slower, equivalent, or unresolved and why; of variants, of sides, and of identical code.
 
-**Within a run** each case is held against the baseline of its group, in shares of the baseline's time. The verdicts of
+**Within a run** each case is compared with the baseline of its group, in shares of the baseline's time. The verdicts of
 one op and use are corrected together: that is what a reader compares.
 
-**Between two sides** each case is held against the same case, by the log of their ratio, and all cases are corrected
+**Between two sides** each case is compared with the same case, by the log of their ratio, and all cases are corrected
 together.
 
 A verdict follows from its corrected probability (Holm); the interval next to it is the plain one of 95%.
@@ -245,16 +245,16 @@ class Controls:
     """The verdicts on pairs of identical code.
 
     Attributes:
-        pairs: a verdict on each twin against the variant that it is.
-        minimum_effect: the share that verdicts were held against.
+        pairs: a verdict on each copy against its original.
+        minimum_effect: of the verdicts, a share.
     """
 
     pairs: tuple[Verdict, ...]
     minimum_effect: float
 
     @property
-    def told_apart(self) -> tuple[Verdict, ...]:
-        """The pairs that were found to differ, which is wrong of each."""
+    def differing(self) -> tuple[Verdict, ...]:
+        """The pairs that were wrongly found to differ."""
         return tuple(pair for pair in self.pairs if pair.outcome in ("faster", "slower"))
 
     def text(self) -> str:
@@ -262,7 +262,7 @@ class Controls:
         if not self.pairs:
             return ""
         effect = formatting.percent(self.minimum_effect)
-        apart, many = len(self.told_apart), len(self.pairs)
+        apart, many = len(self.differing), len(self.pairs)
         equal = sum(pair.outcome == "equivalent" for pair in self.pairs)
         farthest = max(abs(pair.ratio - 1) for pair in self.pairs)
         found = f"{apart:,} found different, {equal:,} equal within {effect}, {many - apart - equal:,} unresolved"
@@ -274,7 +274,7 @@ NO_CONTROLS = Controls((), 0.0)
 
 
 def controls_of(run: Run, spread: Spread, minimum_effect: float) -> Controls:
-    """Return the verdicts on the twins of a run, corrected for all of them.
+    """Return the verdicts on the A/A controls of a run, corrected for all of them.
 
     Args:
         run: the measurements.

@@ -1,4 +1,4 @@
-"""An arrangement: one way in which the body of an op stands in an input pipeline, as plain data for both halves."""
+"""An arrangement: one way to call the body of an op in an input pipeline, as plain data for both halves."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_key(key: str) -> ArrangementKey | None:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """One way in which a body stands in a pipeline."""
+    """One way to call a body in a pipeline."""
 
     form: str
     action: Action

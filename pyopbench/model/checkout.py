@@ -44,7 +44,7 @@ class Checkout:
 
     @property
     def current_folder(self) -> Path:
-        """The folder that stands for the current one, or the nearest above it that the revision has."""
+        """The counterpart of the current folder, or the nearest folder above that which the revision has."""
         here = self.moved(Path.cwd())
         if not here.is_relative_to(self.folder):
             return here
@@ -85,11 +85,11 @@ def _absolute(text: str) -> str:
 
 
 def require_from_checkout(environment: Mapping[str, str]) -> None:
-    """Check that nothing was imported from the working tree where this process stands for a revision."""
+    """Check that a process that measures a revision has imported nothing from the working tree."""
     if VARIABLE not in environment:
         return
-    told = json.loads(environment[VARIABLE])
-    repository, folder = Path(told["repository"]), Path(told["folder"])
+    paths = json.loads(environment[VARIABLE])
+    repository, folder = Path(paths["repository"]), Path(paths["folder"])
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if not isinstance(file, str):

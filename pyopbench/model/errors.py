@@ -11,7 +11,7 @@ EXIT_INTERRUPTED = 130
 
 
 def detail_label(name: str) -> str:
-    """Return what stands before the text of a detail of an error, so that the texts stand below each other."""
+    """Return the label of a detail of an error, padded so that the texts after it are aligned."""
     return f"  {name}:".ljust(12)
 
 
@@ -70,7 +70,7 @@ class CannotStore(PyopbenchError):
 
 
 class NothingMeasured(PyopbenchError):
-    """The run or the results hold no measurement at all (exit code 3)."""
+    """The run or the results have no measurement at all (exit code 3)."""
 
     exit_code = EXIT_NOTHING
 
@@ -116,4 +116,4 @@ class Elsewhere(PyopbenchError):
 
 
 class Elided(PyopbenchError):
-    """Copies of an op that a graph was built with are not all executed, so that their cost cannot be told."""
+    """Copies of an op that a graph was built with are not all executed, so their cost is unknown."""

@@ -19,11 +19,11 @@ SMALLEST_FIXED_EXPONENT = -6  # below 1e-6 a number without exponent is a row of
 LARGEST_RATIO, LARGEST_SHARE = 10_000.0, 10.0
 """Beyond these a figure is not of an op but of an interval from two launches, and its digits mean nothing."""
 TOO_NOISY = "too noisy to tell"
-TOLD_WITHIN = 2.0
-"""An interval that reaches to more than so many times the estimate, and past the current time, tells nothing to act on:
-not even whether something takes twice as long."""
+SHOWN_WITHIN = 2.0
+"""If an interval reaches to more than so many times the estimate, and past the current time, the estimate is not shown:
+it might even be off by a factor of two."""
 FAR_SLOWER = 2.0
-"""What takes so many times the current time saves nothing, and is better told by that."""
+"""A variant that takes so many times the current time saves nothing, so its ratio is shown instead."""
 SECOND_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 ONE = {"elements": "element", "matrices": "matrix", "active sites": "active site"}
@@ -136,8 +136,8 @@ def change_or_noise(before: float, after: float | None, *, noisy_before: bool, n
 
 
 def is_too_noisy(time: float, high: float) -> bool:
-    """Is an estimate, a share of the current time, too noisy to be told, by the upper end of its interval?"""
-    return high > max(TOLD_WITHIN * time, 1.0)
+    """Is an estimate, a share of the current time, too noisy to be shown, by the upper end of its interval?"""
+    return high > max(SHOWN_WITHIN * time, 1.0)
 
 
 def smallest_difference(share: float | None) -> str:

@@ -37,11 +37,11 @@ HELD = "PYOPBENCH_MEASURING"
 """Is set while this process holds the lock, for measurements within a measurement and for child processes."""
 
 
-# Its name: it tells machines apart in the results of several, and says nothing of them.
+# Its name, which distinguishes the machines of several results without describing them.
 
 
 def host_name() -> str:
-    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that holds until it is started again."""
+    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that is the same until it restarts."""
     name = os.environ.get(HOST_VARIABLE)
     if name is None:
         return _hashed()
@@ -69,7 +69,7 @@ def usable_cores() -> frozenset[int]:
 
 
 def describe() -> dict[str, Any]:
-    """Return processor, cores, memory, governor, system and Python; None for what this system does not tell."""
+    """Return processor, cores, memory, governor, system and Python; None for what this system does not report."""
     names = getattr(os, "sysconf_names", {})
     has_memory = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
     return {
@@ -83,7 +83,7 @@ def describe() -> dict[str, Any]:
 
 
 def cpu_model() -> str | None:
-    """Return the name of the processor; None where the system does not tell."""
+    """Return the name of the processor; None if the system does not report it."""
     pairs = (line.partition(":") for line in (read_system_file("/proc/cpuinfo") or "").splitlines())
     names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
     return next(names, None) or platform.processor() or None

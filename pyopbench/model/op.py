@@ -87,7 +87,7 @@ class Op:
         largest: for a body that is slow by design (a loop over elements), the largest size it is measured at.
     """
 
-    name: str  # of the file that holds the op, and the key everywhere
+    name: str  # of the file that defines the op, and the key everywhere
     summary: str  # one line for people
     source: str  # where the op or its formula comes from
     make_inputs: Callable[[int, str, np.random.Generator], tuple[Array, ...]]

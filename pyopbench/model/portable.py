@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PORTABLE = ("traced", "traced_xla", "numba_op")
-"""Variants that are made of a NumPy body as it stands, and that can be written as source."""
+"""Variants that are made of a NumPy body as it is, and that can be written as source."""
 
 BRIDGE = "numpy_function"
 """The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
@@ -37,7 +37,7 @@ def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:
 
 
 def which_ruff() -> str | None:
-    """Return the Ruff of the shell, else that beside this Python; None where there is none."""
+    """Return the Ruff of the shell, else that next to this Python; None where there is none."""
     return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
 
 

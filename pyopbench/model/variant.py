@@ -65,7 +65,7 @@ class Variant:
 
     @property
     def is_part(self) -> bool:
-        """Is it measured beside variants to understand their numbers, and no way of writing the op?"""
+        """Is it measured next to variants to understand their numbers, and no way of writing the op?"""
         return self.is_body_alone or self.is_empty or self.role == "twin"
 
     @property

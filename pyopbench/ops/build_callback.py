@@ -51,7 +51,7 @@ def why_no_tape(op: Op, case: Case) -> str | None:
 
 def _bridged_gradient(op: Op, bridge: Bridge, gradient_body: GradientBody) -> GradientBody:
     def backward(inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> tuple[Any, ...]:
-        # A callback takes a flat list of tensors; the three groups are told apart by their lengths.
+        # A callback takes a flat list of tensors; the three groups are distinguished by their lengths.
         first, second = len(inputs), len(inputs) + len(outputs)
 
         def body(*flat: Any) -> Any:

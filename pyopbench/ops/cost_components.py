@@ -1,4 +1,4 @@
-"""Cost components, measured beside variants: bodies alone, and an empty graph.
+"""Cost components, measured next to variants: bodies alone, and an empty graph.
 
 An A/A control belongs to a variant too: the same code in a graph of its own, under a second name.
 """

@@ -24,7 +24,7 @@ from pyopbench.ports.porting.module_text import keep_text
 from pyopbench.ports.porting.port import PortModule, extracted_op, write_port
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.statement_lines import lines_of_body
-from pyopbench.ports.rebinding import arrange, written
+from pyopbench.ports.rebinding import arrange, unwrap
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PortFile:
     text: str  # of its module
     function: str  # the name of the function of tensors in it
     not_run: tuple[tuple[str, int], ...] = ()  # file and line of the user's code that no example went through
-    notes: tuple[str, ...] = ()  # kinds of findings that apply to it
+    notes: tuple[str, ...] = ()  # kinds of notes, as in a `PortLine`
 
 
 class PortFiles:
@@ -132,7 +132,7 @@ PORTS = PortFiles()
 def lines_of_user(text: str, op: Op) -> dict[int, tuple[str, int]]:
     """Return file and line of the user's by line of a port that was written from it, as `lines_of_body` has them."""
     yours, _ = extracted_op(op)
-    source = read_source(written(yours.numpy).__code__.co_filename)
+    source = read_source(unwrap(yours.numpy).__code__.co_filename)
     places = {line: place_of_user((source.path, other)) for line, other in lines_of_body(text, source).items()}
     return {line: place for line, place in places.items() if place is not None}
 

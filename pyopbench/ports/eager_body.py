@@ -30,7 +30,7 @@ from pyopbench.ports.extract.extraction import extract
 from pyopbench.ports.extract.module import Extracted, load, place_of_user, unparsed
 from pyopbench.ports.for_numba.types import ARRAY, LIST, SCALAR, TENSOR, TUPLE, types_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.rebinding import written
+from pyopbench.ports.rebinding import unwrap
 
 Cast: TypeAlias = tuple[str, bool]
 """A dtype, and whether it is a number that is converted to it, and no array."""
@@ -69,7 +69,7 @@ def body_on_arrays(function: Body | None, examples: Sequence[Sequence[Any]], *, 
         return None
     new = function
     try:
-        if isinstance(written(function), types.FunctionType | types.MethodType):
+        if isinstance(unwrap(function), types.FunctionType | types.MethodType):
             rewriting = _Rewriting(function, tensors)
             if computes and not rewriting.has_arrays:
                 return None
@@ -133,7 +133,7 @@ def _require_same(new: Body, old: Body, examples: Sequence[Sequence[Any]], tenso
 
 
 class _Conversions(ast.NodeTransformer):
-    """Has arrays stand for tensors where a module converts one to the other.
+    """Replaces tensors by arrays where a module converts one to the other.
 
     Args:
         extracted: the module.
@@ -213,7 +213,7 @@ class _Rewriting(_Conversions):
 
     def __init__(self, function: Body, examples: Sequence[Sequence[Any]]) -> None:
         try:
-            extracted, module, _ = extract(lambda extraction: extraction.add(written(function), "", len(examples[0])))
+            extracted, module, _ = extract(lambda extraction: extraction.add(unwrap(function), "", len(examples[0])))
         except CannotExtract as error:
             raise CannotPort(error.why, fix=error.fix, place=error.place) from error
         super().__init__(extracted, module)

@@ -71,8 +71,8 @@ def returning_arrays(body: Body, returned: Any) -> Body:
     return on_arrays
 
 
-def written(function: Body) -> Any:
-    """Return the function that the user wrote, without what stands around it."""
+def unwrap(function: Body) -> Any:
+    """Return the function that the user wrote, without wrappers."""
     while hasattr(function, BODY):
         function = getattr(function, BODY)
     return function
@@ -108,7 +108,7 @@ def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
             vars(copy).update({name: value_of(each, function) for name, each in own.items()})
         return done[value]
 
-    return copied(written(function))
+    return copied(unwrap(function))
 
 
 def is_of_user(value: Any, function: Any) -> bool:
@@ -124,7 +124,7 @@ def files_reached(function: Any) -> set[str]:
 
 def codes_reached(function: Any) -> list[types.CodeType]:
     """Return the code of a function and of all that it calls of the user's, its own first."""
-    function = written(function)
+    function = unwrap(function)
     if not isinstance(function, types.FunctionType):
         return []
     codes: list[types.CodeType] = []

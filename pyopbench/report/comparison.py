@@ -112,8 +112,8 @@ def markdown(found: Comparison, failed: str) -> str:
 
 def _reasons(found: Comparison) -> list[str]:
     open_ = [(case.case, reason) for case in found.cases if (reason := case.verdict.reason) is not None]
-    told = [f"- {escape(case)}: {escape(reason)}" for case, reason in open_[:MOST_REASONS]]
-    return told + ([f"- and {len(open_) - MOST_REASONS:,} more"] if len(open_) > MOST_REASONS else [])
+    lines = [f"- {escape(case)}: {escape(reason)}" for case, reason in open_[:MOST_REASONS]]
+    return lines + ([f"- and {len(open_) - MOST_REASONS:,} more"] if len(open_) > MOST_REASONS else [])
 
 
 def as_json(found: Comparison, fail_on: float | None, *, failed: bool) -> str:

@@ -485,7 +485,7 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
     text: str
     function: str  # of tensors in it
     not_run: list[tuple[str, int]] = []  # file and line of the user's that no example went through
-    notes: list[str] = []  # kinds of the findings that apply to it
+    notes: list[str] = []  # kinds of notes: keys of `NOTES` in `judge/ports.py`
 
     def check(self, place: str) -> None:
         """Check names, which are parts of the name of a file, as `Line.check`."""

@@ -48,7 +48,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP
 
 
 def machine() -> dict[str, Any]:
-    """Return what `describe` of `model/machine.py` does, and the load; None for what this system does not tell."""
+    """Return what `describe` of `model/machine.py` does, and the load; None for what this system does not report."""
     return {**describe(), "load": _load()}
 
 

@@ -51,24 +51,24 @@ WHOLE_MODES = {
 def plan_parts(
     cases: Sequence[Case], variants: Mapping[str, Variant], parts: Mapping[str, Variant]
 ) -> tuple[Case, ...]:
-    """Return what is measured beside `cases`, each once: cost components and A/A controls of callbacks.
+    """Return what is measured next to `cases`, each once: cost components and A/A controls of callbacks.
 
     In mode node that is the empty graph of each group, which is none of `parts`: without it there is no cost in a
     graph. Of a callback that runs forward in a graph it is the body alone, which can be measured wherever the callback
     can.
     """
-    told_apart = [
+    callbacks = [
         case
         for case in cases
         if case.mode in ("node", "call")
         and case.direction == "forward"
-        and case.placement != GPU  # what a GPU takes apart is not measured
+        and case.placement != GPU  # components are not measured on a GPU
         and variants[case.variant].is_callback
     ]
     empty = [replace(case, variant=EMPTY, gradient=NO_GRADIENT) for case in cases if case.mode == "node"]
     bodies = [
         replace(case, variant=part.name)
-        for case in told_apart
+        for case in callbacks
         for part in parts.values()
         if part.is_body_alone and part.body == variants[case.variant].body
     ]

@@ -115,7 +115,7 @@ def _why_not_compiled(source: Path) -> str | None:
 
 
 SIGN_OF_LIFE_SECONDS = 1.0
-"""How often the parent is told that timing goes on; it counts a longer silence of one case, which lasts seconds."""
+"""How often the parent hears that timing goes on; it counts a longer silence of one case, which lasts seconds."""
 
 MOST_LOG_BYTES = 16 << 20
 """What bodies print goes to the disk; beyond this it is thrown away, so that they cannot fill it."""

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from pyopbench.advise.callbacks import Stage
-from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replaced
+from pyopbench.advise.patch import CannotPlace, MapChange, Placement, needs_autograph, patch_text, replace_callbacks
 
 ONE = Placement(
     line=5,
@@ -46,7 +46,10 @@ def test_a_port_with_branches_or_loops_is_converted_where_keras_calls_it(body: s
     assert needs_autograph(port) == is_needed
     call = "tf.autograph.to_graph(f_port.f)" if is_needed else "f_port.f"
     given = replace(ONE, are_tensors=(True,), converts_port=needs_autograph(port))
-    assert f"y = {call}(a)" in replaced(source("y = tf.numpy_function(f, [a], tf.float32)").encode(), [given]).decode()
+    assert (
+        f"y = {call}(a)"
+        in replace_callbacks(source("y = tf.numpy_function(f, [a], tf.float32)").encode(), [given]).decode()
+    )
 
 
 @pytest.mark.parametrize(("encoding", "ends"), [("latin-1", "\n"), ("utf-8-sig", "\r\n"), ("utf-8", "\r\n")])
@@ -54,7 +57,7 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
     first = "# -*- coding: latin-1 -*-" if encoding == "latin-1" else "# "
     lines = [first, "", "import tensorflow as tf", "", "s = 'ü'; y = tf.numpy_function(f, [a, b], tf.float32)  # ß", ""]
     edited = [*lines[:3], "import f_port", "", "s = 'ü'; y = f_port.f(a, b)  # ß", ""]
-    assert replaced(ends.join(lines).encode(encoding), [ONE]) == ends.join(edited).encode(encoding)
+    assert replace_callbacks(ends.join(lines).encode(encoding), [ONE]) == ends.join(edited).encode(encoding)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,7 @@ def test_a_file_keeps_its_encoding_and_its_line_ends(encoding: str, ends: str) -
     ],
 )
 def test_the_call_is_replaced_and_everything_around_it_stays(call: str, placement: Placement, expected: str) -> None:
-    after = replaced(source(call).encode(), [placement]).decode()
+    after = replace_callbacks(source(call).encode(), [placement]).decode()
     assert after == source(expected, "import f_port")
 
 
@@ -152,7 +155,7 @@ STAGE = Stage("train.py", 5, 1, "f", 0)
     ],
 )
 def test_a_map_gets_parallel_calls_and_nothing_else_changes(call: str, change: MapChange, expected: str) -> None:
-    assert replaced(source(call).encode(), [], [change]).decode() == source(expected)
+    assert replace_callbacks(source(call).encode(), [], [change]).decode() == source(expected)
 
 
 def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
@@ -161,7 +164,7 @@ def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
     stage = structs.replace(STAGE, function="<lambda>", function_line=5)
     for package, statement in (("", "import f_port"), ("pkg", "from . import f_port")):
         change = MapChange(stage, 0, "f_port", package)
-        after = replaced(source(call).encode(), [replace(pooled, package=package)], [change]).decode()
+        after = replace_callbacks(source(call).encode(), [replace(pooled, package=package)], [change]).decode()
         assert after == source(
             "ds = ds.map(lambda a, b: f_port.outputs_of([a, b])[0], num_parallel_calls=f_port.usual_pool().processes)",
             statement,
@@ -219,18 +222,22 @@ def _with_batch_moved(code: str) -> str:
     )
     stage = Stage("train.py", of_map, 1, name, begin, batch=4)
     one = replace(ONE, line=line, function="outputs_of", takes_list=True)
-    return replaced(source(code).encode(), [one], [MapChange(stage, 1, "f_port", "", moves_batch=True)]).decode()
+    return replace_callbacks(
+        source(code).encode(), [one], [MapChange(stage, 1, "f_port", "", moves_batch=True)]
+    ).decode()
 
 
 def test_lists_of_outputs_stay_lists() -> None:
     several = replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64"), takes_list=True)
-    after = replaced(source("y, z = tf.numpy_function(f, inputs, [tf.float32, tf.int64])").encode(), [several]).decode()
+    after = replace_callbacks(
+        source("y, z = tf.numpy_function(f, inputs, [tf.float32, tf.int64])").encode(), [several]
+    ).decode()
     assert after == source("y, z = f_port.f([*inputs])", "import f_port")
 
 
 def test_two_callbacks_of_a_map_that_want_other_numbers_of_calls_leave_it_to_tensorflow() -> None:
     maps = [MapChange(STAGE, 0, "f_port"), MapChange(STAGE, 4)]
-    after = replaced(source("ds = ds.map(f)").encode(), [], maps).decode()
+    after = replace_callbacks(source("ds = ds.map(f)").encode(), [], maps).decode()
     assert after == source("ds = ds.map(f, num_parallel_calls=tf.data.AUTOTUNE)")
 
 
@@ -239,12 +246,12 @@ def test_two_callbacks_of_a_map_that_want_other_numbers_of_calls_leave_it_to_ten
 )
 def test_a_map_that_cannot_be_told_or_changed_is_refused(call: str) -> None:
     with pytest.raises(CannotPlace):
-        replaced(source(call).encode(), [], [MapChange(STAGE, -1)])
+        replace_callbacks(source(call).encode(), [], [MapChange(STAGE, -1)])
 
 
 def test_a_call_over_several_lines_becomes_one() -> None:
     call = "y = tf.numpy_function(\n    f,\n    [a, b],  # both\n    tf.float32,\n)"
-    after = replaced(source(call).encode(), [replace(ONE, line=7)]).decode()
+    after = replace_callbacks(source(call).encode(), [replace(ONE, line=7)]).decode()
     assert after == source("y = f_port.f(a, b)", "import f_port")
 
 
@@ -261,7 +268,7 @@ def g(x):
 
 
 def test_a_decorated_function_calls_the_port_where_it_is_called() -> None:
-    after = replaced(DECORATED.encode(), [replace(ONE, kind="py_function", line=9)]).decode()
+    after = replace_callbacks(DECORATED.encode(), [replace(ONE, kind="py_function", line=9)]).decode()
     assert after == (
         "import tensorflow as tf\nimport f_port\n\n"
         "def f(a, b):\n    return f_port.f(a, b)\n\ndef g(x):\n  return f(x, x)\n"
@@ -273,14 +280,14 @@ def test_a_partial_is_replaced_where_it_is_called() -> None:
         "import functools\nimport tensorflow as tf\n\np = functools.partial(tf.numpy_function, f, Tout=tf.float32)\n"
         "y = p([a, b])\n"
     )
-    after = replaced(code.encode(), [ONE]).decode()
+    after = replace_callbacks(code.encode(), [ONE]).decode()
     assert after.endswith("y = f_port.f(a, b)\n")
 
 
 def test_the_import_is_relative_in_a_package_and_the_name_of_tensorflow_the_files_own() -> None:
     head = "from __future__ import annotations\nfrom tensorflow import numpy_function"
     code = f"{head}\n\n\ny = numpy_function(f, [a, b], t)\n"
-    after = replaced(code.encode(), [replace(ONE, package="pkg", stops_gradient=True)]).decode()
+    after = replace_callbacks(code.encode(), [replace(ONE, package="pkg", stops_gradient=True)]).decode()
     head, _, rest = after.partition("\n\n\n")
     assert head.splitlines()[2:] == ["from . import f_port", "import tensorflow as tf"]
     assert rest == "y = tf.stop_gradient(f_port.f(a, b))\n"
@@ -288,7 +295,7 @@ def test_the_import_is_relative_in_a_package_and_the_name_of_tensorflow_the_file
 
 def test_line_ends_of_windows_stay() -> None:
     code = source("y = tf.numpy_function(f, [a, b], tf.float32)").replace("\n", "\r\n").encode()
-    after = replaced(code, [ONE])
+    after = replace_callbacks(code, [ONE])
     assert after.count(b"\r\n") == after.count(b"\n") == code.count(b"\n") + 1
 
 
@@ -304,7 +311,7 @@ def test_line_ends_of_windows_stay() -> None:
 )
 def test_what_cannot_be_replaced_is_refused(call: str, line: int) -> None:
     with pytest.raises(CannotPlace):
-        replaced(source(call).encode(), [replace(ONE, line=line)])
+        replace_callbacks(source(call).encode(), [replace(ONE, line=line)])
 
 
 @pytest.mark.parametrize("old", ["a = 1\nb = 2\n", "a = 1\nb = 2", "", "ä = 1\n\n\nb = 2\n\n"])

@@ -11,7 +11,7 @@ import pytest
 
 from pyopbench.advise.program import Run
 from pyopbench.advise.trial import LEAST_TURNS, MOST_TURNS, USUAL_TURNS, is_enough
-from pyopbench.advise.turns import Realised, differences, largest_difference, realised, seconds_of
+from pyopbench.advise.turns import Realised, differences, estimate_saving, largest_difference, seconds_of
 from pyopbench.model.case import MINIMUM_EFFECT
 
 
@@ -23,7 +23,7 @@ def run_of(step: float, *, start: float = 3.0, elements: int = 50, **changes: ob
 
 def test_a_step_is_timed_after_the_first_fifth_whatever_the_start_took() -> None:
     assert seconds_of(run_of(0.02, start=30.0), 50) == pytest.approx(0.02)
-    found = realised([run_of(0.02), run_of(0.021), run_of(0.019)], [run_of(0.01, start=5.0) for _ in range(3)])
+    found = estimate_saving([run_of(0.02), run_of(0.021), run_of(0.019)], [run_of(0.01, start=5.0) for _ in range(3)])
     assert (found.unit, found.runs) == ("step", 3)
     assert found.saved == pytest.approx(0.5, abs=0.01)
     assert found.is_faster
@@ -33,25 +33,25 @@ def test_a_step_is_timed_after_the_first_fifth_whatever_the_start_took() -> None
 
 def test_a_longer_start_is_made_up_for_after_some_steps() -> None:
     before = [run_of(0.02, elements=100) for _ in range(3)]
-    found = realised(before, [run_of(0.01, start=5.0, elements=100) for _ in range(3)])
+    found = estimate_saving(before, [run_of(0.01, start=5.0, elements=100) for _ in range(3)])
     assert found.pays_after == round(found.start_seconds / 0.01) > 100
-    assert realised(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)]).pays_after == 0
-    assert realised(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after is None
+    assert estimate_saving(before, [run_of(0.01, start=1.0, elements=100) for _ in range(3)]).pays_after == 0
+    assert estimate_saving(before, [run_of(0.03, start=5.0, elements=100) for _ in range(3)]).pays_after is None
     whole = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (10.0, 10.1, 9.9)]
-    assert realised(whole, whole).pays_after is None
+    assert estimate_saving(whole, whole).pays_after is None
 
 
 def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> None:
     before = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (10.0, 10.1, 9.9)]
     after = [Run(0, seconds, samples=[(2.0, 0.0)]) for seconds in (6.0, 6.1, 5.9)]
-    found = realised(before, after)
+    found = estimate_saving(before, after)
     assert found.unit == "run"
     assert found.before_seconds == pytest.approx(8.0)
     assert found.saved == pytest.approx(0.5, abs=0.01)
 
 
 def test_one_run_of_each_shows_nothing() -> None:
-    found = realised([run_of(0.02)], [run_of(0.01)])
+    found = estimate_saving([run_of(0.02)], [run_of(0.01)])
     assert not found.is_faster
     assert not found.is_slower
 
@@ -63,7 +63,7 @@ def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
     def side() -> Sequence[Run]:
         return [run_of(0.02 * float(np.exp(rng.normal(0, 0.05)))) for _ in range(3)]
 
-    found = [realised(side(), side()) for _ in range(500)]
+    found = [estimate_saving(side(), side()) for _ in range(500)]
     assert sum(one.is_faster or one.is_slower for one in found) <= 25
 
 
@@ -116,7 +116,7 @@ def taken_turns(rng: np.random.Generator, factor: float, spread: float, drift: f
         after.append(run_of(0.02 * factor * float(pair[1])))
         if len(after) >= LEAST_TURNS and is_enough(before, after, MINIMUM_EFFECT):
             break
-    return realised(before, after)
+    return estimate_saving(before, after)
 
 
 @pytest.mark.nightly

@@ -183,11 +183,11 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> Advice:
     before = files_in(root / "program")
     program = Program.here([sys.executable, "-m", "pkg.train"], root / "program")
 
-    def realised(*_: Any) -> Realised:
+    def estimate_saving(*_: Any) -> Realised:
         return Realised("step", 0.2, 0.1, 0.5, 0.4, 0.6, 3)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial.turns, "realised", realised)
+        patch.setattr(trial.turns, "estimate_saving", estimate_saving)
         patch.setattr(trial, "LEAST_TURNS", 1)
         patch.setattr(trial, "MUCH_SLOWER", math.inf)
         patch.setenv("PYTHONPATH", str(ROOT))

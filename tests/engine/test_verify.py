@@ -110,11 +110,11 @@ def test_a_finding_is_plain_data(folder: Path) -> None:
     assert "expected 1.5, got 2.5" in wrong["failure"]["reason"]
 
 
-def test_progress_is_told_for_every_case(folder: Path) -> None:
+def test_progress_is_shown_for_every_case(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
-    told: list[tuple[int, int]] = []
-    verify_all(EVERYTHING, tell=lambda done, total: told.append((done, total)))
-    assert told == [(done, 3) for done in range(4)]
+    shown: list[tuple[int, int]] = []
+    verify_all(EVERYTHING, show=lambda done, total: shown.append((done, total)))
+    assert shown == [(done, 3) for done in range(4)]
 
 
 def test_a_forward_case_is_left_to_the_backward_case_that_checks_its_values(folder: Path) -> None:

@@ -133,7 +133,7 @@ def run_its_test(made: Ported, folder: Path, monkeypatch: pytest.MonkeyPatch, mo
     """Run the test that was written beside a port; return the names of its functions."""
     (folder / f"{module}.py").write_text(made.port, encoding="utf-8")
     (folder / "test_ported.py").write_text(made.test, encoding="utf-8")
-    # Compiled files are told apart by second and size: another text of the same length would not be run.
+    # Compiled files are distinguished by second and size: another text of the same length would not be run.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(str(folder))

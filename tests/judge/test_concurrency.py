@@ -1,4 +1,4 @@
-"""Rates under threads are held against the callback's of the same launch, with as many threads."""
+"""Rates under threads are compared with the callback's of the same launch, with as many threads."""
 
 from __future__ import annotations
 

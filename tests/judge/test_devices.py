@@ -12,7 +12,7 @@ from msgspec import structs
 from frames import Bench, run_of
 from pyopbench.judge.devices import DeviceComparison, open_device_cases, summaries_of
 from pyopbench.judge.interim_analysis import interim_analysis_of
-from pyopbench.judge.judge import Judgement, compared, judge_run
+from pyopbench.judge.judge import Judgement, compare_variants, judge_run
 from pyopbench.model.case import Case, Failure
 from pyopbench.stats.estimate import Estimate, Launches, moderated
 from pyopbench.stats.unpaired import difference
@@ -150,7 +150,7 @@ def test_an_interim_analysis_leaves_open_what_tells_the_devices_apart() -> None:
     on_gpu = replace(cpu, seed=4, placement="gpu")
     quick = run_of(cpu, on_gpu)
     quick.settings = structs.replace(quick.settings, until="decided")
-    found = compared(quick, "py_function_numpy", 0.03)  # type: ignore[arg-type]
+    found = compare_variants(quick, "py_function_numpy", 0.03)  # type: ignore[arg-type]
     assert open_device_cases(found, ()) <= interim_analysis_of(found, 3, 8).open
     assert open_device_cases(found, ())
 

@@ -18,7 +18,7 @@ from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import compare_sides
 from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.decision import CaseVerdict, Outcome, Verdict
-from pyopbench.judge.judge import compared
+from pyopbench.judge.judge import compare_variants
 from pyopbench.judge.latencies import baseline_of, measured_cases
 from pyopbench.judge.verdicts import (
     NO_CONTROLS,
@@ -311,7 +311,7 @@ def pairs_verdicts(costs: dict[str, float], **changes: Any) -> dict[str, Verdict
     bench = Bench(costs, sizes=(10,), mode=NODE, launches=8, rounds=40, within=0.002, between=0.001, **changes)
     run = run_of(bench)
     run.settings = structs.replace(run.settings, pairs=PAIRS)
-    found = compared(run, TODAY, 0.03)  # type: ignore[arg-type]
+    found = compare_variants(run, TODAY, 0.03)  # type: ignore[arg-type]
     assert not found.comparisons
     return {Case.from_id(verdict.case).variant: verdict for verdict in found.verdicts}
 
@@ -343,7 +343,7 @@ def test_on_a_busy_machine_a_copy_is_no_cheaper_than_its_original() -> None:
     bench = Bench(COSTS, sizes=(10,), mode=NODE, launches=40, rounds=200, within=0.4, between=0.0, copies=1, seed=3)
     run = run_of(bench)
     run.settings = structs.replace(run.settings, pairs={"py_function": TODAY})
-    (verdict,) = compared(run, TODAY, 0.03).verdicts  # type: ignore[arg-type]
+    (verdict,) = compare_variants(run, TODAY, 0.03).verdicts  # type: ignore[arg-type]
     error = (verdict.high - verdict.low) / 4
     assert verdict.ratio == pytest.approx(1.0, abs=3 * error)
     assert error < 0.06
@@ -369,7 +369,7 @@ def test_of_skewed_noise_a_slowdown_is_found_in_full() -> None:
 def test_a_pair_without_the_current_callback_has_no_verdict() -> None:
     run = run_of(Bench({name: COSTS[name] for name in ("native", "xla", "numpy_function", "py_func")}, sizes=(10,)))
     run.settings = structs.replace(run.settings, pairs=PAIRS)
-    found = {Case.from_id(one.case).variant: one for one in compared(run, TODAY, 0.03).verdicts}  # type: ignore[arg-type]
+    found = {Case.from_id(one.case).variant: one for one in compare_variants(run, TODAY, 0.03).verdicts}  # type: ignore[arg-type]
     assert {name: verdict.launches for name, verdict in found.items()} == {"xla": 0, "py_func": 0}
     assert {verdict.outcome for verdict in found.values()} == {"unresolved"}
 
@@ -397,11 +397,11 @@ def test_what_differs_by_less_than_the_effect_is_equal() -> None:
     assert (pair.case.split("/")[1], pair.baseline.split("/")[1]) == (TWIN, TODAY)
     assert pair.ratio == pytest.approx(1.005, abs=0.002)
     assert pair.outcome == "equivalent"
-    assert twins.told_apart == ()
+    assert twins.differing == ()
 
 
 def test_what_differs_by_more_is_told_apart() -> None:
-    (pair,) = found(1.5e-4).told_apart
+    (pair,) = found(1.5e-4).differing
     assert pair.outcome == "slower"
 
 

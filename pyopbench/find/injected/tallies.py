@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 MOST_SHAPES = 1000
-"""Different shapes that are told apart at a site, so that a program of ragged batches cannot fill the memory."""
+"""Different shapes that are distinguished at a site, so that a program of ragged batches cannot fill the memory."""
 
 GENERATED = "__autograph_generated_file"
 """Begins the names of the files that AutoGraph writes (tensorflow/python/autograph/pyct/loader.py)."""

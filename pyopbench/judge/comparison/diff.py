@@ -212,7 +212,7 @@ def compare_sides(
     each = error / correction.among
     on_bodies, on_cases = (each * ERROR_SHARE, each * (1 - ERROR_SHARE)) if bodies else (each, each)
     of_cases = verdicts_on(estimates, minimum_effect, on_cases)
-    # So that `p` is held against the error of the whole run.
+    # So that `p` is compared with the error of the whole run.
     of_cases = [replace(one, p=min(one.p * error / on_cases, 1.0)) for one in of_cases]
     verdicts = dict(zip(large, of_cases, strict=True))
     verdicts |= {case: small[case] for case in common if case in small}

@@ -79,7 +79,7 @@ def tensor_gradient(inputs: Sequence[Any], outputs: Sequence[Any], output_gradie
 
 
 def loss(x: Any, m: Any) -> Any:
-    """Return x**2 where |x| <= m, else m**2 (1 - 2 log m + log x**2), `()`: the example as it stands."""
+    """Return x**2 where |x| <= m, else m**2 (1 - 2 log m + log x**2), `()`: the example as it is."""
     if tf.abs(x) <= m:
         return x**2
     else:

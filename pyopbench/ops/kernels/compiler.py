@@ -1,7 +1,7 @@
 """Compiles the C++ of custom ops for the TensorFlow that is running, each source once.
 
 A library is named by a hash of all that it comes from: TensorFlow and its flags, the compiler, the CPU's vector
-instructions, the source, and the headers (*.h) beside it and in `kernels/`. So one that is there is right, and nothing
+instructions, the source, and the headers (*.h) next to it and in `kernels/`. So one that is there is right, and nothing
 has to be invalidated. A library is written under a name of its own and then renamed, so that processes may build the
 same one at once.
 """

@@ -1,4 +1,4 @@
-"""CUDA kernels of elementwise ops, in a library beside the op's own, where TensorFlow has CUDA and there is nvcc.
+"""CUDA kernels of elementwise ops, in a library next to the op's own, where TensorFlow has CUDA and there is nvcc.
 
 They are a library of their own so that nothing on the CPU depends on them: what nvcc refuses costs the placement on a
 GPU and no more. nvcc compiles the formulas of a source, without TensorFlow's headers; the C++ compiler then compiles
@@ -89,7 +89,7 @@ def nvcc() -> tuple[str, str]:
     named = [f"{name}={os.environ[name]}" for name in TOOLKIT_VARIABLES if name in os.environ]
     raise CannotCompile(
         "there is no nvcc",
-        received=f"not in {', '.join((*named, 'PATH', 'the packages of NVIDIA beside TensorFlow'))}",
+        received=f"not in {', '.join((*named, 'PATH', 'the packages of NVIDIA next to TensorFlow'))}",
         hint="install NVIDIA's CUDA toolkit, of the version that TensorFlow was built with if possible, "
         "and set CUDA_HOME",
     )

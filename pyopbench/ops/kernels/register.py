@@ -4,7 +4,7 @@ A source in the form of `kernels/` registers for an op `my_op` the TensorFlow op
 outputs of the op, and where it has a gradient `PyopbenchMyOpGradient`: from all inputs and the gradients of the
 floating outputs to the gradients of the differentiable inputs. If that is elementwise, with one input, there may be
 `PyopbenchMyOpGradientGradient(x, dy, v)`, its gradient by `x`, which makes second order possible. Kernels for a GPU
-are in a library beside it, which only who wants a GPU loads (`ops/kernels/cuda.py`).
+are in a library next to it, which only who wants a GPU loads (`ops/kernels/cuda.py`).
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ _refused_on_gpu: dict[Path, CannotCompile] = {}
 """Sources whose CUDA kernels cannot be compiled here, and why."""
 
 
-def compile_ahead(ops: Iterable[Op], tell: Callable[[Path], None], *, on_gpu: bool = False) -> None:
+def compile_ahead(ops: Iterable[Op], notify: Callable[[Path], None], *, on_gpu: bool = False) -> None:
     """Compile the kernels of some ops on all cores, so that nothing has to wait for them one by one.
 
     Args:
         ops: those without a kernel are passed over.
-        tell: is called with each source when the compiler is done with it.
+        notify: is called with each source when the compiler is done with it.
         on_gpu: compile those for a GPU too.
     """
     sources = list(dict.fromkeys(op.kernel for op in ops if op.kernel is not None))
-    _compile_all(sources, library_of, _refused, tell)
+    _compile_all(sources, library_of, _refused, notify)
     if on_gpu and cuda.why_not() is None:
         elementwise = [source for source in sources if cuda.why_not_for(source) is None]
-        _compile_all(elementwise, cuda.library_of, _refused_on_gpu, tell)
+        _compile_all(elementwise, cuda.library_of, _refused_on_gpu, notify)
 
 
 def _compile_all(
     sources: Sequence[Path],
     compile_source: Callable[[Path], Path],
     refused: dict[Path, CannotCompile],
-    tell: Callable[[Path], None],
+    notify: Callable[[Path], None],
 ) -> None:
     with ThreadPoolExecutor(len(usable_cores())) as pool:
         source_of = {pool.submit(compile_source, source): source for source in sources}
@@ -61,7 +61,7 @@ def _compile_all(
                 refused[source_of[future]] = error
             elif error is not None:
                 raise error
-            tell(source_of[future])
+            notify(source_of[future])
 
 
 def why_not(op: Op, *, on_gpu: bool = False) -> str | None:

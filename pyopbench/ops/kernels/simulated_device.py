@@ -1,4 +1,4 @@
-"""The device beside the CPU: a real GPU, or a simulated one that counts what is copied to it and from it.
+"""The device next to the CPU: a real GPU, or a simulated one that counts what is copied to it and from it.
 
 The simulated device is a plug-in (`kernels/device/`) that TensorFlow takes for a GPU. It is loaded once, before
 TensorFlow looks for devices, and stays for the life of the process: a process that has loaded it times nothing.

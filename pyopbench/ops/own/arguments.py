@@ -1,6 +1,6 @@
 """From the arguments that a body is called with to the tensors that stand for them in a graph, and back.
 
-A tensor holds an array; a body as it stands may want `str`, lists, or arguments by name. What it is handed is made anew
+A tensor holds an array; a body as it is may want `str`, lists, or arguments by name. What it is handed is made anew
 of the arrays in each call, as a callback that takes tensors has to do. Examples of the arguments come as they are, or
 are drawn for a size by the user's function.
 """

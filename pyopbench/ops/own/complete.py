@@ -55,7 +55,7 @@ OWN_ERROR_FACTOR = 2.0
 """How many times the body's own error a port may differ from it: both may be off, in opposite directions."""
 
 SCOPE = {"np": np, "numpy": np, "random": random, "tf": tf, "tensorflow": tf}
-"""What a statement that seeds may use beside the names of the body's module."""
+"""What a statement that seeds may use besides the names of the body's module."""
 
 ROUNDING = 1e-5
 """How far floats of two calls may be apart, relative to the largest: sums over threads may end in other bits."""
@@ -228,7 +228,7 @@ def _outputs_of(returned: Any) -> tuple[Any, ...]:
 
 
 def _is_of_tensors(array: Any) -> bool:
-    """Can a callback return it? TensorFlow has bfloat16, float8, int4 and the like beside NumPy's own dtypes."""
+    """Can a callback return it? TensorFlow has bfloat16, float8, int4 and the like besides NumPy's own dtypes."""
     if array.dtype.kind == "O":
         return all(isinstance(item, bytes) for item in array.ravel())
     try:

@@ -112,7 +112,7 @@ VARIANTS = {
     # What keeps a result from going by the GPU. A body of `tf.py_function` runs without a device scope, also where the
     # op is pinned to the CPU. An ndarray that it returns becomes a tensor on the GPU, where there is one, and is copied
     # back to the CPU for an op that stands there. Without a GPU it is `py_function_numpy` with one more call, so it is
-    # measured only where it is asked for by name; `pyopbench placement` counts it beside that one.
+    # measured only where it is asked for by name; `pyopbench placement` counts it next to that one.
     "py_function_numpy_host": _callback(
         name="py_function_numpy_host",
         summary="as py_function_numpy, its result made a tensor on the CPU",

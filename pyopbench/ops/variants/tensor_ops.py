@@ -1,4 +1,4 @@
-"""The op in TensorFlow ops: as it stands, compiled by XLA, and with Python control flow that AutoGraph converts."""
+"""The op in TensorFlow ops: as it is, compiled by XLA, and with Python control flow that AutoGraph converts."""
 
 from pyopbench.model.variant import Variant
 

@@ -31,7 +31,7 @@ LIBRARIES = tuple(
     }
     if path
 )
-"""Folders of code that is not the user's: Python's own modules, installed packages, and what is beside NumPy, because
+"""Folders of code that is not the user's: Python's own modules, installed packages, and what is next to NumPy, because
 `pip install --target` puts packages into a folder of any name."""
 
 PACKAGE = str(Path(__file__).parents[2]) + os.sep
@@ -76,7 +76,7 @@ def definition_of(function: types.FunctionType) -> tuple[Source, Any]:
     """Return the file of a function and its definition there, a `def` or a `lambda`.
 
     Raises:
-        CannotExtract: its source is not available, or another lambda on its line cannot be told apart from it.
+        CannotExtract: its source is not available, or another lambda on its line cannot be distinguished from it.
     """
     code = function.__code__
     place = (code.co_filename, code.co_firstlineno)

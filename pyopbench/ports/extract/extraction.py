@@ -287,7 +287,7 @@ class Extraction:
         return self._items[key]
 
     def _global(self, scope: dict[str, Any], name: str, place: Place) -> ast.expr | Holder | None:
-        """Return what stands for a global of a module: a reference, or a value; None for a builtin of Python."""
+        """Return a replacement for a global of a module: a reference, or a value; None for a builtin of Python."""
         source = source_of(scope)
         statement = bindings_of(source).get(name) if source is not None else None
         is_skipped = isinstance(statement, ast.Import | ast.ImportFrom) and name not in scope  # under TYPE_CHECKING
@@ -395,7 +395,7 @@ class Extraction:
     # Names that a statement reads.
 
     def _resolve(self, item: Item, captured: Mapping[str, Any] = EMPTY, owned: Mapping[str, Any] = EMPTY) -> None:
-        """Replace each name that a statement reads by what stands for it in the module.
+        """Replace each name that a statement reads by its counterpart in the module.
 
         Args:
             item: the statement.
@@ -432,7 +432,7 @@ class Extraction:
         item.node = _Replacing(replaced).visit(node)
 
     def _read(self, path: str, name: ast.Name, holder: Holder, parents: Parents) -> tuple[ast.expr, ast.expr]:
-        """Return the part that is read of a value, and what stands for it."""
+        """Return the part that is read of a value, and its replacement."""
         try:
             return self._climb(path, name, holder.value, parents)
         except StateChanged:
@@ -443,7 +443,7 @@ class Extraction:
             return name, holder.whole()
 
     def _climb(self, file: str, name: ast.Name, value: Any, parents: Parents) -> tuple[ast.expr, ast.expr]:
-        """Return the longest chain of attributes and keys that starts with a name, and what stands for its value."""
+        """Return the longest chain of attributes and keys that starts with a name, and a replacement for it."""
         node: ast.expr = name
         path = [name.id]
         while True:
@@ -513,11 +513,11 @@ class Extraction:
     # Values.
 
     def _found(self, value: Any, name: str, place: Place) -> ast.expr | Holder:
-        """Return what stands for the value of a name, or a holder if only what is read of it is written."""
+        """Return a replacement for the value of a name, or a holder if only what is read of it is written."""
         return Holder(value) if self._is_holder(value) else self._value(value, name, place, name)
 
     def _value(self, value: Any, wanted: str, place: Place | None, spelled: str = "") -> ast.expr:
-        """Return what stands for a value: a reference to a function, an import or a constant."""
+        """Return a replacement for a value: a reference to a function, an import or a constant."""
         item = self._callable(value, wanted, place)
         if item is not None:
             return reference(item)
@@ -540,7 +540,7 @@ class Extraction:
         return reference(self._items[key])
 
     def _short(self, value: Any, wanted: str, place: Place | None) -> ast.expr:
-        """Return what stands for a default or a bound argument: itself if it is short."""
+        """Return a replacement for a default or a bound argument: itself if it is short."""
         node = self._value(value, _constant_name([wanted]), place)
         item = getattr(node, ITEM, None)
         if isinstance(item, Item) and isinstance(item.node, ast.expr):
@@ -548,7 +548,7 @@ class Extraction:
         return node
 
     def _computed(self, value: Any, name: str, place: Place, node: ast.expr) -> ast.expr | Holder:
-        """Return what stands for a constant that functions of the user compute: its value if that is short."""
+        """Return a replacement for a constant that functions of the user compute: its value if that is short."""
         try:
             expression_of(value, self._refer(place), LONGEST_COMPUTED)
             return self._found(value, name, place)
@@ -613,7 +613,7 @@ class _Replacing(ast.NodeTransformer):
         self.replaced = replaced
 
     def visit(self, node: ast.AST) -> Any:
-        """Return what stands for a node, or the node with what stands for its parts."""
+        """Return a replacement for a node, or the node with replacements for its parts."""
         return self.replaced[node] if node in self.replaced else self.generic_visit(node)
 
 

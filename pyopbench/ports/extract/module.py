@@ -149,7 +149,7 @@ def module_of(roots: Sequence[Item], known: Iterable[Item], docstring: str = "")
 
 
 def in_order(items: Sequence[Item]) -> list[Item]:
-    """Return items as they stand in the user's files, but all that runs on loading after what it needs."""
+    """Return items as they are in the user's files, but all that runs on loading after what it needs."""
     files = list(dict.fromkeys(item.source.path for item in items if item.source is not None))
 
     def place(item: Item) -> tuple[int, int, int]:

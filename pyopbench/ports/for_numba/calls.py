@@ -19,7 +19,7 @@ Rule: TypeAlias = Callable[[Arguments, Names], ast.expr | None]
 
 
 def called(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return what stands for a call of a function of NumPy's, or of a method, that has a rule here."""
+    """Return a replacement for a call of a function of NumPy's, or of a method, that has a rule here."""
     function, given = names.called(node)
     parameters, rule = next((row for one, row in RULES.items() if one is function), ("", ""))
     words = parameters.split()
@@ -165,7 +165,7 @@ def _product(given: Arguments, names: Names) -> Any:
 
 
 def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
-    """Return what stands for a product of arrays, whose dtypes may differ and of which the first may have many axes."""
+    """Return a replacement for a product of arrays, whose dtypes may differ; the first may have many axes."""
     sides = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in (a, b)]
     ranks = []
     dtypes = []
@@ -217,7 +217,7 @@ RULES: dict[object, tuple[str, Rule | str]] = {
 
 
 def of_ufunc(node: ast.Call, names: Names) -> Any:
-    """Return what stands for `np.add.at`, and for `np.add.outer` and its like."""
+    """Return a replacement for `np.add.at`, `np.add.outer` and the like."""
     function = names.value_of(node.func.value) if isinstance(node.func, ast.Attribute) else None
     if not isinstance(function, np.ufunc) or node.keywords:
         return None
@@ -232,7 +232,7 @@ def of_ufunc(node: ast.Call, names: Names) -> Any:
 
 
 def summed_products(node: ast.Call, names: Names) -> Any:
-    """Return what stands for `np.einsum` of arrays, whose subscripts are written as text with an arrow."""
+    """Return a replacement for `np.einsum` of arrays, whose subscripts are written as text with an arrow."""
     is_written = names.value_of(node.func) is np.einsum and node.args and isinstance(node.args[0], ast.Constant)
     if not is_written or node.keywords:
         return None
@@ -255,15 +255,15 @@ def summed_products(node: ast.Call, names: Names) -> Any:
 
 
 def magnitude(node: ast.Call, names: Names) -> Any:
-    """Return what stands for Python's `abs` of an array."""
+    """Return a replacement for Python's `abs` of an array."""
     is_abs = names.value_of(node.func) is abs and len(node.args) == 1 and names.are(node.args[0], ARRAY)
     return tree("np.abs(X)", X=node.args[0]) if is_abs else None
 
 
 def reshaped(node: ast.Call, names: Names) -> Any:
-    """Return what stands for `reshape` of what Numba may take for out of order: as NumPy, it then copies only if it is.
+    """Return a replacement for `reshape` of what Numba may take for out of order: like NumPy, it copies only if it is.
 
-    Where the result is written to, NumPy may write to the array itself, and then nothing stands for it.
+    Where the result is written to, NumPy may write to the array itself, and then nothing replaces it.
     """
     function, (array, *shape) = names.called(node) if node.args else (None, [node])
     if function is not np.reshape or not shape or node.keywords or number_of(node) in names.written_to:
@@ -274,7 +274,7 @@ def reshaped(node: ast.Call, names: Names) -> Any:
 
 
 def backwards(node: ast.Call, names: Names) -> Any:
-    """Return what stands for `reversed`, of a range or of something that has subscripts."""
+    """Return a replacement for `reversed`, of a range or of something that has subscripts."""
     if names.value_of(node.func) is not reversed or len(node.args) != 1:
         return None
     (given,) = node.args
@@ -293,7 +293,7 @@ SHAPED = {getattr(np, name): name for name in ("zeros", "ones", "empty", "full")
 
 
 def joined(node: ast.Call, names: Names) -> Any:
-    """Return what stands for arrays that are joined: a tuple of arrays for a list, or for one with lists in it."""
+    """Return a replacement for arrays that are joined: a tuple of arrays for a list, or for one with lists in it."""
     function = names.value_of(node.func)
     name = next((JOINING[one] for one in JOINING if one is function), "")
     if not name or not node.args:
@@ -310,7 +310,7 @@ def joined(node: ast.Call, names: Names) -> Any:
 
 
 def _of_list(name: str, node: ast.Call, names: Names) -> Any:
-    """Return what stands for a list that was filled, whose arrays have all the same number of axes."""
+    """Return a replacement for a list that was filled, whose arrays have all the same number of axes."""
     given, *others = [*node.args, *(one.value for one in node.keywords if one.arg == "axis")]
     ranks = {item.rank for one in names.of(given) for item in one.items}
     if len(others) != len(node.args) - 1 + len(node.keywords) or len(others) > 1 or len(ranks) != 1:
@@ -327,7 +327,7 @@ def _of_list(name: str, node: ast.Call, names: Names) -> Any:
 
 
 def array_of_list(node: ast.Call, names: Names) -> Any:
-    """Return what stands for `np.array` of a list that was filled."""
+    """Return a replacement for `np.array` of a list that was filled."""
     if names.value_of(node.func) not in (np.array, np.asarray) or len(node.args) != 1:
         return None
     given, options = node.args[0], {one.arg: one.value for one in node.keywords}
@@ -341,7 +341,7 @@ def array_of_list(node: ast.Call, names: Names) -> Any:
 
 
 def shape_of_list(node: ast.Call, names: Names) -> Any:
-    """Return what stands for a call that makes an array of a shape which is written as a list."""
+    """Return a replacement for a call that makes an array of a shape which is written as a list."""
     if not any(names.value_of(node.func) is one for one in SHAPED) or not node.args:
         return None
     shape, *others = node.args
@@ -359,7 +359,7 @@ TYPES = {bool: "bool", int: "int64", float: "float64"}
 
 
 def made_with_dtype(node: ast.Call, names: Names) -> Any:
-    """Return what stands for a call of NumPy's whose dtype is a type of Python's, or the name of one."""
+    """Return a replacement for a call of NumPy's whose dtype is a type of Python's, or the name of one."""
     function = names.value_of(node.func)
     if getattr(function, "__module__", None) != "numpy":
         return None
@@ -373,7 +373,7 @@ def made_with_dtype(node: ast.Call, names: Names) -> Any:
 
 
 def converted(node: ast.Call, names: Names) -> Any:
-    """Return what stands for `astype`, of an array or of a number, which has none for Numba."""
+    """Return a replacement for `astype`, of an array or of a number, which has none for Numba."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "astype" or names.called(node)[0] is None:
         return None
     options = {one.arg: one.value for one in node.keywords}

@@ -1,4 +1,4 @@
-"""What is known of the names and expressions of a function that Numba compiles, and trees that stand for them."""
+"""What is known of the names and expressions of a function that Numba compiles, and trees that replace them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pyopbench.ports.porting.watching import names_bound, names_written
 
 
 def tree(text: str, **parts: Any) -> Any:
-    """Return the tree of an expression or a statement in which names stand for copies of parts.
+    """Return the tree of an expression or a statement in which copies of parts replace names.
 
-    A name with a star, as in `(*ITEMS,)`, stands for a list of them.
+    A name with a star, as in `(*ITEMS,)`, is replaced by a list of them.
     """
     statement = _Filling(parts).visit(ast.parse(text).body[0])
     return statement.value if isinstance(statement, ast.Expr) else statement

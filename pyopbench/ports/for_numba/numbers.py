@@ -40,12 +40,12 @@ def cast(dtype: str, node: ast.expr) -> ast.expr:
 
 
 def operation(node: ast.BinOp, names: Names) -> ast.expr | None:
-    """Return what stands for an operation."""
+    """Return a replacement for an operation."""
     return None if isinstance(node.op, ast.MatMult) else _operation(node, node.op, (node.left, node.right), names)
 
 
 def in_place(node: ast.AugAssign, names: Names) -> ast.stmt | None:
-    """Return what stands for `x *= 0.5`, of the dtype of an array, of its elements or of a number."""
+    """Return a replacement for `x *= 0.5`, of the dtype of an array, of its elements or of a number."""
     if isinstance(node.op, ast.MatMult):
         return None
     if isinstance(node.target, ast.Name) and not names.are(node.target, ARRAY):
@@ -104,7 +104,7 @@ def _is_widening(node: ast.expr, dtype: str, names: Names, *, is_array: bool) ->
 
 
 def sign(node: ast.UnaryOp, names: Names) -> ast.expr | None:
-    """Return what stands for `-x` of a number of NumPy's."""
+    """Return a replacement for `-x` of a number of NumPy's."""
     dtype = names.dtype(node)
     if isinstance(node.op, ast.Not) or names.may_be(node, ARRAY) or is_floating(dtype):
         return None
@@ -112,7 +112,7 @@ def sign(node: ast.UnaryOp, names: Names) -> ast.expr | None:
 
 
 def comparison(node: ast.Compare, names: Names) -> ast.expr | None:
-    """Return what stands for a comparison of what has 32 bits with numbers of Python's."""
+    """Return a replacement for a comparison of what has 32 bits with numbers of Python's."""
     if any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in node.ops):
         return None
     names.require(node)
@@ -155,7 +155,7 @@ COMPARING = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.
 
 
 def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return what stands for a call like `np.maximum(x, 0.0)`, with the numbers in the dtype of the result."""
+    """Return a replacement for a call like `np.maximum(x, 0.0)`, with the numbers in the dtype of the result."""
     function, args = names.called(node)
     is_clip, is_where = function is np.clip, function is np.where and len(args) == 3
     if not (is_clip or is_where or isinstance(function, np.ufunc)) or (node.keywords and not is_clip):
@@ -190,7 +190,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def of_python(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return what stands for `int(x)`, `math.exp(x)` and `x.item()`, which have 64 bits, signed or floating."""
+    """Return a replacement for `int(x)`, `math.exp(x)` and `x.item()`, which have 64 bits, signed or floating."""
     function = names.value_of(node.func)
     if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
         wide = _in_64_bits(node.func.value, names)

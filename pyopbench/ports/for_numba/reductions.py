@@ -25,7 +25,7 @@ EACH = {np.sort: "sort", np.argsort: "argsort", np.cumsum: "cumsum", np.cumprod:
 
 
 def along(node: ast.Call, names: Names) -> Any:
-    """Return what stands for a function of NumPy's that takes an axis."""
+    """Return a replacement for a function of NumPy's that takes an axis."""
     function, args = names.called(node)
     options = {one.arg: one.value for one in node.keywords}
     if not 1 <= len(args) <= 2 or any(isinstance(one, ast.Starred) for one in args):

@@ -1,4 +1,4 @@
-"""What stands for a node of a body that Numba does not take, or takes otherwise than NumPy."""
+"""Replacements of the nodes of a body that Numba does not take, or takes otherwise than NumPy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyopbench.ports.for_numba.types import ARRAY, LIST
 
 
 def replacement_of(node: ast.AST, names: Names) -> Any:
-    """Return the tree that stands for an expression or a statement, or the statements; None for one that stays.
+    """Return the replacement for an expression or a statement, perhaps several statements; None for one that stays.
 
     Raises:
         CannotPort: Numba would take it for something else.
@@ -30,7 +30,7 @@ def replacement_of(node: ast.AST, names: Names) -> Any:
 
 
 def product(node: ast.BinOp, names: Names) -> Any:
-    """Return what stands for `@`."""
+    """Return a replacement for `@`."""
     return calls.product(node.left, node.right, names) if isinstance(node.op, ast.MatMult) else None
 
 
@@ -42,7 +42,7 @@ def without_errstate(node: ast.With, names: Names) -> list[ast.stmt] | None:
 
 
 def unpacked(node: ast.Assign, names: Names) -> Any:
-    """Return what stands for an assignment of an array to several names, which Numba does not unpack."""
+    """Return a replacement for an assignment of an array to several names, which Numba does not unpack."""
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or not isinstance(target, ast.Tuple) or not names.are(value, ARRAY, LIST):
         return None
@@ -55,7 +55,7 @@ def unpacked(node: ast.Assign, names: Names) -> Any:
 
 
 def grid_unpacked(node: ast.Assign, names: Names) -> Any:
-    """Return what stands for `y, x = np.mgrid[:h, :w]`, of whole numbers."""
+    """Return a replacement for `y, x = np.mgrid[:h, :w]`, of whole numbers."""
     target, grid = node.targets[0], node.value
     if not isinstance(grid, ast.Subscript) or names.value_of(grid.value) is not np.mgrid:
         return None
@@ -69,7 +69,7 @@ def grid_unpacked(node: ast.Assign, names: Names) -> Any:
 
 
 def index_of_list(node: ast.Subscript, names: Names) -> Any:
-    """Return what stands for a subscript in which a list of numbers is an index."""
+    """Return a replacement for a subscript in which a list of numbers is an index."""
     several = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     lists = [isinstance(one, ast.List) or names.are(one, LIST) for one in several]
     if not any(lists):
@@ -101,13 +101,13 @@ def setting(node: ast.Subscript | ast.Attribute, names: Names) -> Any:
 
 
 def picked(node: ast.Subscript, names: Names) -> Any:
-    """Return what stands for the elements of an array where a mask is true."""
+    """Return a replacement for the elements of an array where a mask is true."""
     masked = _masked(node, names) if isinstance(node.ctx, ast.Load) else None
     return masked and tree("_picked(*MASKED)", MASKED=masked)
 
 
 def put(node: ast.Assign, names: Names) -> Any:
-    """Return what stands for an assignment to such elements."""
+    """Return a replacement for an assignment to such elements."""
     target, *others = node.targets
     masked = _masked(target, names) if isinstance(target, ast.Subscript) and not others else None
     if masked is None:
@@ -120,7 +120,7 @@ def put(node: ast.Assign, names: Names) -> Any:
 
 
 def put_in_place(node: ast.AugAssign, names: Names) -> Any:
-    """Return what stands for `x[mask] += 1`."""
+    """Return a replacement for `x[mask] += 1`."""
     masked = _masked(node.target, names) if isinstance(node.target, ast.Subscript) else None
     if masked is None or isinstance(node.op, ast.MatMult):
         return None

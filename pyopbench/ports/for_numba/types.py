@@ -44,7 +44,7 @@ MOST_STEPS = 1_000_000
 """Expressions after which no other run begins, one or two seconds; after ten times as many, a run ends where it is."""
 
 FEWEST_STEPS = 10_000
-"""Expressions of such a run, which may never end by itself, beside ten times those of the run before."""
+"""Expressions of such a run, which may never end by itself, besides ten times those of the run before."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class _Showing(ast.NodeTransformer):
     """Has each expression that is read shown, and each condition asked for."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Return what stands for a node."""
+        """Return the replacement for a node."""
         if isinstance(node, ast.JoinedStr | ast.Constant | ast.Lambda):
             return node
         found = super().visit(node)

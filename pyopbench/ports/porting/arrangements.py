@@ -35,7 +35,7 @@ from pyopbench.ports.porting.port import (
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Units
-from pyopbench.ports.rebinding import written
+from pyopbench.ports.rebinding import unwrap
 
 FUNCTION = "arrange"
 """The name of the function of an arrangement."""
@@ -163,7 +163,7 @@ def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
     require_same(op, yours)
     if key.batch:
         require_fixed_shapes(op)
-    body, on_tensors = written(yours.numpy), yours.is_on_tensors
+    body, on_tensors = unwrap(yours.numpy), yours.is_on_tensors
     found = body_of(op, body)
     return _Arranged(yours, key, found.facts, found.keywords, Units.of_all(found.source), _same_shapes(op), on_tensors)
 

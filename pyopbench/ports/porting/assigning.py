@@ -129,7 +129,7 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
 
 
 def assign(code: Any, node: ast.Assign) -> str | None:
-    """Return an assignment that is not written as it stands."""
+    """Return an assignment that has to be rewritten."""
     for one in node.targets:
         _refuse_container(code, one)
         if isinstance(one, ast.Attribute) and code.is_tensor(one.value):
@@ -170,7 +170,7 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
 
 
 def _is_changed(code: TypedCode, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
-    """Is a target written otherwise than it stands?"""
+    """Is a target rewritten?"""
     for target, value in zip(targets, values, strict=True):
         inner = getattr(target, "elts", ())
         if isinstance(target, ast.Name) and bound_text(code, target, value):
@@ -297,9 +297,9 @@ def _dtype_in_place(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
 
 
 def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
-    """Return the right side of `x = value`; empty where it is written as it stands.
+    """Return the right side of `x = value`; empty if it stays.
 
-    A number beside a tensor on the other way of an `if` is one of TensorFlow's own dtype to AutoGraph; so it gets
+    A number next to a tensor on the other way of an `if` is one of TensorFlow's own dtype to AutoGraph; so it gets
     the other's. What converts to what is there already would assign a name to itself.
     """
     listed = write_list(code, target, value)

@@ -58,13 +58,13 @@ class BodyCode(Code):
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Has trees stand for nodes that Numba takes otherwise, and notes what is refused."""
+    """Replaces nodes that Numba takes otherwise, and notes what is refused."""
 
     def __init__(self, code: BodyCode, names: Names | None) -> None:
         self.code, self.names = code, names
 
     def visit(self, node: ast.AST) -> Any:
-        """Return the tree that stands for a node; a statement that cannot be written is noted as that."""
+        """Return the replacement for a node; a statement that cannot be written is noted."""
         if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return self._rewritten(node)
         try:
@@ -104,7 +104,7 @@ class _Rewriting(ast.NodeTransformer):
 
 
 def _take_by_position(arguments: ast.arguments) -> None:
-    """Have parameters that are given by name alone stand behind those by position: Numba finds no default of those."""
+    """Make parameters by name alone positional ones, after the others: Numba does not find their defaults."""
     with_default = [one is not None for one in arguments.kw_defaults]
     is_in_order = with_default == sorted(with_default) and (all(with_default) or not arguments.defaults)
     if is_in_order and arguments.vararg is None:

@@ -22,10 +22,10 @@ PLACE = re.compile(r"(, )?\{(\w*)(=\w*|:[\w ]+)?\}")
 {x}: a tensor of its own dtype.
 {x:result}, {x:loop}, {x:bool}: of the dtype of the call's result, of a ufunc's loop, or of the one that is named.
 {x:flat}, {x:result flat}: the same as a vector, where no axis is given.
-{x:written}, {x:atom}, {x:shape}, {x:items}: as it stands, the same so that `.name` can follow, sizes in a list, and
+{x:written}, {x:atom}, {x:shape}, {x:items}: as it is, the same so that `.name` can follow, sizes in a list, and
     tensors in a list.
 {x:helper}: a tensor for a helper, which takes no array.
-{axis=}: `axis=...` as it stands; {axis=0}: the same, 0 where it is not given; {axis=number}: as {axis=}, and no
+{axis=}: `axis=...` as it is; {axis=0}: the same, 0 where it is not given; {axis=number}: as {axis=}, and no
     expression where it is more than one axis.
 {dtype}: that of the result.
 

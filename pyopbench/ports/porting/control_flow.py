@@ -102,7 +102,7 @@ def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
     return False
 
 
-# What stands before a statement.
+# Assignments before a statement.
 
 
 def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
@@ -189,7 +189,7 @@ def _is_elif(code: TypedCode, node: ast.AST) -> bool:
 
 
 def in_lines(node: ast.stmt | ast.expr, several: Sequence[str]) -> str:
-    """Return statements that stand in the place of one."""
+    """Return statements that replace one."""
     return ("\n" + " " * node.col_offset).join(several)
 
 

@@ -14,7 +14,7 @@ from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 
 
-def written(names: str, parameters: str) -> Callable[[Callable[[Given], str | None]], Callable[[Given], str | None]]:
+def writes(names: str, parameters: str) -> Callable[[Callable[[Given], str | None]], Callable[[Given], str | None]]:
     """Enter the function below into the table: it returns the text of a call, or None for what it does not serve."""
 
     def enter(write: Callable[[Given], str | None]) -> Callable[[Given], str | None]:
@@ -44,7 +44,7 @@ def _dtypes(given: Given, ufunc: str, *names: str) -> list[str]:
     return given.code.loop(function, values)[0]
 
 
-@written(" ".join(f"np.{one}" for one in UNARY), "x")
+@writes(" ".join(f"np.{one}" for one in UNARY), "x")
 def unary(given: Given) -> str:
     """Return a ufunc of one array."""
     ufunc = given.name.removeprefix("np.")
@@ -58,7 +58,7 @@ def unary(given: Given) -> str:
     return f"{function}({given.code.tensor(given['x'], dtype)})"
 
 
-@written(" ".join(f"np.{one}" for one in BINARY), "x y | out where")
+@writes(" ".join(f"np.{one}" for one in BINARY), "x y | out where")
 def binary(given: Given) -> str:
     """Return a ufunc of two arrays; that of `np.divide(x, y, out=z, where=mask)` has no gradient outside the mask."""
     ufunc = given.name.removeprefix("np.")
@@ -79,7 +79,7 @@ def _of_dtype(ufunc: str, dtype: str) -> str:
     return f"tf.{BOOLEAN[ufunc]}" if dtype == "bool" and ufunc in BOOLEAN else BINARY[ufunc]
 
 
-@written(" ".join(f"np.{one}.outer" for one in BINARY), "x y")
+@writes(" ".join(f"np.{one}.outer" for one in BINARY), "x y")
 def outer(given: Given) -> str:
     """Return a ufunc of each element of an array with each of another."""
     code, ufunc = given.code, given.name.removeprefix("np.").removesuffix(".outer")
@@ -92,7 +92,7 @@ def outer(given: Given) -> str:
     return f"{function}({x}, tf.convert_to_tensor({code.tensor(given['y'], second)}))"
 
 
-@written("np.invert", "x")
+@writes("np.invert", "x")
 def invert(given: Given) -> str:
     """Return `~x`."""
     if is_order_of_floats(given.code, given["x"]):
@@ -100,7 +100,7 @@ def invert(given: Given) -> str:
     return f"(~{given.code.atom(given['x'])})"
 
 
-@written("np.matmul np.dot", "a b")
+@writes("np.matmul np.dot", "a b")
 def product(given: Given) -> str | None:
     """Return the product of matrices and vectors."""
     code = given.code
@@ -112,7 +112,7 @@ def product(given: Given) -> str | None:
 # What chooses elements.
 
 
-@written("np.where", "condition x y")
+@writes("np.where", "condition x y")
 def where(given: Given) -> str:
     """Return elements of one array or another; the places of what is true, for each axis, where there are none."""
     code = given.code
@@ -123,7 +123,7 @@ def where(given: Given) -> str:
     return f"tf.where({condition}, {x}, {y})"
 
 
-@written("np.select", "condlist choicelist default")
+@writes("np.select", "condlist choicelist default")
 def select(given: Given) -> str:
     """Return elements of the first array whose condition is true."""
     code, conditions, choices = given.code, given["condlist"], given["choicelist"]
@@ -138,7 +138,7 @@ def select(given: Given) -> str:
     return found
 
 
-@written("np.clip", "a a_min a_max | min max")
+@writes("np.clip", "a a_min a_max | min max")
 def clip(given: Given) -> str:
     """Return elements within bounds."""
     code = given.code
@@ -161,7 +161,7 @@ def _refuse_out_of_range(given: Given, bound: ast.expr) -> None:
             raise given.code.refusal(bound, f"`{ast.unparse(bound)}` is out of the range of {given.dtype}")
 
 
-@written(
+@writes(
     "int np.int64 np.int32 np.int16 np.int8 np.uint8 np.uint16 np.uint32 np.uint64 "
     "float np.float64 np.float32 np.float16 bool np.bool np.complex64 np.complex128",
     "x",
@@ -172,7 +172,7 @@ def to_number(given: Given) -> str:
     return given.code.tensor(given["x"], {"int": "int64", "float": "float64"}.get(name, name))
 
 
-@written("len", "x")
+@writes("len", "x")
 def length(given: Given) -> str:
     """Return the size of the first axis."""
     code = given.code
@@ -187,7 +187,7 @@ def length(given: Given) -> str:
     return f"{code.use('np_known_size')}({text}, 0)"
 
 
-@written("max min", "x y")
+@writes("max min", "x y")
 def extreme(given: Given) -> str:
     """Return the larger or smaller of two numbers, or of a vector; if one is NaN, it depends on their order."""
     code, has_nan = given.code, given.dtype.startswith("float")
@@ -201,7 +201,7 @@ def extreme(given: Given) -> str:
     return f"{function}({code.tensor(given['x'], given.dtype)}, {code.operand(given['y'], given.dtype)})"
 
 
-@written("round np.round", "x decimals")
+@writes("round np.round", "x decimals")
 def rounded(given: Given) -> str | None:
     """Return the nearest whole numbers, of a tie the even one."""
     code, decimals = given.code, given.get("decimals")
@@ -226,7 +226,7 @@ def _is_shape(code: TypedCode, node: ast.expr) -> bool:
 # Shapes.
 
 
-@written("np.concatenate", "arrays axis | dtype")
+@writes("np.concatenate", "arrays axis | dtype")
 def concatenate(given: Given) -> str:
     """Return arrays one behind the other."""
     if given.get("axis") is None and "axis" in given.by_name:
@@ -237,12 +237,12 @@ def concatenate(given: Given) -> str:
 
 
 STACKED = {"np.hstack": 0, "np.vstack": 1, "np.column_stack": 1, "np.dstack": 2}
-"""Functions that put arrays beside each other, and the number of axes of arrays that get a new one for it."""
+"""Functions that put arrays next to each other, and the number of axes of arrays that get a new one for it."""
 
 
-@written(" ".join(STACKED), "arrays | dtype")
+@writes(" ".join(STACKED), "arrays | dtype")
 def stacked(given: Given) -> str | None:
-    """Return arrays beside each other."""
+    """Return arrays next to each other."""
     rank, fewest = given.code.rank(given["arrays"]) - 1, STACKED[given.name]
     if rank < fewest:
         return None
@@ -251,7 +251,7 @@ def stacked(given: Given) -> str | None:
     return f"{function}({given.code.items(given['arrays'], given.dtype)}, axis={axis})"
 
 
-@written("np.zeros_like np.ones_like np.empty_like", "a dtype")
+@writes("np.zeros_like np.ones_like np.empty_like", "a dtype")
 def like(given: Given) -> str:
     """Return zeros or ones in the shape of an array."""
     name = "ones_like" if "ones" in given.name else "zeros_like"
@@ -261,7 +261,7 @@ def like(given: Given) -> str:
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
 
 
-@written("np.size", "a axis")
+@writes("np.size", "a axis")
 def size(given: Given) -> str | None:
     """Return the number of elements."""
     if given.get("axis") is not None:

@@ -44,7 +44,7 @@ def module_text(
         docstring: what it says of itself.
         statements: its statements, in order.
         units: whose imports the statements may use.
-        extra: import statements of other files beside it.
+        extra: import statements of other files next to it.
         also: import statements that are written in any case.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
@@ -56,7 +56,7 @@ def module_text(
 
 
 def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()) -> str:
-    """Return the imports that code needs, in the order of isort: Python's own, what is installed, files beside it."""
+    """Return the imports that code needs, in the order of isort: Python's own, what is installed, files next to it."""
     tree = ast.parse(body)
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
     read: set[str] = set()

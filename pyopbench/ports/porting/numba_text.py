@@ -1,4 +1,4 @@
-"""What a port to `numba_op` has beside the body: what it calls the body with, the op, and the function of tensors."""
+"""What a port to `numba_op` has besides the body: what it calls the body with, the op, and the function of tensors."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ from pyopbench.ports.porting.watched_values import (
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
-from pyopbench.ports.rebinding import arrange, copy_functions, written
+from pyopbench.ports.rebinding import arrange, copy_functions, unwrap
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
@@ -169,7 +169,7 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments.
     """
-    definition_of(written(body))
+    definition_of(unwrap(body))
     observed = Observed()
     runs = _Runs(body, examples, observed)
     # What is found out late, such as that a `break` depends on a value, holds for what was run before.

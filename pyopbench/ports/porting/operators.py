@@ -41,7 +41,7 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 
 
 def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
-    """Return the text of an operation, which stays as it stands where no side needs a cast."""
+    """Return the text of an operation, which stays as it is where no side needs a cast."""
     if type(operator) not in BINARY:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     (first, second), _ = code.loop(BINARY[type(operator)], [left, right])
@@ -52,7 +52,7 @@ def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: 
 
 
 def write_sides(code: TypedCode, node: ast.AST, sides: Sequence[ast.expr], dtypes: Sequence[str]) -> str:
-    """Return an operation with its sides as they have to be, and what is between them as it stands."""
+    """Return an operation with its sides as they have to be, and what is between them as it is."""
     parts = [(*code.source.span(side), code.operand(side, dtype)) for side, dtype in zip(sides, dtypes, strict=True)]
     return code.source.replaced(*code.source.span(node), parts)
 
@@ -132,7 +132,7 @@ def _write_membership(code: TypedCode, node: ast.Compare) -> str:
 
 
 def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
-    """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they stand."""
+    """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they are."""
     if isinstance(node.op, ast.Not | ast.Invert) and is_order_of_floats(code, node.operand):
         return f"{code.use('np_not')}({code.write(node.operand)})"
     if not isinstance(node.op, ast.Not):
@@ -167,7 +167,7 @@ def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
 
 
 def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
-    """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number beside a tensor."""
+    """Return `a if x else b` on a tensor `x`, both ways of one dtype: AutoGraph takes no number next to a tensor."""
     asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     sides = [node.body, node.orelse]
     if not code.is_tensor(asked):

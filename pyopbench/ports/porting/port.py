@@ -36,7 +36,7 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made
-from pyopbench.ports.rebinding import around, with_body, written
+from pyopbench.ports.rebinding import around, unwrap, with_body
 
 OBSERVED_SIZES = 2
 
@@ -51,7 +51,7 @@ class PortModule:
         text: of the module.
         function: the name of the function of tensors in it.
         not_run: lines of the user's that no example went through: file and line.
-        notes: what holds for it, as kinds of findings.
+        notes: kinds of notes, as in a `PortLine`.
         dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
         facts: what it takes and returns, and what of it is differentiable.
         frozen: statements of the user's whose values are written down in their place: file and name.
@@ -77,7 +77,7 @@ def write_port(op: Op, variant: str) -> PortModule:
         how = BATCHED.get(variant)
         if how:
             batches.require_fixed_shapes(yours)
-        body = body_of(yours, written(yours.numpy))
+        body = body_of(yours, unwrap(yours.numpy))
         facts, made = _made(yours, body, variant)
     keywords = () if how == "map" else body.keywords
     not_run = [place for place in map(place_of_user, made.not_run) if place is not None]
@@ -219,7 +219,7 @@ def body_of(op: Op, function: Callable[..., Any]) -> Body:
 
 
 def require_same(op: Op, extracted: Op) -> None:
-    """Check that the extracted body computes what the user's does: its port is held against the extracted one."""
+    """Check that the extracted body computes what the user's does: its port is compared with the extracted one."""
     example = examples_of(op, 1, 1)[0]
 
     def outputs_of(body: Callable[..., Any]) -> tuple[Any, ...]:
@@ -228,7 +228,7 @@ def require_same(op: Op, extracted: Op) -> None:
             return as_outputs(around(op.py_function, body)(*map(tf.constant, example)))
         return as_outputs(around(op.numpy, body)(*as_given(example)))
 
-    expected, found = outputs_of(written(op.numpy)), outputs_of(written(extracted.numpy))
+    expected, found = outputs_of(unwrap(op.numpy)), outputs_of(unwrap(extracted.numpy))
     if len(found) != len(expected) or not all(map(is_same, found, expected)):
         raise CannotPort(
             "outside its file, the body computes something else",
@@ -240,8 +240,8 @@ def add_bodies(op: Op, extraction: Extraction) -> None:
     """Add the body of an op to what is extracted, and its gradient where it has one."""
     # What is found last stands first: the body, with what it needs, above the gradient.
     if op.numpy_gradient is not None:
-        extraction.add(written(op.numpy_gradient))
-    extraction.add(written(op.numpy), op.name if op.is_own else "", len(examples_of(op, 1, 1)[0]))
+        extraction.add(unwrap(op.numpy_gradient))
+    extraction.add(unwrap(op.numpy), op.name if op.is_own else "", len(examples_of(op, 1, 1)[0]))
 
 
 def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
@@ -316,7 +316,7 @@ def _check(op: Op, variant: str) -> None:
     if op.own is not None and op.own.is_random and variant != "numba_op":
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if STRING in op.outputs or STRING in map(dtype_of, examples_of(op, 1, 1)[0]):
-        code = getattr(written(op.numpy), "__code__", None)
+        code = getattr(unwrap(op.numpy), "__code__", None)
         place = None if code is None else (code.co_filename, code.co_firstlineno)
         raise CannotPort("it works on text, so the callback stays", fix="keep the callback", place=place)
 

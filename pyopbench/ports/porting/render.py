@@ -58,7 +58,7 @@ class Code:
         return self.as_it_stands(node) if found is None else found
 
     def rewrite(self, node: ast.AST) -> str | None:
-        """Return the text of a node that is not written as it stands; None for one that is."""
+        """Return the text of a node that has to be rewritten; None for one that stays."""
         return None
 
     def as_it_stands(self, node: ast.AST) -> str:
@@ -69,7 +69,7 @@ class Code:
         return self.source.replaced(*self.source.span(node), parts)
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
-        """Return the text of a part of a node that stays as it stands."""
+        """Return the text of a part of a node that stays."""
         return self.write(part)
 
     def is_global(self, name: ast.Name) -> bool:

@@ -65,7 +65,7 @@ class TensorCode(TypedCode):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay as they stand
+        self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay
         self.made: set[str] = set()
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
@@ -80,7 +80,7 @@ class TensorCode(TypedCode):
         return found
 
     def rewrite(self, node: ast.AST) -> str | None:
-        """Return the text of a node that is not written as it stands."""
+        """Return the text of a node that has to be rewritten; None for one that stays."""
         if isinstance(node, ast.stmt) and self._is_left_out(node):
             self.not_run.append((self.source.path, node.lineno))
             return None
@@ -119,7 +119,7 @@ class TensorCode(TypedCode):
         return not any(self.observed.of(self.source, one) for one in ast.walk(node))
 
     def write_part(self, node: ast.AST, part: ast.AST) -> str:
-        """Return the text of a part of a node that stays as it stands."""
+        """Return the text of a part of a node that stays."""
         if part is getattr(node, "test", None) and isinstance(part, ast.expr):
             return write_truth(self, part)
         loops = getattr(node, "generators", ())

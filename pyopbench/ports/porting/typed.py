@@ -61,7 +61,7 @@ class TypedCode(Code):
         return node is not None and any(one.kind == TENSOR or one.holds_tensors for one in self.seen(node))
 
     def one(self, node: ast.expr) -> Seen:
-        """Return what stands for all that an expression was: the tensor, else the array, else the number."""
+        """Return the most general of the observations of an expression: the tensor, else the array, else the number."""
         seen = self.seen(node)
         for kind in (TENSOR, ARRAY, SEQUENCE, NUMBER_KIND):
             found = [one for one in seen if one.kind == kind]
@@ -123,7 +123,7 @@ class TypedCode(Code):
         return str(int(ast.literal_eval(node))) if is_number(node) else f"int({self.write(node)})"
 
     def operand(self, node: ast.expr, dtype: str) -> str:
-        """Return the text of an operand beside a tensor of a dtype, to which TensorFlow converts what is none."""
+        """Return the text of an operand next to a tensor of a dtype, to which TensorFlow converts what is none."""
         seen = self.seen(node)
         if seen and all(self._fits(one, dtype) for one in seen):
             return self.write(node)
@@ -189,7 +189,7 @@ class TypedCode(Code):
         return set().union(*map(self.seen, reads))
 
     def use(self, snippet: str) -> str:
-        """Return the name of a function that is written beside the code, and have it written, with what it calls."""
+        """Return the name of a function that is written next to the code, and have it written, with what it calls."""
         self.snippets |= needed_by([snippet])
         return snippet
 
@@ -220,7 +220,7 @@ def _is_literal(node: ast.expr) -> TypeGuard[ast.List | ast.Tuple]:
 
 
 def _is_call(text: str) -> bool:
-    """Is it a call and nothing beside it?"""
+    """Is it a call and nothing else?"""
     if not text.endswith(")") or not text.startswith("tf."):
         return False
     try:

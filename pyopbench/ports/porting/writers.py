@@ -33,7 +33,7 @@ from pyopbench.ports.porting.render import documented, with_head
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
-from pyopbench.ports.rebinding import arrange, written
+from pyopbench.ports.rebinding import arrange, unwrap
 
 DECORATOR = "@numba.njit(error_model='numpy')"
 """What compiles a function. Divisions by zero are as NumPy has them."""
@@ -186,10 +186,10 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     units, facts, name = Units(), body.facts, body.definition.name
     one = _of_one(facts) if is_of_batch else facts
     units.add(body.source, name)
-    written_to = written_inputs(arrange(op.numpy, written(op.numpy)), examples_of(op, 2, 1), units)
+    written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     gradient = ""
     if op.numpy_gradient is not None:
-        home, of_gradient = definition_of(written(op.numpy_gradient))
+        home, of_gradient = definition_of(unwrap(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
     compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
     types = types_of(op.numpy, examples_of(op, 2, 1))
@@ -205,7 +205,7 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     is_seeded = bool(code.drawn) and "seed" not in code.drawn
     _check_draws(op, one, is_seeded=is_seeded, is_of_batch=is_of_batch)
     if is_seeded:
-        facts = without_drawn_sizes(facts, arrange(op.numpy, written(op.numpy)), examples_of(op, 2, 1))
+        facts = without_drawn_sizes(facts, arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1))
         called, text = numba_text.call_after_seeding(one, called)
         texts.append(text)
     if is_of_batch:
@@ -284,11 +284,11 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     units, facts, name = Units(), body.facts, body.definition.name
     units.add(body.source, name)
     functions = {unit.name for unit in units.in_order() if _is_function(unit)}
-    written_to = written_inputs(arrange(op.numpy, written(op.numpy)), examples_of(op, 2, 1), units)
+    written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     adapters = [callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])]
     gradient, picked, gradient_writes = "", None, False
     if op.numpy_gradient is not None and not is_of_batch:
-        home, of_gradient = definition_of(written(op.numpy_gradient))
+        home, of_gradient = definition_of(unwrap(op.numpy_gradient))
         gradient = units.add(home, of_gradient.name).name
         picked, gradient_writes = _facts_of_gradient(op, facts)
     statements = BodyCode(units, name, functions, "", Types()).write_units(units)
@@ -308,7 +308,7 @@ def _facts_of_gradient(op: Op, facts: Facts) -> tuple[list[int] | None, bool]:
     Of an array, there is no which.
     """
     assert op.numpy_gradient is not None
-    function, (example, outputs, incoming) = written(op.numpy_gradient), _given_to_gradient(op, facts)
+    function, (example, outputs, incoming) = unwrap(op.numpy_gradient), _given_to_gradient(op, facts)
     found, ends = function(example, outputs, incoming), (len(example), len(example) + len(outputs))
     picked = None
     if isinstance(found, list | tuple):

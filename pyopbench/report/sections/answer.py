@@ -140,7 +140,7 @@ def _notes(judgement: Judgement) -> list[str]:
     notes = [standing_text(judgement.decisions)] if many else _notes_of_few(judgement)
     notes += port_commands(judgement)
     notes += [
-        judgement.controls.text() if judgement.controls.told_apart else "",
+        judgement.controls.text() if judgement.controls.differing else "",
         judgement.machine.warning_text() if judgement.machine else "",
     ]
     return notes

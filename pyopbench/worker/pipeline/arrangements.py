@@ -183,7 +183,7 @@ def usual_batch(settings: PipelineSettings) -> int:
 
 
 def size_effort(batch: int) -> float:
-    """Return what a larger batch counts for beside the effort: of two that are as good, the smaller takes less memory.
+    """Return what a larger batch counts for besides the effort: of two that are as good, the smaller takes less memory.
 
     Less than any difference between forms: 0.08 for 256 elements.
     """

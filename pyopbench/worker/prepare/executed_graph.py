@@ -1,6 +1,6 @@
 """What TensorFlow executes of a graph: the nodes that are left after its optimisation, and whether they are all there.
 
-Nodes are told apart by a name scope that no other graph of the process uses, and a number for each copy. It survives
+Nodes are distinguished by a name scope that no other graph of the process uses, and a number for each copy. It survives
 inlining, which puts the name of a call before the names of what is called.
 
 Only nodes that work on data count. What hangs on constants and shapes alone has the same value at every call, and
@@ -167,7 +167,7 @@ def _needed(concrete: Any, scope: str) -> list[Any]:
 def require_alive(counts: Counts) -> None:
     """Check that every copy that was built is executed.
 
-    A node that the optimiser has dropped, folded or merged is missing in some copy, or in the executed one beside the
+    A node that the optimiser has dropped, folded or merged is missing in some copy, or in the executed one next to the
     built one. So each copy has to have as many nodes of each type as the copy that has most of them, and at least as
     many as were built.
 

@@ -43,7 +43,7 @@ DIRECTIONS = 4
 """The first moves every element along the sign of the gradient, so that slopes add up; each other one moves some."""
 
 MOVED = 32
-"""Elements that each other direction moves: of thousands, one would often be beside a kink."""
+"""Elements that each other direction moves: of thousands, one would often be near a kink."""
 
 SMALL = 4
 """Gradients are checked at the smallest size of the op that is at least this."""

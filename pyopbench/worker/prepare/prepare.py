@@ -312,7 +312,7 @@ def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
     """Prepare one case of mode node, for clocks that time nothing beside it.
 
     Returns:
-        The empty graph, and the graph of copies that is to be held against it; its `copies` says of how many.
+        The empty graph, and the graph of copies that is to be compared with it; its `copies` says of how many.
     """
     empty = _empty(case)
     runners = prepare_group((empty, case))

@@ -35,7 +35,7 @@ OVERLAP_SECONDS = 0.001
 """By how much longer a body takes, so that those of several threads overlap."""
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 FEWEST_CALLS = 5
-"""Calls beyond a quantile, at least, for it to be told: the 99th of a hundred needs 500."""
+"""Calls beyond a quantile, at least, for it to be reported: the 99th of a hundred needs 500."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ConcurrentCall:
             segment()
 
     def check(self) -> tuple[ConcurrentCall, Checked]:
-        """Call once, and return this call with gradients to be held against from now on, and by how much it was off."""
+        """Call once, and return this call with gradients for later comparisons, and by how much it was off."""
         values = check_values(self.op, as_tuple(self.segments[0]()), self.reference, self.dtype)
         if len(self.segments) == 1:
             return self, Checked(values)

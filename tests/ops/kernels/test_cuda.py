@@ -155,7 +155,7 @@ def test_without_nvcc_it_says_where_it_was_looked_for(toolkit: Path, monkeypatch
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
     reason = str(cuda.why_not())
-    searched = f"not in CUDA_HOME={toolkit}, PATH, the packages of NVIDIA beside TensorFlow"
+    searched = f"not in CUDA_HOME={toolkit}, PATH, the packages of NVIDIA next to TensorFlow"
     remedy = (
         "install NVIDIA's CUDA toolkit, of the version that TensorFlow was built with if possible, and set CUDA_HOME"
     )

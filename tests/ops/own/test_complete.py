@@ -125,7 +125,7 @@ def by_hand(inputs: Any, outputs: Any, incoming: Any) -> Any:
 def test_the_gradient_by_a_single_input_may_be_bare(
     form: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As NumPy's and as TensorFlow's; the callbacks are held against it, and it against differences."""
+    """As NumPy's and as TensorFlow's; the callbacks are compared with it, and it against differences."""
 
     def gradient(*given: Any) -> Any:
         return form(by_hand(*given))

@@ -1,4 +1,4 @@
-"""A gradient is held against finite differences, at a small size and once: a wrong one is found, a rough one is not.
+"""A gradient is compared with finite differences, at a small size and once: a wrong one is found, a rough one is not.
 
 Where finite differences cannot say, the gradient counts as not checked.
 """
