@@ -10,8 +10,11 @@ def np_axes(axis, rank):
     """Return axes as a list, counted from the front; None is all of them."""
     if axis is None:
         return list(range(rank))
-    axes = axis if isinstance(axis, (list, tuple)) else [axis]
-    return [int(one) % rank for one in axes]
+    axes = [int(one) for one in (axis if isinstance(axis, (list, tuple)) else [axis])]
+    for one in axes:
+        if not -rank <= one < rank:
+            raise ValueError(f"axis {one} is out of bounds for an array of {rank} axes")
+    return [one % rank for one in axes]
 
 
 def np_sizes(tensor):

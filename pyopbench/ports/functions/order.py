@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from pyopbench.ports.functions.basics import (
     np_axes,
+    np_checked,
     np_gathered,
     np_is_nan,
     np_moved,
@@ -72,11 +73,17 @@ def np_searchsorted(a, v, side="left", sorter=None):
 
 @helper("np.digitize", x="common", bins="common")
 def np_digitize(x, bins, right=False):
-    """Return the number of the bin of each element; bins ascend or descend."""
+    """Return the number of the bin of each element; an error if bins neither ascend nor descend, NaN as the largest."""
+    keys = np_keys(bins)
+    # NumPy takes edges of which the first two that differ do not ascend as numbers, such as 1 and NaN, to descend.
+    all_equal, rises = tf.reduce_all(tf.equal(bins[:-1], bins[1:])), tf.reduce_any(bins[:-1] < bins[1:])
+    is_ascending = all_equal | (rises & tf.reduce_all(keys[:-1] <= keys[1:]))
+    is_ordered = is_ascending | tf.reduce_all(keys[:-1] >= keys[1:])
+    bins = np_checked(bins, is_ordered, "bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     upwards = np_searchsorted(bins, x, side)
     downwards = tf.size(bins, tf.int64) - np_searchsorted(tf.reverse(bins, [0]), x, side)
-    return tf.where(bins[0] > bins[-1], downwards, upwards)  # NaN is the last of edges that ascend
+    return tf.where(is_ascending, upwards, downwards)
 
 
 def np_groups(tensor):

@@ -189,6 +189,30 @@ def test_a_length_that_the_graph_does_not_know_is_an_error(name: str) -> None:
         function.get_concrete_function(tf.TensorSpec([None], tf.float64))
 
 
+@pytest.mark.parametrize("right", [False, True])
+def test_bins_in_no_order_are_an_error_and_others_are_numpys(right: bool) -> None:
+    specs = [tf.TensorSpec([None], tf.float64)] * 2
+    in_graph = tf.function(lambda x, bins: helper_of("np.digitize")(x, bins, right), input_signature=specs)
+    x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, np.nan])
+    for size in range(5):
+        for bins in map(np.array, itertools.product([-1.0, 1.0, 2.0, np.nan], repeat=size)):
+            is_sorted = any(np.array_equal(one, np.sort(one), equal_nan=True) for one in (bins, bins[::-1]))
+            try:
+                found = in_graph(x, bins.astype(np.float64))
+            except tf.errors.InvalidArgumentError:
+                # A number and then NaN: NumPy takes them to descend, and looks for elements in what is in no order.
+                assert not is_sorted or (np.isnan(bins[-1]) and len(set(bins[~np.isnan(bins)])) == 1), bins
+                continue
+            assert is_sorted
+            np.testing.assert_array_equal(found, np.digitize(x, bins, right), str(bins))
+
+
+@pytest.mark.parametrize("axis", [2, -3, (0, 2)])
+def test_an_axis_out_of_range_is_an_error(axis: Any) -> None:
+    with pytest.raises(ValueError, match="out of bounds"):
+        helper_of("np.flip")(tf.ones([2, 3]), axis)
+
+
 def test_every_function_of_the_tables_is_in_a_row() -> None:
     called = set().union(*map(functions_in, GROUPS))
     missing = {name for name in TABLE if name not in called and _has(name)}
