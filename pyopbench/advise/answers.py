@@ -126,7 +126,7 @@ def decide(
     folder.mkdir(parents=True, exist_ok=True)
     op_file = write_op_file(callback, folder)
     failures = list[str]()
-    answer = Answer("leave", "there was no time to measure changes of it: use a larger --budget", "not_measured")
+    answer = Answer("leave", "there was no time to measure changes to it: use a larger --budget", "not_measured")
     if graph_body_of(callback) is not None:
         candidate = Candidate(f"port {GRAPH_BODY}" if callback.in_input and callback.stage else GRAPH_BODY)
         written = write_candidate(callback, folder, answer, candidate)

@@ -46,8 +46,8 @@ OBSTACLES: Mapping[Obstacle, str] = {
 EXPLANATION = (
     "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready inputs "
     "to ready outputs, plus an allowance for threads. Realised: the share that all changes together save in the "
-    "program, which ran with and without them in turn, with a 95% interval; of a callback that is left alone, what "
-    "the withdrawn change saved."
+    "program, which ran with and without them in turn, with a 95% interval; for a callback that is left alone, "
+    "the share that the withdrawn change saved."
 )
 
 
@@ -148,7 +148,7 @@ def reasons(advice: Advice) -> list[str]:
     if advice.patch is not None and advice.realised is not None and advice.realised.low > most:
         found.append(
             f"{formatting.points(advice.realised.saved)} was saved, more than the {formatting.percent(most)} that the "
-            "recording shows as the most: a callback also delayed other work, or something else kept the machine busy"
+            "recording gave as an upper bound: a callback also delayed other work, or the machine was busy"
         )
     if advice.patch is not None and not math.isnan(advice.loss_difference):
         is_random = any(row.callback.seed_with for row in advice.changed)

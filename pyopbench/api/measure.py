@@ -234,6 +234,6 @@ def _resumable(folder: Path) -> Iterator[None]:
         elif isinstance(error, KeyboardInterrupt):
             command = stored_run.resume_command(open_run(folder))
             raise Interrupted(
-                folder, f"{command} continues; pyopbench.read({str(folder)!r}) judges what there is"
+                folder, f"{command} continues it; pyopbench.read({str(folder)!r}) judges the measurements so far"
             ) from None
         raise

@@ -134,7 +134,7 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
         return repr(value)
     shown = repr(value)
     raise BadInput(
-        f"{name} is no example that can be stored",
+        f"{name} cannot be stored as an example",
         received=f"{shown[:60]}{'...' if len(shown) > 60 else ''}, of type {type(value).__name__}",
         hint="convert it with np.asarray, or write an op file; docs/your-own-op.md has one",
     )

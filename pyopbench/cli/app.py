@@ -16,8 +16,8 @@ from pyopbench.cli.errors import run_command
 EPILOG = (
     "**Exit codes**: 0 done; 1 a regression or a wrong variant; 2 bad usage or input; 3 nothing was measured.\n\n"
     "**Output**: results go to stdout, progress and notes to stderr. "
-    "Where a command has them, `--json` prints JSON and `--quiet` hides progress and notes. Text is plain where it is "
-    "piped or NO_COLOR is set.\n\n"
+    "Where a command has them, `--json` prints JSON and `--quiet` hides progress and notes. Text is plain in a pipe "
+    "or if NO_COLOR is set.\n\n"
     "**Completion**: `pyopbench --install-completion` sets it up for your shell."
 )
 MEASURE, JUDGE, LOOK, TOOLS = "Measure", "Judge results", "Find and understand callbacks", "Tools"

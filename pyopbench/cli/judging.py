@@ -64,7 +64,7 @@ def report(
             raise BadInput(
                 "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
                 received=f"{results[0]} with {'--out' if export is None else '--export'}",
-                hint="leave that out, or measure one side by a run of its own",
+                hint="leave that out, or measure one side in a separate run",
             )
         return report_sides(run, judging, fail_on, as_json=as_json)
     if export is not None:

@@ -300,7 +300,7 @@ def _print_port(written: WrittenPort) -> None:
 
 NOT_FOR_WORKERS = {
     "--shard": "leave it out: --shards N divides the plan",
-    "--rev": "leave it out: workers have no repository of yours",
+    "--rev": "leave it out: workers do not have your repository",
 }
 """Options of `run` that workers are not given, and what to do instead."""
 

@@ -62,7 +62,7 @@ def _confirm(what: str, *, yes: bool) -> None:
     if yes or (sys.stdin.isatty() and typer.confirm(f"{what}. Go on?", err=True)):
         return
     raise BadInput(
-        "this run goes on only if you agree",
+        "this run continues only if you agree",
         received=what,
         hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
     )

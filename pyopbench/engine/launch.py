@@ -209,7 +209,7 @@ class RemainingWork:
                 raise BadInput(
                     "the source of a port differs from the one that was measured before",
                     received=f"{line.variant} of {line.op}",
-                    hint="start a new run: your function, what it reads, or pyopbench has changed",
+                    hint="start a new run: your function, a value that it reads, or pyopbench has changed",
                 )
             self._ports.setdefault(_port_key(line), line)
 

@@ -63,7 +63,7 @@ class InterimAnalysis:
         """Return what the analysis shows, and whether it is measured on."""
         if self.unneeded and not self.open and self.resolved + self.unneeded == self.verdicts:
             return f"done after {formatting.count(self.launches, 'launch', 'launches')}: the answers are clear"
-        further = f"measuring {formatting.count(len(self.open), 'case')} further" if self.open else "done"
+        further = f"still measuring {formatting.count(len(self.open), 'case')}" if self.open else "done"
         return f"{self.progress_text()}; {further}"
 
 

@@ -248,7 +248,7 @@ class PipelineJudgement:
             f"The input of a step of {batch} takes {taken}, {share} of the step ({formatting.seconds(step.seconds)})"
         )
         if self.is_hidden is None:
-            return f"{of_step}. Whether it is hidden behind the step is too close to say."
+            return f"{of_step}. It is too close to say whether it is hidden behind the step."
         if self.is_hidden:
             return f"{of_step}. It could take {formatting.ratio(step.seconds / seconds)} as long and still be hidden."
         return f"{of_step}, so the step waits for its input."
@@ -313,7 +313,7 @@ class PipelineInterimAnalysis:
     def text(self) -> str:
         """Return how many arrangements are near enough to the best to be measured on."""
         after = formatting.count(self.launches, "launch", "launches")
-        return f"after {after}: measuring {self.left:,} of {self.arrangements:,} arrangements further"
+        return f"after {after}: still measuring {self.left:,} of {self.arrangements:,} arrangements"
 
 
 def interim_analysis_of(rows: PipelineRows, launches: int) -> PipelineInterimAnalysis:

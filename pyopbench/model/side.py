@@ -58,7 +58,7 @@ def read_packages(text: str) -> tuple[str, ...]:
         name = re.sub("[-_.]+", "-", pin["name"]).lower() if pin else ""
         if pin is None or name in versions or name in TENSORFLOW:
             raise BadInput(
-                "a side has one version of each package, and a version of TensorFlow is an option of its own",
+                "a side has one version of each package, and TensorFlow's version is given by --tf",
                 received=f"--with {text}",
                 hint="for example --with numpy==1.26.4 or --tf 2.21.0",
             )

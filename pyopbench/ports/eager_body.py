@@ -125,11 +125,11 @@ def _require_same(new: Body, old: Body, examples: Sequence[Sequence[Any]], tenso
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)
             lines = [one.lineno for one in frames if place and one.filename == place[0]]
-            why = f"the body fails with arrays that nothing may write to: {type(error).__name__}: {error}"[:200]
+            why = f"the body fails with read-only arrays: {type(error).__name__}: {error}"[:200]
             where = (place[0], lines[-1]) if place and lines and lines[-1] else place
             raise CannotPort(why, fix=f"{FIX}; {COPY}", place=where) from error
         if len(found) != len(expected) or not all(map(is_same, found, expected)):
-            raise CannotPort("with arrays, the body returns something else than with tensors", fix=FIX, place=place)
+            raise CannotPort("the body returns other results for arrays than for tensors", fix=FIX, place=place)
 
 
 class _Conversions(ast.NodeTransformer):

@@ -226,7 +226,7 @@ def _moment(path: Path, milliseconds: float) -> str:
     try:
         return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).isoformat(timespec="seconds")
     except (OverflowError, OSError, ValueError) as error:
-        raise corrupt(str(path), f"{milliseconds!r} is no time in milliseconds since 1970") from error
+        raise corrupt(str(path), f"{milliseconds!r} is not a time in milliseconds since 1970") from error
 
 
 class _PytestEnvironment(Struct, omit_defaults=True):

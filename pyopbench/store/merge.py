@@ -62,7 +62,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merging:
     """
     require_new(out)
     if not folders:
-        raise NothingMeasured("no folder of a shard is named", hint="pyopbench fleet merge shard-* --out merged")
+        raise NothingMeasured("no folders of shards are named", hint="pyopbench fleet merge shard-* --out merged")
     shards = [(_shard_of(run), run) for run in map(open_run, dict.fromkeys(map(real_path, folders)))]
     shards.sort(key=lambda one: one[0].index)
     _check(shards)
@@ -202,7 +202,7 @@ def _check(shards: Sequence[tuple[Shard, OpenRun]]) -> None:
         )
     if unfinished:
         hint = f"continue them: pyopbench resume {shlex.quote(str(unfinished[0].folder))}"
-        raise _refusal("shards are not measured to the end", unfinished, hint)
+        raise _refusal("shards are not finished", unfinished, hint)
     for shard, run in shards:
         hint = f"measure it again with the same software: {_command_again(run.plan, shard.of, shard.index)}"
         _require_same_environment(shards[0][1], run, SOFTWARE, hint)

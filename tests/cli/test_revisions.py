@@ -172,7 +172,7 @@ def test_an_interrupted_run_is_resumed(
     unasked = call("resume", folder, "mine.py")
     assert (unasked.code, unasked.err.splitlines()[0]) == (
         2,
-        "error: this run goes on only if you agree",
+        "error: this run continues only if you agree",
     )
     resumed = call("resume", folder, "mine.py", "--yes")
     assert resumed.code in (0, 3), resumed.err

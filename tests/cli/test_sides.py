@@ -113,7 +113,7 @@ def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: 
     assert ended.err == told(
         "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
         received=f"{finished} with --out",
-        hint="leave that out, or measure one side by a run of its own",
+        hint="leave that out, or measure one side in a separate run",
     )
 
 

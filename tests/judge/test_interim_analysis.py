@@ -308,7 +308,7 @@ def test_a_look_that_leaves_nothing_but_what_no_answer_needs_says_that_answers_a
     settled = InterimAnalysis(frozenset(), 2, verdicts=2, resolved=0, reachable=0, unneeded=2, most=8)
     assert settled.text() == "done after 2 launches: the answers are clear"
     assert replace(settled, open=frozenset({"a"})).text() == (
-        "after 2 launches: 0 of 2 verdicts resolved, 2 not needed for an answer; measuring 1 case further"
+        "after 2 launches: 0 of 2 verdicts resolved, 2 not needed for an answer; still measuring 1 case"
     )
 
 

@@ -85,7 +85,7 @@ class Keeper:
         try:
             arrays = [_array(one) for one in arguments]
         except Exception as error:  # noqa: BLE001 - whatever an argument is, the program goes on
-            held.refused = f"an input is no dense tensor: {error!r}"
+            held.refused = f"an input is not a dense tensor: {error!r}"
             return None
         key = tuple((one.shape, one.dtype.str) for one in arrays)
         with self.lock:
@@ -106,7 +106,7 @@ class Keeper:
             listed = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
             arrays = [_array(one).copy() for one in listed if one is not None]
         except Exception as error:  # noqa: BLE001 - as above
-            held.refused = f"an output is no dense tensor: {error!r}"
+            held.refused = f"an output is not a dense tensor: {error!r}"
             return
         with self.lock:
             self.bytes += sum(one.nbytes for one in arrays)

@@ -108,7 +108,7 @@ def compile_once(source: Path, stem: str, dependencies: Sequence[str], compile_t
     except OSError as error:
         raise CannotCompile(
             f"{source.name} cannot be compiled: {error}",
-            hint="see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to",
+            hint="check that the source exists, and that the cache folder (XDG_CACHE_HOME) can be written to",
         ) from error
     return library
 
@@ -214,7 +214,7 @@ def call(
             raise CannotCompile(
                 f"{Path(command[0]).name} was not done after {seconds:.0f} s",
                 received=source,
-                hint="the next run tries again, best when the machine has less to do",
+                hint="the next run tries again; start it when the machine is less busy",
             ) from error
         finally:
             end_group(process.pid)

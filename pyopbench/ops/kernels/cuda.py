@@ -37,13 +37,15 @@ ANY_GPU = ("-arch=all-major",)
 
 ELEMENTWISE = '#include "elementwise.h"'
 
-REMEDY = "see that nvcc, its host compiler (CXX) and the GPU fit together; the next run tries again"
+REMEDY = "check that nvcc, its host compiler (CXX) and the GPU fit together; the next run tries again"
 
 
 def why_not() -> str | None:
     """Return why no op can have CUDA kernels here, or None."""
     if not tf.sysconfig.get_build_info().get("is_cuda_build", False):
-        return f"TensorFlow {tf.version.VERSION} is built without CUDA; pip install 'pyopbench[gpu]' takes one with it"
+        return (
+            f"TensorFlow {tf.version.VERSION} is built without CUDA; pip install 'pyopbench[gpu]' installs one with it"
+        )
     try:
         nvcc()
     except CannotCompile as error:

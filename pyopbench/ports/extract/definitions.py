@@ -67,7 +67,7 @@ class StateChanged(CannotExtract):
     def __init__(self, spelled: str, place: Place) -> None:
         super().__init__(
             f"it changes `{spelled}`, so that one call depends on those before it",
-            fix="return what changes, and take it as an argument",
+            fix="return the value that changes, and take it as an argument",
             place=place,
         )
 

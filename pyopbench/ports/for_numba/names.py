@@ -97,7 +97,9 @@ class Names:
         """
         dtypes = {one.dtype for one in self.of(node) if one.kind in (ARRAY, SCALAR)}
         if "float16" in dtypes:
-            raise self.refusal(node, f"`{ast.unparse(node)}` is float16, which Numba has not", fix="use float32")
+            raise self.refusal(
+                node, f"`{ast.unparse(node)}` is float16, which Numba does not support", fix="use float32"
+            )
         if len(dtypes) > 1 and dtypes & STRICT:
             raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(dtypes))}")
         return dtypes.pop() if len(dtypes) == 1 else ""

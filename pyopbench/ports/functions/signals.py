@@ -195,7 +195,7 @@ def np_gradient_along(f, step, axis):
         raise ValueError("Shape of array too small to calculate a numerical gradient")
     step = np_number(step, f.dtype)
     if step.shape.rank != 0:
-        raise NotImplementedError("is supported only for places that are equally far apart")
+        raise NotImplementedError("is supported only for evenly spaced places")
     later, earlier = f[np_along(axis, 1, None)], f[np_along(axis, None, -1)]
     middle = (f[np_along(axis, 2, None)] - f[np_along(axis, None, -2)]) / (2 * step)
     first = (later[np_along(axis, 0, 1)] - earlier[np_along(axis, 0, 1)]) / step

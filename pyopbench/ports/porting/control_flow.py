@@ -131,7 +131,7 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
 
 
 def _of_two_types(code: TypedCode, node: ast.AST, name: str) -> Exception:
-    why = f"`{name}` has no single dtype and number of axes where values decide about it"
+    why = f"`{name}` differs in dtype or number of axes between branches that depend on values"
     return code.refusal(node, why, "assign a number or an array of one dtype to it before, and in all branches")
 
 
@@ -207,7 +207,7 @@ def write_for(code: Any, node: ast.For) -> str | None:
         return None
     call, name = node.iter, ""
     if not isinstance(node.target, ast.Name):
-        raise code.left_to_numba(node, "the loop has several targets, and values decide its rounds")
+        raise code.left_to_numba(node, "the loop has several targets, and its length depends on values")
     if isinstance(call, ast.Call):
         name = name_of(code.value_of(call.func))
     if name != "range":
@@ -240,9 +240,9 @@ def _write_loop(
     """Return a loop of the graph with another head, and with statements before it and at the begin of its rounds."""
     ends = [one for one in of_loop(node.body) if isinstance(one, ast.Break | ast.Continue)]
     for one in (*ends, *(one for one in of_function(node.body) if isinstance(one, ast.Return))):
-        raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop that values decide")
+        raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop whose length depends on values")
     if node.orelse:
-        raise code.left_to_numba(node, "`else` of a loop that values decide")
+        raise code.left_to_numba(node, "`else` of a loop whose length depends on values")
     names = sorted(names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body))
     left, source = code.observed.leaves(code.source, node), code.source
     started = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
@@ -259,7 +259,7 @@ def _elements(code: Any, node: ast.expr) -> str:
     """Return what a loop of the graph iterates over, as a tensor."""
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
-        raise code.left_to_numba(node, f"values decide the rounds of a loop over `{ast.unparse(node)}`")
+        raise code.left_to_numba(node, f"the length of a loop over `{ast.unparse(node)}` depends on values")
     text = code.tensor(node)
     return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
 
@@ -277,7 +277,7 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
     dtypes = [dtype_of(left.get(name, set())) for name in names]
     if set(names) != set(left) or not all(dtypes):
-        why = "values decide about the number of results, or about their dtypes"
+        why = "the number of results, or their dtypes, depend on values"
         raise code.refusal(node, why, "return the same number of results in all branches, each of one dtype")
     return f"return {', '.join(map(code.tensor, values, dtypes))}"
 
@@ -310,7 +310,9 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
     """Return `raise` or `assert` as its equivalent in a graph, or refuse what has none."""
     if isinstance(node, ast.Global | ast.Nonlocal):
         names = ", ".join(node.names)
-        raise code.refusal(node, f"assigns to {names} outside the function", "return what the next call needs")
+        raise code.refusal(
+            node, f"assigns to {names} outside the function", "return the value that the next call needs"
+        )
     if isinstance(node, ast.Try):
         inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
         if node.handlers and any(map(code.holds_tensors, inside)):
@@ -324,7 +326,7 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
     assert isinstance(node, ast.Raise)
     function = code.unit.node
     if code.observed.decides(code.source, function) and _ends_with(function.body, node):
-        raise code.refusal(node, "values decide whether it ends with an error", "return something in its place")
+        raise code.refusal(node, "whether it ends with an error depends on values", "return something in its place")
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, DECIDING) and node in ast.walk(one)]
     if not any(code.observed.decides(code.source, one) for one in around):
         return None

@@ -61,7 +61,7 @@ def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
     seen = [one for value in values for one in code.seen(value)]
     shapes = {one.shape if one.kind == TENSOR else (None,) * one.rank for one in seen}
     if len({len(one) for one in shapes}) > 1:
-        raise code.refusal(values[0], f"what is appended to `{name}` has different numbers of axes")
+        raise code.refusal(values[0], f"values with different numbers of axes are appended to `{name}`")
     return dtype, [one.pop() if len(one) == 1 else None for one in map(set, zip(*shapes, strict=True))]
 
 
@@ -118,6 +118,6 @@ def refuse_grown(code: Any, node: ast.expr) -> None:
 
 
 def _refusal(code: Any, name: str, node: ast.AST) -> Exception:
-    problem = f"`{name}` grows where values decide, and `{ast.unparse(node)}` is more than appending to it"
+    problem = f"`{name}` grows where a value decides it, and `{ast.unparse(node)}` does more than append to it"
     refusal: Exception = code.left_to_numba(node, problem)
     return refusal

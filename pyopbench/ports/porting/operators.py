@@ -79,7 +79,7 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
     if isinstance(node.ops[0], ast.Is | ast.IsNot):
         if any(isinstance(one, ast.Constant) and one.value is None for one in sides):
             return None
-        raise code.refusal(node, f"`{ast.unparse(node)}` asks which object a value is", "compare with `==`")
+        raise code.refusal(node, f"`{ast.unparse(node)}` compares the identity of a value", "compare with `==`")
     if len(sides) > 2:
         return _write_chain(code, node, sides)
     if isinstance(node.ops[0], ast.In | ast.NotIn):

@@ -310,7 +310,7 @@ def _check(op: Op, variant: str) -> None:
         if refused is not None:
             raise CannotPort(refused.why, fix=refused.fix, place=refused.place)
         raise CannotPort(
-            "the body of `tf.py_function` computes with TensorFlow on the tensors that it gets",
+            "the body of `tf.py_function` computes with TensorFlow on its tensors",
             fix="ports are written from bodies that compute with NumPy",
         )
     if op.own is not None and op.own.is_random and variant != "numba_op":

@@ -96,7 +96,7 @@ class TensorCode(TypedCode):
             why = f"`{ast.unparse(node)}` assigns a tensor inside an expression"
             raise self.refusal(node, why, "assign it on the line before")
         if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
-            raise self.left_to_numba(node, "values decide how many items a comprehension has")
+            raise self.left_to_numba(node, "the length of a comprehension depends on values")
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):

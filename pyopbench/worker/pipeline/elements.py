@@ -94,7 +94,7 @@ class Elements:
         """
         op, rows = self.op, self.inputs[:CHECKED]
         if op.own is not None and op.own.is_random:
-            return "the body draws random numbers, and draws others for a batch"
+            return "the body draws random numbers, and other ones for a batch"
         if not are_distinct(rows):
             return "all elements are equal, so mixing them up would go unnoticed"
         case = Case(op.name, "numpy_function", NO_GRADIENT, "forward", "call", self.case.dtype, self.case.size)

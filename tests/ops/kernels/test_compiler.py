@@ -15,7 +15,7 @@ from pyopbench.ops.kernels import compiler
 from pyopbench.ops.kernels.compiler import CannotCompile, cpu_flags, library_of
 
 MEND = "fix the source, or use g++ 9 or clang++ 10 or later (CXX); the next run tries again"
-SEE_TO_IT = "see that the source is there, and that the cache folder (XDG_CACHE_HOME) can be written to"
+SEE_TO_IT = "check that the source exists, and that the cache folder (XDG_CACHE_HOME) can be written to"
 ANSWER = 'extern "C" int answer() { return %d; }\n'
 
 
