@@ -1,7 +1,7 @@
 """pyopbench: should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?
 
-What files of ops and variants are written in comes from here: `from pyopbench import OwnOp`. So do the functions that
-measure and judge from Python: `pyopbench.run(function, inputs)`. Nothing is imported before it is asked for, so that
+Files of ops and variants import their classes from here: `from pyopbench import OwnOp`. The functions that measure and
+judge from Python are here, too: `pyopbench.run(function, inputs)`. Modules are imported on first use, so that
 `pyopbench --help` answers at once.
 """
 
@@ -58,7 +58,7 @@ _MODULES = {
     "read": "pyopbench.api.read",
     "run": "pyopbench.api.measure",
 }
-"""Where each name is; its module is imported when somebody asks for it (PEP 562)."""
+"""The module of each name; it is imported on first use (PEP 562)."""
 
 
 def __getattr__(name: str) -> Any:

@@ -25,12 +25,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """A change that was tried and is not made.
+    """A change that was tried and withdrawn.
 
     Attributes:
         name: of the callback.
         variant: the change.
-        why: it is not made.
+        why: the reason.
         saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
         realised: what the program saved with it, and with the changes of other callbacks that were tried at the same
             time; None if that was not timed in pairs of runs.
@@ -55,7 +55,7 @@ class Advice:
         recorded: what the recording covers, in words.
         budget_seconds: that all of it may take.
         realised: what all applied changes save together; None if none was applied.
-        withdrawn: changes that were tried and are not made, in that order.
+        withdrawn: changes that were tried and withdrawn, in that order.
         loss_difference: the largest relative difference of losses; nan if there are none.
         patch: the file that `git apply` takes; None without a change.
         constants: for each callback that is changed, the expressions of the program whose values its port contains.

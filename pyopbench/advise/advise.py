@@ -23,7 +23,7 @@ from pyopbench.model import formatting
 from pyopbench.store import json_file
 
 LEAST_BUDGET, MOST_BUDGET = 5.0, 30.0
-"""Seconds for sampling one callback; the program itself decides between what may save time."""
+"""Seconds for sampling one callback; the program itself decides between changes that may save time."""
 
 PREPARING_SECONDS = 30.0
 """About how long it takes to start TensorFlow, write and check ports before a callback is sampled."""

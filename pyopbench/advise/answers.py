@@ -109,9 +109,10 @@ def answer_by_recording(callback: Callback, most: float, minimum_effect: float) 
 def decide(
     callback: Callback, step: Step, folder: Path, budget_seconds: float, minimum_effect: float = MINIMUM_EFFECT
 ) -> Answer:
-    """Return what to try in place of a callback, which is measured against its possible replacements.
+    """Return the changes to try in place of a callback, measured against it.
 
-    A body of TensorFlow ops is called in the graph; no port of it is tried. What needs no measurement is tried anyway.
+    A body of TensorFlow ops is called in the graph; no port of it is tried. Changes that need no measurement are tried
+    anyway.
 
     Args:
         callback: which.
@@ -205,7 +206,7 @@ def _measure(callback: Callback, op_file: Path, folder: Path, budget_seconds: fl
 
 
 def _measure_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
-    """Measure a callback where it is called, in `Dataset.map`, against what a patch can make of it.
+    """Measure a callback where it is called, in `Dataset.map`, against the arrangements that a patch can make.
 
     A map that does nothing but call the callback, with a `batch` right after it, can get batches of that size.
     """

@@ -198,7 +198,7 @@ class Asked:
         counts: are callbacks counted?
         steps: after so many elements of its input it is ended; None to let it end.
         seconds: after so many seconds likewise.
-        timeout_seconds: after which it is taken for hanging.
+        timeout_seconds: after which it counts as hanging.
         keeps: are real inputs and sources of callbacks kept?
         flights: is the time that calls take in graphs measured, with ops around them?
         shift: is added to all seeds, including those that the program sets.
@@ -235,7 +235,7 @@ class Run:
         samples: seconds since its start and elements taken by then, ascending.
         losses: by name, as Keras reported them after its first batches and after each epoch.
         weights: mean and root mean square of each variable that is trained.
-        ended: `steps` or `seconds` where it was ended, `timeout` where it was taken for hanging.
+        ended: `steps` or `seconds` where it was ended, `timeout` if it counted as hanging.
     """
 
     code: int

@@ -1,1 +1,1 @@
-"""What is measured and judged from Python: functions that return results with frames, in a script or a notebook."""
+"""Measuring and judging from Python: functions that return results with frames, in a script or a notebook."""

@@ -1,4 +1,4 @@
-"""Consoles that are given text of anybody's, and how sentences and errors are printed on them.
+"""Consoles for text from anybody, and how sentences and errors are printed on them.
 
 Results go to `out`, which is stdout; progress, notes and errors to `err`, which is stderr.
 """
@@ -16,7 +16,7 @@ from pyopbench.model.formatting import printable
 
 
 class PrintableConsole(Console):
-    """A console that is given text of anybody's: what a terminal would obey is shown, whatever prints it."""
+    """A console for text from anybody: control characters are shown, never obeyed, whatever prints them."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as `rich` does; texts are made printable first."""
@@ -38,8 +38,8 @@ def say(markup: str, console: Console = out, *, mark: str = "") -> None:
     Args:
         markup: lines; control characters are shown, because sentences quote what results and TensorFlow say.
         console: where to.
-        mark: markup of what stands before the first line, such as blanks, the mark of a list or a label; all that
-            follows on a terminal stands below its end.
+        mark: markup before the first line, such as blanks, a bullet or a label; on a terminal, further lines are
+            indented to its end.
     """
     markup = printable(markup)
     if not console.is_terminal:
@@ -55,7 +55,7 @@ def say(markup: str, console: Console = out, *, mark: str = "") -> None:
 
 
 def say_error(error: PyopbenchError, what: str = "[bold red]error:[/]", console: Console | None = None) -> None:
-    """Print what is wrong after a mark, then what was received, what is legal and what to do, each in a line."""
+    """Print an error after a mark, then the value received, the legal values and the next step, each on a line."""
     say(f"{what} {escape(error.message)}", console or err)
     for label, text in error.details:
         say(escape(text), console or err, mark=label)

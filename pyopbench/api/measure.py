@@ -64,7 +64,7 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
         axis: as `--axis`: `["size=1e3,1e6", "dtype=float64", "mode=call", "device=cpu,gpu"]`.
         baseline: the variant that is the current callback; None for the one that the op's file names, else
             `numpy_function`, and `py_function_numpy` for built-in ops.
-        minimum_effect: the smallest difference that matters, as a share; None for 0.03, or for a third of what
+        minimum_effect: the smallest difference that matters, as a share; None for 0.03, or a third of the slowdown that
             `fail_on` names.
         mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
         requires: features that a port must support: `savedmodel`, `xla`, `second_order`, ...
@@ -74,7 +74,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             side are joined by a comma.
         python: interpreters, or versions of Python, to compare. One that has a TensorFlow is used as it is.
         rev: revisions of the git repository that the op is in: commits, a range `"A..B"` or `"WORKTREE"`.
-        fail_on: with several sides, what fails the run: `slower`, `slower:5%` or `never`; None for the usual.
+        fail_on: with several sides, the slowdown that fails the run: `slower`, `slower:5%` or `never`; None for the
+            usual.
         budget_seconds: stop measuring after so many seconds; None for the usual.
         launches: maximum number of launches (worker processes), at least 2; None for the usual.
         seed_with: a statement that runs before each call of a body that draws random numbers, such as
@@ -162,12 +163,12 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     shard: str | None = None,
     parts: bool = True,
 ) -> tuple[OpenRun, Judging]:
-    """Check what is asked for, plan the run and say what was planned; the options are those of `run`.
+    """Check the request, plan the run and report the plan; the options are those of `run`.
 
     Args:
         folder: a new one; None for `results/DATE`.
         listener: is called with the plan.
-        command: that was given, which the report shows.
+        command: the command that was given; the report shows it.
         ops: as typed; all if empty.
         inputs: as typed.
         seed_with: as typed.
@@ -213,7 +214,7 @@ def read_axes(  # noqa: PLR0913 - the options that say what to cover
     axis: Sequence[str],
     variants: Sequence[str],
 ) -> tuple[Axes, OwnOps]:
-    """Return `usual` with what is asked for in place of it, checked, and the own ops among the ops."""
+    """Return `usual` with the requested values in its place, checked, and the own ops among the ops."""
     names, own = read_ops(ops, inputs, seed_with)
     asked = {"ops": tuple(names), "variants": split(_listed(variants)), **parse_axes(_listed(axis))}
     axes = replace(usual, **{name: values for name, values in asked.items() if values})  # type: ignore[arg-type]
@@ -223,7 +224,7 @@ def read_axes(  # noqa: PLR0913 - the options that say what to cover
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
-    """Have an interrupt say how to continue; leave nothing in the folder of a run that was not begun."""
+    """Have an interrupt say how to continue; leave nothing in the folder of a run that did not begin."""
     has_shipped = (folder / FOLDER).exists()
     try:
         yield

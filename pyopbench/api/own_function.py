@@ -1,7 +1,7 @@
-"""From a function and its example arguments to what a command line would name: a file or module, and its inputs.
+"""From a function and its example arguments to words of a command line: a file or module, and its inputs.
 
-So an op that is given from Python takes the same way as one that is named in a shell. What has no name there yet gets
-one in the folder of the run: arrays as .npy files, and the source of a function of `__main__`.
+So an op from Python takes the same path as one named in a shell. Anything without a name there gets one in the folder
+of the run: arrays as .npy files, and the source of a function of `__main__`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Inputs: TypeAlias = Sequence[Any] | Mapping[str, Any] | npt.NDArray[Any] | None
 FOLDER = "op"
 """Of the run's folder: what is shipped with the op."""
 LONGEST_VALUE = 10_000
-"""Characters of an argument that is no array; longer ones would not fit the command that resumes the run."""
+"""Characters of an argument that is not an array; longer ones would not fit the command that resumes the run."""
 WAY_OUT = "put the function and what it uses into a .py file, import it from there, and measure that"
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -95,7 +95,7 @@ def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
     """Return a module that holds a function and all that it uses, and its name there.
 
     Raises:
-        BadInput: its source is not to be had, or it uses what cannot be written down; with its name.
+        BadInput: its source cannot be read, or it uses a value that cannot be written down; with its name.
     """
     extraction = Extraction()
     try:

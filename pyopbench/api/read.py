@@ -41,7 +41,8 @@ def read(
         minimum_effect: the smallest difference that matters, as a share; None for that of the run.
         mix: as for `run`.
         requires: as for `run`.
-        fail_on: of a run over revisions, what fails it: `slower`, `slower:5%` or `never`; None for `slower`.
+        fail_on: for a run over revisions, the slowdown that fails it: `slower`, `slower:5%` or `never`; None for
+            `slower`.
 
     Returns:
         The decisions, verdicts and latencies, as frames and as a report: a `RunResult`, or what `run` returned with
@@ -74,7 +75,7 @@ def open_judged(  # noqa: PLR0913 - the options of `read`
     """Open results; the arguments are those of `read`.
 
     Returns:
-        The results, how to judge them, the folder of their report, and what a run on several sides fails on.
+        The results, how to judge them, the folder of their report, and the slowdown that fails a run on several sides.
     """
     if not paths:
         raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
@@ -94,7 +95,7 @@ def _run_on_sides(sources: Sequence[Source]) -> OpenRun | None:
 def thresholds(
     sources: Sequence[Source], minimum_effect: float | None, fail_on: str | None
 ) -> tuple[float, str | None]:
-    """Return the minimum effect and what fails; what is not given is that of the run."""
+    """Return the minimum effect and the slowdown that fails, from the run if they are not given."""
     run = _run_on_sides(sources)
     if run is not None:
         return resolve_thresholds(run, minimum_effect, fail_on)
@@ -149,7 +150,7 @@ def judging_of(
     """Return how to judge.
 
     Raises:
-        BadInput: a share out of range, an unknown requirement, or a mix that is none.
+        BadInput: a share out of range, an unknown requirement, or an invalid mix.
     """
     if not 0 < minimum_effect < 1:
         raise BadInput(

@@ -27,7 +27,7 @@ from pyopbench.report import columns
 from pyopbench.store.run import OpenRun, OpenSide, report_folder
 
 SHOWN = 20
-"""So many decisions are in the text of a result; its frame has all."""
+"""Decisions shown in the text of a result; its frame has all."""
 
 
 class RunResult:
@@ -36,7 +36,7 @@ class RunResult:
     Attributes:
         judgement: everything that the report shows; not a stable interface.
         sources: the folders and files that it was read from.
-        folder: where a report goes that is given no other.
+        folder: the default folder of its report.
     """
 
     def __init__(self, judgement: Judgement, sources: Sequence[Path], folder: Path) -> None:

@@ -37,7 +37,7 @@ SHOWN_FACTS = (
     *("tensorflow", "numpy", "python", "pyopbench", "commit", "dirty", "cpu", "cores", "memory_bytes", "machine"),
     *("os", "governor", "intra_op_threads", "inter_op_threads", "variables", "environment"),
 )
-"""What of the environment can move a ratio; the load of the moment differs always."""
+"""Facts of the environment that can move a ratio; the momentary load always differs."""
 
 UNKNOWN_FACT = "unknown"
 

@@ -43,7 +43,7 @@ KINDS = {
 }
 
 CHANGED = ("outputs", "gradients", "raised")
-"""Kinds of differences that are the revision's: of other inputs, or of what is not known, nobody can say that."""
+"""Kinds of differences that the revision is responsible for; with other or unknown inputs, nobody can say that."""
 
 Outcome: TypeAlias = Literal["passed", "failed", "nothing"]
 
@@ -82,7 +82,7 @@ def body_text(label: str, body: ComparedBody, many: int) -> str:
 
 
 def difference_text(label: str, difference: ValueDifference) -> str:
-    """Return what a revision computes otherwise than the first."""
+    """Return how the values of a revision differ from the first's."""
     where = f"{difference.op} {difference.dtype} {difference.size:,}"
     return f"{label}, {where}: {KINDS[difference.kind]}: {difference.reason}"
 
@@ -196,11 +196,11 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing slower and nothing else, 1 one of them, 3 no case with an interval and none that fails."""
+        """0 if nothing is slower or different, 1 if something is, 3 if no case has an interval and none fails."""
         return {"passed": 0, "failed": 1, "nothing": 3}[self.outcome]
 
     def answer_text(self) -> str:
-        """Return what came out, the gravest first, in one line."""
+        """Return the outcome in one line, the gravest finding first."""
         found = [
             _some(len(self.changed), "input gives different values", "inputs give different values"),
             _some(len(self.unmeasured), "side cannot be measured", "sides cannot be measured"),
@@ -344,7 +344,7 @@ class InterimComparison:
 def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison:
     """Compare every side with the first and return what is open, in both of a pair.
 
-    Of a control, which is the first side again, what is open there is: its pairs need both.
+    The open cases of a control, which is the first side again, are open on the first side too: its pairs need both.
 
     Args:
         run: on all sides.

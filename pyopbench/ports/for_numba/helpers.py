@@ -6,7 +6,7 @@ import numpy as np
 
 @numba.njit
 def _checked(axis, axes):
-    """Return an axis counted from the first one, where it may be given from the last; ValueError if it is not there."""
+    """Return an axis as a number from 0, also if it is given from the end; ValueError if there is no such axis."""
     if axis < -axes or axis >= axes:
         raise ValueError("axis is out of bounds")
     return axis % axes
@@ -328,7 +328,7 @@ def _array_of(arrays):
 
 @numba.njit
 def _numbers_of(items):
-    """Return a list of numbers as an array; beside another use of the list, Numba takes the list itself for one."""
+    """Return a list of numbers as an array; if the list has another use, Numba takes the list itself for one."""
     return np.array(items)
 
 

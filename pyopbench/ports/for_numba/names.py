@@ -65,7 +65,7 @@ class Names:
         return self.types.of(self.path, node)
 
     def in_numba(self, node: ast.AST) -> set[Type]:
-        """Return the types that Numba has to find one for: also those of a name elsewhere, or of the other way."""
+        """Return all types that Numba has to unify: of a name, also those elsewhere and on other branches."""
         if isinstance(node, ast.Name):
             return self.of(node) | self.variables.get(node.id, set())
         if isinstance(node, ast.IfExp):

@@ -138,7 +138,7 @@ def _is_exact(node: ast.expr) -> bool:
 
 
 def becoming_float(node: ast.Assign, names: Names) -> ast.stmt | None:
-    """Return `x = 0.0` for `x = 0` where `x` is a float later, so that Numba finds one type of what is made of it."""
+    """Return `x = 0.0` for `x = 0` where `x` is a float later, so that Numba finds one type for its results."""
     target, value = node.targets[0], node.value
     if len(node.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(value, ast.Constant):
         return None

@@ -1,4 +1,4 @@
-"""Replacements of the nodes of a body that Numba does not take, or takes otherwise than NumPy."""
+"""Replacements of the nodes of a body that Numba does not compile, or treats differently from NumPy."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ class _Showing(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([self.visit(node.target)], self.visit(node.value)), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """Return `x += y` between two looks at `x`: the target is what it was, and the statement what it becomes."""
+        """Return `x += y` with `x` shown before it, with the target's type, and after it, with the statement's."""
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node

@@ -1,1 +1,1 @@
-"""A port as source: files that stand by themselves, made of the body of an own op."""
+"""A port as source: self-contained files, written from the body of an own op."""

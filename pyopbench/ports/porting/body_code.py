@@ -23,7 +23,7 @@ from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Unit, Units
 
 HELPERS = Path(pyopbench.ports.for_numba.__path__[0]) / "helpers.py"
-"""What ports have copies of functions of. It is read and not imported: it imports Numba."""
+"""The module whose functions ports have copies of. It is read and not imported, because it imports Numba."""
 
 
 class BodyCode(Code):
@@ -58,7 +58,7 @@ class BodyCode(Code):
 
 
 class _Rewriting(ast.NodeTransformer):
-    """Replaces nodes that Numba takes otherwise, and notes what is refused."""
+    """Replaces nodes that Numba treats differently, and notes refusals."""
 
     def __init__(self, code: BodyCode, names: Names | None) -> None:
         self.code, self.names = code, names

@@ -1,4 +1,4 @@
-"""What stands around a body behind `tf.numpy_function`, as source: what calls it with arrays, and the gradient."""
+"""The code around a body behind `tf.numpy_function`: the function that calls it with arrays, and the gradient."""
 
 from __future__ import annotations
 

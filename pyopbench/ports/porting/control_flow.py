@@ -1,8 +1,8 @@
-"""`if`, `for`, `while` and `return` where values decide, as AutoGraph needs them to make them parts of a graph.
+"""`if`, `for`, `while` and `return` that depend on values, in the form that AutoGraph converts to a graph.
 
 AutoGraph wants each name that such a statement leaves to be a tensor of one dtype before it, and loops to go over
 `tf.range` or a tensor (https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/).
-A loop whose course is known while the graph is built stays Python's and is unrolled.
+A loop whose length is known while the graph is built stays a Python loop and is unrolled.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
 
 
 def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
-    """Is a name a tuple or list behind a statement that values decide? AutoGraph makes tensors of the numbers in it."""
+    """Is a name a tuple or list after a statement that depends on values? AutoGraph makes tensors of its numbers."""
     assert code.unit is not None
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
@@ -194,7 +194,7 @@ def in_lines(node: ast.stmt | ast.expr, several: Sequence[str]) -> str:
 
 
 def write_while(code: Any, node: ast.While) -> str | None:
-    """Return a `while` whose rounds values decide."""
+    """Return a `while` whose length depends on values."""
     if not code.observed.decides(code.source, node):
         return None
     test = write_truth(code, node.test)

@@ -1,4 +1,4 @@
-"""What a port says of itself: of what it is made, what it takes and returns, and how it is differentiated."""
+"""What a port documents: its body, its inputs and outputs, and its gradient."""
 
 from __future__ import annotations
 

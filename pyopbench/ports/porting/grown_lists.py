@@ -1,6 +1,6 @@
-"""A list that is appended to where values decide, as a `tf.TensorArray`: what reads it reads all its elements stacked.
+"""A list that grows in a loop or branch that depends on values, as a `tf.TensorArray` that is read as one tensor.
 
-All else that a body does with such a list is left to a compiled one.
+Any other use of such a list is refused; `numba_op` supports it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ STACKING = ("np.array", "np.asarray", "np.stack")
 
 
 def is_grown(code: Any, node: ast.AST | None) -> bool:
-    """Is it the name of a list that is changed where values decide?"""
+    """Is it the name of a list that is changed in a loop or branch that depends on values?"""
     return isinstance(node, ast.Name) and code.unit is not None and node.id in _grown_names(code)
 
 
 def _grown_names(code: Any) -> set[str]:
-    """Return the names of the lists of a function that are changed in statements that values decide."""
+    """Return the names of the lists of a function that are changed in statements that depend on values."""
     known: dict[int, set[str]] = code.__dict__.setdefault("grown", {})
     function = code.unit.node
     if id(function) not in known:

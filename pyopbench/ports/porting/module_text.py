@@ -1,4 +1,4 @@
-"""The text of a file: what it says of itself, its imports, and statements; and the module that it is when imported."""
+"""The text of a file: its docstring, imports and statements; and the module that importing it gives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USUAL = {
     "os": "import os",
     "sys": "import sys",
 }
-"""What names are imported as that written code uses of itself."""
+"""The import of each name that the written code itself uses."""
 
 
 def module_text(
@@ -41,7 +41,7 @@ def module_text(
     """Return the text of a file with the imports that its statements need.
 
     Args:
-        docstring: what it says of itself.
+        docstring: of the file.
         statements: its statements, in order.
         units: whose imports the statements may use.
         extra: import statements of other files next to it.

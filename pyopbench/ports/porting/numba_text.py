@@ -1,4 +1,4 @@
-"""What a port to `numba_op` has besides the body: what it calls the body with, the op, and the function of tensors."""
+"""The parts of a port to `numba_op` around the body: the function that calls it, the op, the function of tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyopbench.ports.porting.body_code import body_name
 from pyopbench.ports.porting.facts import Facts
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "numba_op.py"
-"""What each port has a copy of. It is read and not imported: it imports Numba."""
+"""The code that each port has a copy of. It is read and not imported, because it imports Numba."""
 
 CALLS = '''
 @numba.njit

@@ -1,8 +1,9 @@
 """Observes the expressions of a body while it runs: which are tensors in a port, with their dtypes and ranks.
 
 A copy of the body runs on the examples, with values that know whether they depend on an input (`watched_values`). What
-depends on one is a tensor in a port. Where such a value decides which way the body goes, the port decides in the graph:
-what the ways leave is a tensor there, and runs in which the decision is turned around show what the other way does.
+depends on one is a tensor in a port. Where such a value decides which branch the body takes, the port decides in the
+graph: the results of the branches are tensors there, and runs with the decision inverted show what the other branch
+does.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ MOST_STEPS = 40_000
 """Expressions that are looked at in one run; from then on each loop ends after its first rounds."""
 
 MOST_RUNS = 12
-"""Runs for each example, with what is known of the runs before, and with decisions turned around."""
+"""Runs for each example, with the knowledge of earlier runs, and with decisions inverted."""
 
 MOST_UNROLLED = 1_500
 """Operations on tensors in all rounds of a loop that is unrolled while a port is traced; one that would have more is
@@ -102,9 +103,9 @@ class Observed:
     functions: dict[Place, tuple[Source, Function]] = field(default_factory=dict)
     """The definitions that were called, with their files."""
     decided: set[Place] = field(default_factory=set)
-    """Statements and expressions whose course values decide, and loops that are too long to be unrolled."""
+    """Statements and expressions whose branch depends on values, and loops that are too long to be unrolled."""
     joining: set[Place] = field(default_factory=set)
-    """Loops of which a round may end early by a `continue` that values decide."""
+    """Loops in which a `continue` that depends on values may end a round early."""
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
     """What names are behind such a statement, and at the ends of its rounds; by a function also its `return`."""
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
@@ -117,7 +118,7 @@ class Observed:
         return self.seen.get((source.path, number_of(node)), set())
 
     def decides(self, source: Source, node: ast.AST) -> bool:
-        """Do values decide the course of a statement or of an expression?"""
+        """Does the branch that a statement or an expression takes depend on values?"""
         return (source.path, number_of(node)) in self.decided
 
     def joins(self, source: Source, node: ast.AST) -> bool:

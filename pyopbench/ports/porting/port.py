@@ -181,7 +181,7 @@ def _prints(source: Source) -> list[str]:
 
 @contextmanager
 def refusals_of_user() -> Iterator[None]:
-    """Have what is refused name the user's line, and not that of the module which their function was extracted to."""
+    """Have a refusal name the user's line, and not that of the module that their function was extracted to."""
     try:
         yield
     except CannotExtract as error:
@@ -193,7 +193,7 @@ def refusals_of_user() -> Iterator[None]:
 
 
 def extracted_op(op: Op) -> tuple[Op, Frozen]:
-    """Return an op whose body and gradient stand in a module by themselves, and what is written down in that.
+    """Return an op whose body and gradient are in a self-contained module, and the values written into that.
 
     Raises:
         CannotExtract: they need what cannot be written down; with the user's line.

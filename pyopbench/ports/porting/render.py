@@ -1,4 +1,4 @@
-"""Statements of the user's as text, parts of which are written otherwise."""
+"""The user's statements as text, with some parts rewritten."""
 
 from __future__ import annotations
 

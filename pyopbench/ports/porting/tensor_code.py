@@ -69,7 +69,7 @@ class TensorCode(TypedCode):
         self.made: set[str] = set()
 
     def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
-        """Return the error about what only a compiled body can do as Python does it."""
+        """Return the refusal of something that only a compiled body can do as in Python."""
         return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
 
     def fresh(self, name: str) -> str:

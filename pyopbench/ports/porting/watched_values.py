@@ -1,7 +1,7 @@
 """Arrays and numbers that know whether they depend on an input, for a body that runs to show where it needs tensors.
 
 They hold real values, so that `if`, `while`, `int(x)` and `range(n)` go as they do in the body. What is computed by
-NumPy from one that depends on an input depends on it too. An axis is unknown where values decide how long it is.
+NumPy from one that depends on an input depends on it too. An axis is unknown if its size depends on values.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class WatchedComplex(WatchedNumber, complex):
 NUMBERS: dict[type, type] = {bool: WatchedBool, int: WatchedInt, float: WatchedFloat, complex: WatchedComplex}
 
 
-# What has a length that values decide.
+# Values whose length depends on values.
 
 
 class WatchedRange:

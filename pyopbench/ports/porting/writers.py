@@ -159,7 +159,7 @@ def _with_snippets(
 ) -> list[str]:
     """Return constants, then the functions that are not the user's, then theirs.
 
-    A constant that calls a function of theirs stands behind that.
+    A constant that calls a function of theirs comes after it.
     """
     require_free(units, {*snippets}, is_anywhere=True)
     early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
@@ -303,9 +303,9 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
 
 
 def _facts_of_gradient(op: Op, facts: Facts) -> tuple[list[int] | None, bool]:
-    """Return which results of the user's gradient are those by the differentiable inputs, and does it write to arrays?
+    """Return which results of the user's gradient are by the differentiable inputs, and whether it writes to arrays.
 
-    Of an array, there is no which.
+    The first is None if it returns one array.
     """
     assert op.numpy_gradient is not None
     function, (example, outputs, incoming) = unwrap(op.numpy_gradient), _given_to_gradient(op, facts)

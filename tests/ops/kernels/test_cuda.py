@@ -132,8 +132,8 @@ def test_what_nvcc_refuses_costs_the_gpu_and_not_the_cpu(for_cpu: Path, toolkit:
     reason = str(register.why_not(op, on_gpu=True))
     assert reason == (
         f"{toolkit / 'bin' / 'nvcc'} refuses elementwise_ops.cc with exit code 2: elementwise_ops.cc(7): error: "
-        "calling a __host__ function is not allowed; check that nvcc, its host compiler (CXX) and the GPU fit together; "
-        "the next run tries again"
+        "calling a __host__ function is not allowed; check that nvcc, its host compiler (CXX) and the GPU fit "
+        "together; the next run tries again"
     )
     assert register.why_not(op) is None
     assert why_not(op, load_variant("custom_op"), ON_GPU) == reason
