@@ -15,17 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tally import (
-    Document,
-    examine,
-    exit_code,
-    has_right,
-    new_parser,
-    obstacles_table,
-    outcomes_table,
-    parse_options,
-    table,
-)
+import tally
 
 CORPUS = Path(__file__).resolve().parents[1] / "examples" / "corpus"
 LEAST_GAIN = 1.1
@@ -45,22 +35,22 @@ def find_bodies(names: Sequence[str] = ()) -> dict[str, Path]:
 
 def main(arguments: Sequence[str]) -> int:
     """Examine bodies; return the exit code."""
-    parser = new_parser(__doc__)
+    parser = tally.new_parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="bodies or families; all if none is named")
     parser.add_argument("--time", action="store_true", help="also how fast right forms are; one body after another")
-    options = parse_options(parser, arguments, in_parallel=True)
+    options = tally.parse_options(parser, arguments, in_parallel=True)
     bodies = find_bodies(options.names)
     words = ["--time"] if options.time else []
-    document = Document(options.json, {"timed": options.time})
-    document.add_all(bodies, lambda name: examine(bodies[name], *words), 1 if options.time else options.processes)
+    document = tally.Document(options.json, {"timed": options.time})
+    document.add_all(bodies, lambda name: tally.examine(bodies[name], *words), 1 if options.time else options.processes)
     results = {name: document.results[name] for name in bodies}
-    right = sum(map(has_right, results.values()))
+    right = sum(map(tally.has_right, results.values()))
     print(f"{right} of {len(results)} bodies have a right form without Python.\n")
-    print(outcomes_table(results))
+    print(tally.outcomes_table(results))
     if options.time:
         print(gains_table(results))
-    print(obstacles_table(results))
-    return exit_code(results)
+    print(tally.obstacles_table(results))
+    return tally.exit_code(results)
 
 
 def gains_table(results: Mapping[str, Any]) -> str:
@@ -79,7 +69,7 @@ def gains_table(results: Mapping[str, Any]) -> str:
         )
         for form, bodies in gains.items()
     ]
-    return table(("form", "faster at some size", "mean gain: small", "middle", "large"), rows)
+    return tally.table(("form", "faster at some size", "mean gain: small", "middle", "large"), rows)
 
 
 if __name__ == "__main__":

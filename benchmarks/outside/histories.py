@@ -236,7 +236,7 @@ def history(values: Floats) -> list[int]:
     least = math.log1p(MINIMUM_EFFECT) if (values > 0).all() else 0.0
     between = between_runs(logs, np.zeros(logs.size), RUN_SPREAD)
     errors = np.full(logs.size, max(between, SMALLEST_ERROR))
-    changes = segment(logs, errors, "autocorrelated", between).changes
+    changes = segment(logs, errors, between).changes
     return [one.place for one in changes if abs(one.step) >= least]
 
 

@@ -12,15 +12,15 @@ changes.
 What exceeds the threshold is a change. `THRESHOLDS` has how high the largest statistic over all stretches and
 splits gets in series without one.
 
-**Noise.** Neighbours differ by their errors, except for the few between which the level changes. So the median
-difference of neighbours shows the noise, whatever the levels are (J. Rice, Ann. Statist. 12 (1984) 1215-1230).
-Autocorrelated noise makes neighbours alike; if points may have it, differences are taken over `LAG` points. Changes are
-not noise: once some are found, it is estimated again, from differences that cross none of them (`scale_within`).
+**Noise.** Points differ by their errors, except for the few between which the level changes. So the median of their
+differences shows the noise, whatever the levels are (J. Rice, Ann. Statist. 12 (1984) 1215-1230). Autocorrelated noise
+makes neighbours alike, so that differences are taken over `LAG` points. Changes are not noise: once some are found, it
+is estimated again, from differences that cross none of them (`scale_within`).
 
-**Drift.** The level of a machine may drift, and no threshold for noise of a known kind covers that. So in runs that
-were not interleaved a step must explain the points around it better than a slope does (`_steeper`), and must be large
-compared with the differences between the means of the points before and after every place that is not near a change
-(`_outstanding`). There, a single point is not a level: one run may be off.
+**Drift.** The level of a machine may drift, and no threshold for noise of a known kind covers that. So a step must
+explain the points around it better than a slope does (`_steeper`), and must be large compared with the differences
+between the means of the points before and after every place that is not near a change (`_outstanding`). A single point
+is not a level: one run may be off.
 """
 
 from __future__ import annotations
@@ -30,33 +30,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pyopbench.stats.estimate import LEVEL, Floats
 
-Noise: TypeAlias = Literal["independent", "autocorrelated"]
-
 ALARM_RATE = 0.01
 """Share of series without a change in which one is found."""
 LENGTHS = (5, 6, 8, 10, 12, 15, 19, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, 500, 1000)
 # fmt: off
-THRESHOLDS: dict[Noise, tuple[float, ...]] = {
-    "independent": (
-        2.77, 2.97, 3.18, 3.24, 3.45, 3.53, 3.68, 3.65, 3.78, 3.84, 3.96, 4.10, 4.27, 4.35, 4.45, 4.67, 4.79, 4.94,
-        5.24,
-    ),
-    "autocorrelated": (
-        2.77, 3.10, 3.54, 3.89, 4.30, 4.56, 4.85, 5.46, 5.71, 5.90, 6.28, 6.36, 6.73, 6.93, 7.26, 7.32, 7.51, 7.81,
-        8.18,
-    ),
-}
+THRESHOLDS = (
+    2.77, 3.10, 3.54, 3.89, 4.30, 4.56, 4.85, 5.46, 5.71, 5.90, 6.28, 6.36, 6.73, 6.93, 7.26, 7.32, 7.51, 7.81, 8.18,
+)
+"""For each of `LENGTHS`, what is exceeded as often as `ALARM_RATE`, simulated: of noise that is normal, has the tails
+of Student's t with 3 degrees of freedom, or is normal with an autocorrelation of 0.5, whichever needs most."""
+UNCORRELATED_THRESHOLDS = (
+    2.77, 2.97, 3.18, 3.24, 3.45, 3.53, 3.68, 3.65, 3.78, 3.84, 3.96, 4.10, 4.27, 4.35, 4.45, 4.67, 4.79, 4.94, 5.24,
+)
+"""The same without the noise that has an autocorrelation."""
 # fmt: on
-"""Noise -> threshold for each of `LENGTHS` that is exceeded as often as `ALARM_RATE`, simulated: of noise that is
-normal or has the tails of Student's t with 3 degrees of freedom, whichever needs more; and, where points may depend on
-each other, of normal noise with an autocorrelation of 0.5 too."""
 
 FEWEST_POINTS = 5
 """Fewer points have no change: one of four may be off, and nothing shows what their noise is."""
@@ -67,7 +61,7 @@ FARTHEST = 3.0
 LAG = 3
 """With an autocorrelation of 0.5, differences over three points show 94% of the noise, those of neighbours 71%."""
 MANY_POINTS = 20
-"""From this number on, runs that were not interleaved are judged by how much they differ from one another."""
+"""From this number on, runs are judged by how much they differ from one another."""
 QUANTILES = (0.5, 0.75)
 """Quantiles of differences: the noise is the larger of the two estimates. For a machine that switches between two
 speeds and usually has the same one three points later, the median alone would give hardly any noise."""
@@ -101,11 +95,11 @@ MOST_PASSES = 10
 """So often changes are placed anew between their neighbours; two passes were enough for every series that was tried."""
 
 
-def threshold(n: int, noise: Noise) -> float:
+def threshold(n: int, thresholds: Sequence[float] = THRESHOLDS) -> float:
     """Return what the statistic of a series of `n` points without a change exceeds as often as `ALARM_RATE`."""
     if n < FEWEST_POINTS:
         return math.inf
-    return float(np.interp(math.log(n), np.log(LENGTHS), THRESHOLDS[noise]))
+    return float(np.interp(math.log(n), np.log(LENGTHS), thresholds))
 
 
 @dataclass(frozen=True)
@@ -168,53 +162,49 @@ class Splits(NamedTuple):
     stops: Places
 
 
-def segment(values: Floats, errors: Floats, noise: Noise, between: float = 0.0) -> Segmentation:
+def segment(values: Floats, errors: Floats, between: float = 0.0) -> Segmentation:
     """Find the changes of level in a series.
 
     Args:
         values: `(n,)` float64, in order.
         errors: `(n,)` float64 above 0, the standard error of each.
-        noise: `independent` for points that were measured interleaved, else `autocorrelated`.
         between: the part of the errors that is estimated from the values, by `between_runs`.
     """
     n = values.size
-    limit = threshold(n, noise)
-    if noise == "autocorrelated" and n >= MANY_POINTS:
+    limit = threshold(n)
+    if n >= MANY_POINTS:
         known = np.maximum(np.sqrt(np.maximum(errors**2 - between**2, 0.0)), SMALLEST_ERROR)
         places: list[int] = []
         for _ in range(PASSES):
             judged = np.maximum(errors * scale_within(values, errors, places), known)
-            before, places = places, _changes(values, judged, noise, limit)
+            before, places = places, _changes(values, judged, limit)
             if places == before:
                 break
             # The alarm rate is that of a first change. A new estimate from shorter stretches never removes the
             # last change again.
             places = places or before
     else:
-        judged = errors * excess(values, errors, noise)
-        places = _changes(values, judged, noise, limit)
+        judged = errors if n < FEWEST_POINTS else errors * max(_scale(values, errors), 1.0)
+        places = _changes(values, judged, limit)
     ends = [0, *places, n]
     levels = tuple(_level(values, judged, start, stop) for start, stop in pairwise(ends))
     series = _Series(clipped(values, judged), judged**-2.0, limit)
     # Noise that lasts makes likelihoods as much too steep as it makes statistics too large.
-    tempered = (threshold(n, "independent") / limit) ** 2 if places else 1.0
+    tempered = (threshold(n, UNCORRELATED_THRESHOLDS) / limit) ** 2 if places else 1.0
     changes = tuple(_change(series, levels[number], levels[number + 1], tempered) for number in range(len(levels) - 1))
     return Segmentation(levels, changes, float(np.median(judged / errors)), limit)
 
 
-def _changes(values: Floats, errors: Floats, noise: Noise, limit: float) -> list[int]:
-    """Return the places of the changes in a series whose errors explain the differences of neighbours."""
+def _changes(values: Floats, errors: Floats, limit: float) -> list[int]:
+    """Return the places of the changes in a series whose errors explain the differences of its points."""
     n = values.size
     if n < FEWEST_POINTS:
         return []
     values = clipped(values, errors)
     series = _Series(values, errors**-2.0, limit)
     places = _placed(series, sorted(_found(series, 0, n)))
-    if noise == "autocorrelated":
-        places = _steeper(values, errors, _longer(values, places))
-        if n >= MANY_POINTS:
-            places = _outstanding(values, errors, places)
-    return places
+    places = _steeper(values, errors, _longer(values, places))
+    return _outstanding(values, errors, places) if n >= MANY_POINTS else places
 
 
 class _Series:
@@ -451,15 +441,8 @@ def clipped(values: Floats, errors: Floats) -> Floats:
     return found
 
 
-def excess(values: Floats, errors: Floats, noise: Noise) -> float:
-    """Return the factor for errors at which they explain the differences of neighbours, at least 1."""
-    return 1.0 if values.size < FEWEST_POINTS else max(_scale(values, errors, noise), 1.0)
-
-
-def _scale(values: Floats, errors: Floats, noise: Noise) -> float:
+def _scale(values: Floats, errors: Floats) -> float:
     """Return the standard deviation of the noise of a series as a multiple of its errors."""
-    if noise == "independent":
-        return float(np.median(_differences(values, errors, 1))) / NORMAL_QUANTILES[0]
     return _larger_estimate(_differences(values, errors, LAG if values.size >= MANY_POINTS else 1))
 
 
@@ -499,6 +482,6 @@ def between_runs(values: Floats, errors: Floats, assumed: float) -> float:
         assumed: the least value with fewer than `MANY_POINTS` runs, which show too little; they may show a larger one.
     """
     # Against errors of 1, the scale is the standard deviation itself.
-    shown = _scale(values, np.ones(values.shape), "autocorrelated") if values.size > 1 else 0.0
+    shown = _scale(values, np.ones(values.shape)) if values.size > 1 else 0.0
     beyond = math.sqrt(max(shown**2 - float(np.median(errors**2)), 0.0))
     return beyond if values.size >= MANY_POINTS else max(beyond, assumed)

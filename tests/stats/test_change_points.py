@@ -14,9 +14,9 @@ from pyopbench.stats.change_points import (
     LENGTHS,
     MANY_POINTS,
     THRESHOLDS,
+    UNCORRELATED_THRESHOLDS,
     between_runs,
     clipped,
-    excess,
     scale_within,
     segment,
     threshold,
@@ -41,20 +41,19 @@ def lasting(rng, shape):
     return signal.lfilter([1.0], [1.0, -0.5], shocks)[:, 30:]
 
 
-def alarms(drawn, noise, series):
+def alarms(drawn, series):
     """Return in how many series without a change one is found."""
     rng = np.random.default_rng(7)
     found = 0
     for values in ERROR * drawn(rng, (series, POINTS)):
-        found += bool(changes_of(values, noise))
+        found += bool(changes_of(values))
     return found
 
 
-def changes_of(values, noise="autocorrelated"):
-    """Return the changes in a series whose errors are known, or of runs of their own without any."""
-    between = 0.0 if noise == "independent" else between_runs(values, np.zeros(values.size), ERROR)
-    errors = np.full(values.size, between or ERROR)
-    return segment(values, errors, noise, between).changes
+def changes_of(values):
+    """Return the changes in a series of runs without errors of their own."""
+    between = between_runs(values, np.zeros(values.size), ERROR)
+    return segment(values, np.full(values.size, between or ERROR), between).changes
 
 
 def most_often(rate, series):
@@ -64,23 +63,9 @@ def most_often(rate, series):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("drawn", "noise"),
-    [
-        (normal, "independent"),
-        (heavy, "independent"),
-        (normal, "autocorrelated"),
-        (heavy, "autocorrelated"),
-        (lasting, "autocorrelated"),
-    ],
-)
-def test_false_alarms_come_no_more_often_than_is_said(drawn, noise):
-    assert alarms(drawn, noise, 400) <= most_often(ALARM_RATE, 400)
-
-
-def test_noise_that_lasts_raises_more_alarms_at_the_threshold_for_noise_that_does_not():
-    """So that the test above could fail: the two thresholds are not the same."""
-    assert alarms(lasting, "independent", 100) > most_often(ALARM_RATE, 100)
+@pytest.mark.parametrize("drawn", [normal, heavy, lasting])
+def test_false_alarms_come_no_more_often_than_is_said(drawn):
+    assert alarms(drawn, 400) <= most_often(ALARM_RATE, 400)
 
 
 def test_a_step_of_five_percent_at_an_error_of_two_is_found_within_three_points():
@@ -88,9 +73,7 @@ def test_a_step_of_five_percent_at_an_error_of_two_is_found_within_three_points(
     near = 0
     for place in rng.integers(20, 81, 200):
         values = ERROR * rng.standard_normal(POINTS) + STEP * (np.arange(POINTS) >= place)
-        near += any(
-            abs(one.place - place) <= 3 for one in segment(values, np.full(POINTS, ERROR), "independent").changes
-        )
+        near += any(abs(one.place - place) <= 3 for one in segment(values, np.full(POINTS, ERROR)).changes)
     assert near >= 180
 
 
@@ -99,7 +82,7 @@ def test_the_place_is_in_what_is_said_of_it_and_the_step_in_its_interval():
     held, stepped, found = 0, 0, 0
     for _ in range(300):
         values = ERROR * rng.standard_normal(POINTS) + STEP * (np.arange(POINTS) >= 50)
-        for one in segment(values, np.full(POINTS, ERROR), "independent").changes:
+        for one in segment(values, np.full(POINTS, ERROR)).changes:
             if abs(one.place - 50) <= 10:
                 found += 1
                 held += one.first <= 50 <= one.last
@@ -113,14 +96,14 @@ def test_a_change_that_is_taken_back_is_two_changes():
     rng = np.random.default_rng(2)
     values = 0.01 * rng.standard_normal(POINTS)
     values[40:48] += 0.08
-    found = segment(values, np.full(POINTS, 0.01), "independent").changes
+    found = segment(values, np.full(POINTS, 0.01)).changes
     assert [one.place for one in found] == [40, 48]
     assert [round(one.step, 1) for one in found] == [0.1, -0.1]
 
 
 def test_levels_tile_the_series_and_are_its_means():
     values = np.repeat([0.0, 0.3, 0.1], 10)
-    found = segment(values, np.full(30, 0.01), "independent")
+    found = segment(values, np.full(30, 0.01))
     assert [(one.start, one.stop) for one in found.levels] == [(0, 10), (10, 20), (20, 30)]
     assert [one.mean for one in found.levels] == pytest.approx([0.0, 0.3, 0.1])
     assert [one.error for one in found.levels] == pytest.approx([0.01 / math.sqrt(10)] * 3)
@@ -130,12 +113,12 @@ def test_one_point_that_went_wrong_is_no_change():
     rng = np.random.default_rng(4)
     values = 0.01 * rng.standard_normal(40)
     values[20] += 1.0
-    assert segment(values, np.full(40, 0.01), "independent").changes == ()
+    assert segment(values, np.full(40, 0.01)).changes == ()
 
 
 def test_the_last_three_points_may_be_a_level_whose_step_is_told_in_full():
     values = np.repeat([0.0, 0.3], [9, 3]) + 1e-4 * np.arange(12)
-    (change,) = segment(values, np.full(12, 0.01), "independent").changes
+    (change,) = segment(values, np.full(12, 0.01)).changes
     assert change.place == 9
     assert change.step == pytest.approx(0.3, rel=0.01)
 
@@ -144,13 +127,13 @@ def test_points_count_by_their_errors():
     """A step among points of which nothing is known is none; the same among certain ones is."""
     values = np.repeat([0.0, 0.1], 10)
     values[::2] += 1e-3
-    assert segment(values, np.full(20, 0.2), "independent").changes == ()
-    assert len(segment(values, np.full(20, 0.02), "independent").changes) == 1
+    assert segment(values, np.full(20, 0.2)).changes == ()
+    assert len(segment(values, np.full(20, 0.02)).changes) == 1
 
 
 @pytest.mark.parametrize("n", range(1, FEWEST_POINTS))
 def test_a_series_that_is_too_short_has_no_change(n):
-    found = segment(np.arange(n) * 10.0, np.full(n, 0.01), "independent")
+    found = segment(np.arange(n) * 10.0, np.full(n, 0.01))
     assert found.changes == ()
     assert math.isinf(found.threshold)
 
@@ -158,41 +141,33 @@ def test_a_series_that_is_too_short_has_no_change(n):
 def test_errors_that_do_not_explain_what_neighbours_differ_by_are_taken_for_larger():
     rng = np.random.default_rng(6)
     values = 0.05 * rng.standard_normal(60)
-    found = segment(values, np.full(60, 0.005), "independent")
+    found = segment(values, np.full(60, 0.005))
     assert found.excess == pytest.approx(10, rel=0.3)
     assert found.changes == ()
 
 
 def test_between_lengths_it_is_between_their_thresholds_and_beyond_them_at_the_end():
     assert LENGTHS[0] == FEWEST_POINTS
-    assert {len(column) for column in THRESHOLDS.values()} == {len(LENGTHS)}
-    low, high = threshold(100, "independent"), threshold(150, "independent")
-    assert min(low, high) <= threshold(120, "independent") <= max(low, high)
-    assert threshold(5_000, "independent") == threshold(LENGTHS[-1], "independent")
-    assert math.isinf(threshold(FEWEST_POINTS - 1, "independent"))
-
-
-def noise_scale_lasting(n):
-    shocks = RNG.standard_normal(n + 30) * np.sqrt(0.75)
-    return signal.lfilter([1.0], [1.0, -0.5], shocks)[30:]
+    assert len(THRESHOLDS) == len(UNCORRELATED_THRESHOLDS) == len(LENGTHS)
+    assert threshold(100) < threshold(120) < threshold(150)
+    assert threshold(5_000) == threshold(LENGTHS[-1])
+    assert math.isinf(threshold(FEWEST_POINTS - 1))
 
 
 @pytest.mark.parametrize("levels", [(0.0, 0.0, 0.0, 0.0), (0.0, 5.0, -3.0, 8.0)])
 def test_the_scale_of_the_noise_does_not_hang_on_levels(levels):
-    values = 0.3 * RNG.standard_normal(4_000) + np.repeat(levels, 1_000)
-    assert excess(values, np.full(4_000, 0.1), "independent") == pytest.approx(3.0, rel=0.05)
+    values = 0.3 * RNG.standard_normal(20_000) + np.repeat(levels, 5_000)
+    assert scale_within(values, np.full(20_000, 0.1)) == pytest.approx(3.0, rel=0.05)
 
 
 def test_noise_that_lasts_is_seen_over_points_further_apart():
-    values = noise_scale_lasting(20_000)
-    ones = np.ones(values.size)
-    assert between_runs(values, 0 * ones, 0.0) == pytest.approx(np.sqrt(1 - 0.5**3), rel=0.05)
-    assert excess(values, 0.5 * ones, "independent") == pytest.approx(2 * np.sqrt(0.5), rel=0.05)
+    (values,) = lasting(RNG, (1, 20_000))
+    assert between_runs(values, np.zeros(values.size), 0.0) == pytest.approx(np.sqrt(1 - 0.5**3), rel=0.05)
 
 
 def test_errors_that_explain_everything_stay_as_they_are():
     values = RNG.standard_normal(200)
-    assert excess(values, np.full(200, 5.0), "independent") == 1.0
+    assert segment(values, np.full(200, 5.0)).excess == 1.0
 
 
 def test_what_runs_differ_by_is_beyond_what_their_launches_explain():
@@ -229,7 +204,7 @@ def walking(rng, shape):
 
 @pytest.mark.parametrize(("drawn", "most"), [(two_moods, 0.05), (walking, 0.4)])
 def test_a_series_that_drifts_or_jumps_all_the_time_has_few_alarms(drawn, most):
-    assert alarms(drawn, "autocorrelated", 60) <= most * 60
+    assert alarms(drawn, 60) <= most * 60
 
 
 def test_a_step_stands_out_of_a_series_with_bursts_and_outliers():
@@ -248,14 +223,13 @@ def rising(rng, shape):
 
 
 def test_a_series_that_drifts_evenly_has_no_alarm():
-    assert alarms(rising, "autocorrelated", 60) <= 1
+    assert alarms(rising, 60) <= 1
 
 
 @pytest.mark.parametrize(("between", "places"), [(0.2, [15]), (0.8, [14])])
 def test_a_run_between_two_levels_belongs_to_the_nearer_one(between, places):
     values = np.repeat([0.0, between, 1.0], [14, 1, 15])
     assert [one.place for one in changes_of(values)] == places
-    assert [one.place for one in segment(values, np.full(30, 0.01), "independent").changes] == [14, 15]
 
 
 def test_what_is_found_is_not_taken_for_noise():
@@ -271,5 +245,5 @@ def test_what_is_found_is_not_taken_for_noise():
 def test_launches_that_explain_more_than_runs_differ_by_are_believed():
     values = 0.001 * RNG.standard_normal(40)
     errors = np.full(40, 0.05)
-    assert segment(values, errors, "autocorrelated").excess == 1.0
-    assert segment(values, errors, "autocorrelated", between=0.05).excess < 0.1
+    assert segment(values, errors).excess == 1.0
+    assert segment(values, errors, between=0.05).excess < 0.1

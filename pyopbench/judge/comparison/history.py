@@ -261,7 +261,7 @@ def _series(key: tuple[str, Facts, str, str], points: Sequence[Point], places: S
         lows=lows,
         highs=highs,
         launches=table["launches"].to_numpy(np.int64),
-        found=segment(values, errors, "autocorrelated", between),
+        found=segment(values, errors, between),
     )
 
 
