@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _leave(*_: Any) -> None:
-    """End at once: an exception inside of an import would be told with its traceback, or be made into another."""
+    """End at once: an exception inside of an import would be printed with its traceback, or become another."""
     os._exit(EXIT_INTERRUPTED)
 
 

@@ -51,7 +51,7 @@ fleet = typer.Typer(no_args_is_help=True, cls=FleetGroup)
 
 @app.callback()
 def pyopbench(debug: options.Debug = False, version: options.Version = False) -> None:
-    """Take the options that stand before a command: `errors` looks for --debug, and --version ends at once."""
+    """Take the options that come before a command: `errors` looks for --debug, and --version ends at once."""
 
 
 @fleet.callback(help="Measure on many machines, over Dask.")

@@ -40,7 +40,7 @@ def parser(flag: str, reader: Callable[[str], Any]) -> Callable[[Any], Any]:
 
 
 def read_new_path(text: str) -> Path:
-    """Return the path of something to write; nothing is none, though Python takes it for the current folder.
+    """Return the path of something to write; an empty one is refused, which Python takes for the current folder.
 
     Raises:
         BadInput: it is empty.

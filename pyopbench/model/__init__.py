@@ -1,1 +1,1 @@
-"""What everything else stands on: nouns, errors, formatting, and which files there are to choose from."""
+"""The base of everything else: nouns, errors, formatting, and which files there are to choose from."""

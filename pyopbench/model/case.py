@@ -193,8 +193,9 @@ class Axes:
 class Failure:
     """A case that was planned and has no number, or a hole in the matrix.
 
-    `unsupported` cannot be; of `wrong` values or gradients differ; `elided` is what TensorFlow does not execute.
-    `reason` has TensorFlow's own message where there is one; `launch` is None if it was known before the first.
+    An `unsupported` case cannot exist; values or gradients of a `wrong` one differ; TensorFlow does not execute an
+    `elided` one. `reason` has TensorFlow's own message where there is one; `launch` is None if it was known before the
+    first.
     """
 
     case: str

@@ -66,7 +66,7 @@ class NotRepeatable(BadInput):
 
 
 class CannotStore(PyopbenchError):
-    """A finished measurement cannot be written down; nothing that was is lost (exit code 2)."""
+    """A finished measurement cannot be stored; earlier ones are kept (exit code 2)."""
 
 
 class NothingMeasured(PyopbenchError):
@@ -91,8 +91,8 @@ class InternalError(PyopbenchError):
 class Interrupted(KeyboardInterrupt):
     """Measuring from Python was interrupted; what was finished is stored.
 
-    It is no `PyopbenchError`: whoever goes on after an error of one op is to end at Ctrl-C all the same. `folder` is
-    that of the run, and `hint` what continues it.
+    It is not a `PyopbenchError`, so that a loop that continues after an error of one op still ends at Ctrl-C. `folder`
+    is that of the run, and `hint` the command that continues it.
     """
 
     def __init__(self, folder: object, hint: str) -> None:

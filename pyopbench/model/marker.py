@@ -1,4 +1,4 @@
-"""Which case a worker is at, in memory that it shares with its parent: told without a system call, before each block.
+"""Which case a worker is at, in memory that it shares with its parent: written before each block, by no system call.
 
 A line through the pipe costs some ten microseconds, wakes the parent and leaves caches cold, which the first call of
 the block that follows would pay for. Nobody reads the memory until the worker has gone silent or ended.

@@ -337,8 +337,8 @@ class PortCheck:
         )
         return wide if same else arrays
 
-    def beside(self, arrays, directions, step):
-        """Return the outputs of the body a step before the inputs, and a step behind them."""
+    def outputs_around(self, arrays, directions, step):
+        """Return the outputs of the body a step before the inputs, and a step after them."""
         below, above = list(arrays), list(arrays)
         for place, direction in directions.items():
             below[place] = np.asarray(arrays[place] - step * direction, arrays[place].dtype)
@@ -350,7 +350,7 @@ class PortCheck:
         middle = self.expected(arrays)
         wide, narrow = [], []
         for gaps, size in ((wide, step), (narrow, step / 8)):
-            before, after = self.beside(arrays, directions, size)
+            before, after = self.outputs_around(arrays, directions, size)
             for place in self.floating:
                 ends = np.float64(before[place]), np.float64(after[place])
                 gaps.append((np.abs((ends[0] + ends[1]) / 2 - np.float64(middle[place])), np.abs(ends[1] - ends[0])))
@@ -364,7 +364,7 @@ class PortCheck:
 
     def slopes(self, arrays, directions, output_gradients, step):
         """Return by how much the outputs change along directions, each by how much, and how large they are."""
-        before, after = self.beside(arrays, directions, step)
+        before, after = self.outputs_around(arrays, directions, step)
         slope, changes, size = 0.0, 0.0, 0.0
         for place, given in zip(self.floating, output_gradients):
             change = (np.float64(after[place]) - np.float64(before[place])) / (2 * step)

@@ -311,4 +311,4 @@ def _require_once(lines: Sequence[AnyLine], path: Path) -> None:
     seen = Counter((line.launch, line.group, line.sweep) for line in lines if isinstance(line, GroupLine))
     for (launch, group, number), count in seen.items():
         if count > 1:
-            raise corrupt(str(path), f"{count} lines hold pass {number} of group {group} of launch {launch}")
+            raise corrupt(str(path), f"{count} lines have pass {number} of group {group} of launch {launch}")

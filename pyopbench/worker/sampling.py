@@ -191,7 +191,7 @@ def same_calls(calibrations: Mapping[str, Calibration]) -> dict[str, Calibration
     """Give all cases blocks of as many calls as the one with the fewest has.
 
     Where costs are differences of cases to one of them, the empty graph, the first call of a block must weigh as much
-    in all: it finds caches cold and threads asleep. Few calls and many rounds tell more besides (`rounds_within`).
+    in all: it finds caches cold and threads asleep. Few calls and many rounds also say more (`rounds_within`).
     """
     fewest = min(one.calls for one in calibrations.values())
     return {name: Calibration(fewest, fewest * one.call_seconds) for name, one in calibrations.items()}

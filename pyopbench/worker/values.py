@@ -1,6 +1,7 @@
 """What an op computes, kept in a file or compared with what another revision of it has kept there.
 
-The inputs of the file are given to the body that is here: so that other values are told from other inputs.
+The inputs of the file are given to the body that is here: so that different values are not confused with different
+inputs.
 """
 
 from __future__ import annotations

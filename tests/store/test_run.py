@@ -178,7 +178,7 @@ def test_keys_that_nobody_knows_are_ignored(tmp_path: Path) -> None:
 
 def test_a_group_that_a_launch_holds_twice_is_refused(folder: Path) -> None:
     stored.append(folder, LINES[1])
-    with pytest.raises(BadInput, match="2 lines hold pass 0 of group double/forward/call/float32/1/cpu of launch 0"):
+    with pytest.raises(BadInput, match="2 lines have pass 0 of group double/forward/call/float32/1/cpu of launch 0"):
         open_run(folder)
 
 

@@ -34,7 +34,7 @@ def require_equal(what: str, got: Any, expected: Any, tolerance: float, *, negli
         expected: the reference array.
         tolerance: largest error allowed, relative to the largest magnitude in `expected` (absolute if that is 0);
             of complex numbers for each part, relative to the largest part. What is not rounded has to be equal.
-        negligible: a magnitude that cannot be told from 0; where neither array exceeds it, they are equal.
+        negligible: a magnitude that cannot be distinguished from 0; where neither array exceeds it, they are equal.
 
     Returns:
         The largest error, relative in the same way.
@@ -134,7 +134,7 @@ def check_gradients(op: Op, gradients: Sequence[Any], reference: Reference, dtyp
 def _negligible(op: Op, reference: Reference, i: int) -> float:
     """Return the slope by which moving an input by all of its magnitude changes no output by one rounding.
 
-    A gradient that is smaller everywhere is 0 as far as can be told: it is what is left of terms that cancel, and two
+    A gradient that is smaller everywhere is 0 as far as can be seen: it is what is left of terms that cancel, and two
     ways to add them leave different rests.
     """
     moved = _magnitude(reference.inputs[i])

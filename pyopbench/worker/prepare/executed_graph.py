@@ -4,7 +4,7 @@ Nodes are distinguished by a name scope that no other graph of the process uses,
 inlining, which puts the name of a call before the names of what is called.
 
 Only nodes that work on data count. What hangs on constants and shapes alone has the same value at every call, and
-TensorFlow's runtime computes it once, when it makes the graph ready, whatever Grappler is told (`ConstantFold` in
+TensorFlow's runtime computes it once, when it makes the graph ready, whatever Grappler's options are (`ConstantFold` in
 tensorflow/core/common_runtime/constant_folding.cc, which also puts constants in the place of `Shape`, `Size` and `Rank`
 of known shapes): gradients of sums and means are full of it.
 """

@@ -309,7 +309,7 @@ def _empty(case: Case) -> Case:
 
 
 def prepare_in_graph(case: Case) -> tuple[Prepared, Prepared]:
-    """Prepare one case of mode node, for clocks that time nothing beside it.
+    """Prepare one case of mode node, for clocks that time nothing else.
 
     Returns:
         The empty graph, and the graph of copies that is to be compared with it; its `copies` says of how many.
