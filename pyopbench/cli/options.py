@@ -211,7 +211,7 @@ Launches = Annotated[
     typer.Option(
         metavar="N",
         min=2,
-        help="Most launches (worker processes). Default: 24; --quick or pipeline: 8; sides with a budget: no limit.",
+        help="Maximum launches (worker processes). Default: 24; --quick or pipeline: 8; sides with a budget: no limit.",
         rich_help_panel=LENGTH,
     ),
 ]
@@ -220,7 +220,7 @@ Requires = Annotated[
     typer.Option(
         "--require",
         metavar="NAME",
-        help=f"What a recommended variant must support: {', '.join(REQUIREMENTS)}.",
+        help=f"Features that a recommended variant needs: {', '.join(REQUIREMENTS)}.",
         rich_help_panel=JUDGING,
     ),
 ]

@@ -360,7 +360,7 @@ def notes_of(comparison: Comparison) -> tuple[Note, ...]:
         )
         notes.append(Note("stepped_down", corrected))
     notes.append(reach_of(comparison))
-    # That one launch has no interval is what the reach is about.
+    # The reach already says that one launch has no interval.
     caveats = dict.fromkeys((*sides.first.run.cannot, *sides.second.run.cannot))
     notes += [Note(one.kind, one.sentence) for one in caveats if one.kind != "one_launch"]
     return tuple(notes)

@@ -64,7 +64,7 @@ COLUMNS = ("tool", "launch", "case", "mode", "round", "calls", "seconds", "copie
 COMMIT = re.compile("[0-9a-f]{7,64}")
 """The hash of a commit. `WORKTREE` is left out: the files may have changed since."""
 FEWEST_SHARING = 3
-"""So many series of one anchor have to change at one place before the anchor itself is what has changed."""
+"""Series of one anchor that have to change at one place before the anchor itself counts as changed."""
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,13 @@ MOST_ITEMS = 50
 """Items of a list that are looked at."""
 
 MOST_FORCED = 20
-"""Runs in which a condition is turned around that was always true, or always false."""
+"""Runs in which a condition that was always true, or always false, is inverted."""
 
 MOST_STEPS = 1_000_000
-"""Expressions after which no other run begins, one or two seconds; after ten times as many, a run ends where it is."""
+"""Expressions after which no further run begins, one or two seconds; after ten times as many, a run is stopped."""
 
 FEWEST_STEPS = 10_000
-"""Expressions of such a run, which may never end by itself, besides ten times those of the run before."""
+"""Expressions of such a run, plus ten times those of the run before: it might never end by itself."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def types_of(
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments, or tuples of arrays.
         types: what other functions of the same port have shown, to which these are added.
-        on_tensors: are the examples tensors? Then what only a turned condition shows counts as much as all else.
+        on_tensors: are the examples tensors? Then types that only an inverted condition shows count like all others.
 
     Raises:
         Exception: whatever the body raises on an example.
@@ -170,7 +170,7 @@ class _Runs:
                 self.all_steps += self.steps
 
     def turn_one(self) -> bool:
-        """Have the next run turn around a condition that had one answer, where it is first asked; False if none had."""
+        """Have the next run invert a condition that had one answer, where it is first asked; False if there is none."""
         left = [place for place, answers in self.answers.items() if len(answers) == 1 and place not in self.turned]
         self.forced = left[0] if left else None
         self.turned.update(left[:1])
@@ -198,7 +198,7 @@ class _Runs:
         return found
 
     def see(self, path: str, known: dict[Any, None], number: int, value: Any) -> Any:
-        """Note the type of an expression; with a condition turned around, only if it was not evaluated before."""
+        """Note the type of an expression; with a condition inverted, only if it was not evaluated before."""
         self.steps += 1
         if self.steps > self.most_steps:
             raise _TooLong

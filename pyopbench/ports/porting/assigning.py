@@ -40,7 +40,7 @@ SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.mini
 
 
 def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, node: ast.stmt) -> str:
-    """Return `x[key] = value` or `x[key][key] = value`, of a text with this many axes, as what binds `x`."""
+    """Return `x[key] = value` or `x[key][key] = value`, of so many axes, as a statement that binds `x`."""
     root, keys = root_of(code, target)
     name = code.write(root)
     entries = [entries_of(code, key) for key in keys]
@@ -244,7 +244,7 @@ def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assig
 
 
 def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
-    """Is an array written to of which a part is a tensor, or is a tensor written or the place given by one?"""
+    """Is a tensor written, or is the place given by one, or is a part of the array a tensor?"""
     inner: ast.expr = target
     found = code.holds_tensors(value)
     while isinstance(inner, ast.Subscript):

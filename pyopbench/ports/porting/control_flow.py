@@ -23,7 +23,7 @@ DECIDING = (ast.If, ast.For, ast.While)
 
 
 def carried(code: TypedCode, name: str) -> set[Seen]:
-    """Return what a name is where ways of the graph meet; nothing for one that no such statement binds."""
+    """Return what a name is where branches of the graph join; nothing for one that no such statement binds."""
     assert code.unit is not None
     found: set[Seen] = set()
     for node in ast.walk(code.unit.node):
@@ -237,7 +237,7 @@ def _as_while(code: Any, node: ast.For, given: Sequence[ast.expr]) -> str:
 def _write_loop(
     code: Any, node: ast.For | ast.While, head: str, before: Sequence[str] = (), first: Sequence[str] = ()
 ) -> str:
-    """Return a loop of the graph with another head, and with statements before it and at the begin of its rounds."""
+    """Return a loop of the graph with another head, and with statements before it and at the start of its rounds."""
     ends = [one for one in of_loop(node.body) if isinstance(one, ast.Break | ast.Continue)]
     for one in (*ends, *(one for one in of_function(node.body) if isinstance(one, ast.Return))):
         raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop whose length depends on values")

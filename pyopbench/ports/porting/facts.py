@@ -21,7 +21,7 @@ from pyopbench.ports.arrays import as_array, body_outputs, dtype_of
 
 WIDTH = 88
 SEEDS = 3
-"""Draws of each size, by which it is seen what of a shape is always the same."""
+"""Draws of each size, to see which sizes of a shape are always the same."""
 
 PROBE_SECONDS, PROBES_SECONDS = 2.0, 5.0
 """How long one call of a body with inputs of other sizes may take, and all of them together, so that a slow body does

@@ -1,4 +1,4 @@
-"""NumPy's, SciPy's and Python's functions by the names that tables have them under."""
+"""NumPy's, SciPy's and Python's functions by the names that tables use."""
 
 from __future__ import annotations
 

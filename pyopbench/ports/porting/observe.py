@@ -107,7 +107,7 @@ class Observed:
     joining: set[Place] = field(default_factory=set)
     """Loops in which a `continue` that depends on values may end a round early."""
     left: dict[Place, dict[str, set[Seen]]] = field(default_factory=dict)
-    """What names are behind such a statement, and at the ends of its rounds; by a function also its `return`."""
+    """What names are after such a statement, and at the ends of its rounds; of a function, also what it returns."""
     growing: dict[tuple[Place, str], frozenset[int]] = field(default_factory=dict)
     """Axes of such names whose size changes from round to round."""
     stale: set[Place] = field(default_factory=set)
@@ -122,7 +122,7 @@ class Observed:
         return (source.path, number_of(node)) in self.decided
 
     def joins(self, source: Source, node: ast.AST) -> bool:
-        """Are there tensors behind a statement, or behind a round, because values decide what it did?"""
+        """Does a statement, or a round of a loop, leave tensors because values decide what it does?"""
         place = (source.path, number_of(node))
         return place in self.decided or place in self.joining
 
@@ -173,7 +173,7 @@ def observe(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Obse
     definition_of(unwrap(body))
     observed = Observed()
     runs = _Runs(body, examples, observed)
-    # What is found out late, such as that a `break` depends on a value, holds for what was run before.
+    # A late finding, such as that a `break` depends on a value, also applies to what ran before.
     for _ in range(MOST_RUNS):
         observed.seen.clear()
         known = runs.knowledge()
@@ -209,7 +209,7 @@ class _Runs:
         self.copy = arrange(body, copy_functions(body, lambda one: _watched(one, self)))
 
     def knowledge(self) -> tuple[int, ...]:
-        """Return how much is known so far, to see whether there is more later; nothing known is ever dropped."""
+        """Return how much is known so far, to see whether more follows; no fact is ever dropped."""
         observed = self.observed
         left = [seen for names in observed.left.values() for seen in names.values()]
         types = sum(len({(one.dtype, one.weak, one.rank) for one in seen}) for seen in left)
@@ -469,7 +469,7 @@ class _Watcher:
     # Statements that decide.
 
     def level(self) -> int:
-        """Return how many conditions are around."""
+        """Return the number of surrounding conditions."""
         return CONTROL.depth
 
     def decide(self, number: int, value: Any, loops: Sequence[int] = (), loop: int = -1) -> bool:

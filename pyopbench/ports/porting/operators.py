@@ -30,7 +30,7 @@ ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
-    """Return `a + b` and its like of which a side is a tensor."""
+    """Return `a + b` and the like, where a side is a tensor."""
     if not (code.holds_tensors(node.left) or code.holds_tensors(node.right)):
         return None
     if not (code.is_tensor(node) or code.is_tensor(node.left) or code.is_tensor(node.right)):
@@ -72,7 +72,7 @@ def write_product(code: TypedCode, left: ast.expr, right: ast.expr) -> str:
 
 
 def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
-    """Return a comparison of which a side is a tensor."""
+    """Return a comparison where a side is a tensor."""
     sides = [node.left, *node.comparators]
     if not any(map(code.holds_tensors, sides)):
         return None

@@ -1,4 +1,4 @@
-"""A NumPy body as TensorFlow's source: statement by statement, by what each expression was seen to be."""
+"""A NumPy body as TensorFlow source, statement by statement, from the observed type of each expression."""
 
 from __future__ import annotations
 

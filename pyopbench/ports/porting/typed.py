@@ -1,4 +1,4 @@
-"""Writing expressions by what they were seen to be: dtypes, casts, and text in brackets where it needs some."""
+"""Writes expressions by their observed types: dtypes, casts, and parentheses where they are needed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from pyopbench.ports.porting.memory import Writes, arrays_in, owner_of, part_of
 class Origin:
     """Do the values in some memory depend on an input? One object for all views of the memory.
 
-    A view at a place that depends on one does so too. What it is a view of, `of`, does when it is written to.
+    A view at a place that depends on one does so too. The array that it is a view of, `of`, does once the view is
+    written to.
     """
 
     __slots__ = ("depends", "of")
@@ -467,7 +468,7 @@ def _unknown_of_result(
 
 
 def _sizes_of(values: Iterable[Any]) -> tuple[set[int], set[int]]:
-    """Return the sizes of arrays that values decide, and those that they do not."""
+    """Return the sizes of arrays that depend on values, and those that do not."""
     sizes = [size for one in values if isinstance(one, WatchedArray) for size in one.shape]
     unknown = {int(one) for one in sizes if isinstance(one, WatchedInt)}
     return unknown, {one for one in sizes if not isinstance(one, WatchedInt)}
