@@ -46,7 +46,7 @@ OBSTACLES: Mapping[Obstacle, str] = {
 EXPLANATION = (
     "At most: the share that would be saved if the callback took no time. In a graph, its time runs from ready inputs "
     "to ready outputs, plus an allowance for threads. Realised: the share that all changes together save in the "
-    "program, which ran with and without them in turn, with a 95% interval; for a callback that is left alone, "
+    "program, which ran alternately with and without them, with a 95% interval; for a callback that is left alone, "
     "the share that the withdrawn change saved."
 )
 

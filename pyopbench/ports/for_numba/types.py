@@ -117,7 +117,7 @@ def types_of(
     *,
     on_tensors: bool = False,
 ) -> Types:
-    """Run a body on examples, also with conditions turned around, and return the types of its expressions.
+    """Run a body on examples, also with conditions inverted, and return the types of its expressions.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
@@ -146,7 +146,7 @@ def types_of(
 
 
 class _TooLong(BaseException):
-    """A run takes too long, as with a condition turned around. Not an `Exception`: the body might catch it."""
+    """A run takes too long, as with a condition inverted. Not an `Exception`: the body might catch it."""
 
 
 class _Runs:

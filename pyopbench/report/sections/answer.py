@@ -28,9 +28,9 @@ USES = (INFERENCE, "training")
 MOST_FEW = 8
 """Decisions up to so many, those on four ops, have a row each; more have a row for each op."""
 ON_DEVICES = (
-    "The fastest variant on the CPU is compared with the fastest on the GPU. Different processes measure the two "
-    "devices, in turns. Inputs and results are on the device that the op runs on: copies are not included, except "
-    "those of callbacks, whose Python runs on the host. On the GPU each call includes the wait until it is done."
+    "The fastest variant on the CPU is compared with the fastest on the GPU. The two devices are measured by "
+    "different processes that take turns. Inputs and results are on the device that the op runs on: copies are not "
+    "included, except those of callbacks, whose Python runs on the host. On the GPU each call includes the wait until it is done."
 )
 
 

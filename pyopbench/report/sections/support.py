@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement
 
 INTRO = (
-    "pyopbench wrote these ports from your function as it is. What was measured is the file that pyopbench port "
-    "writes. Each had to give the same values, and a gradient that finite differences confirm, before it was timed."
+    "pyopbench wrote these ports from your unchanged function. The file that was measured is the one that pyopbench "
+    "port writes. Before it was timed, each had to give the same values, and a gradient that finite differences confirm."
 )
 TONES: dict[str, Tone] = {"works": "good", "fails": "bad", "silently wrong": "bad", "does not apply": "muted"}
 COLUMNS = ("op", "port", "saves (at least), or why not")

@@ -94,7 +94,7 @@ def brief(judgement: Judgement) -> Sequence[Block]:
         if counts[-1] in calls
     )
     columns = ("op", "direction", "size", "variant", *(formatting.count(n, "thread") for n in counts), "times callback")
-    table = Table(columns, rows, "Calls a second, with all threads together")
+    table = Table(columns, rows, "Calls per second of all threads together")
     return (*((table,) if rows else ()), *_refused(judgement))
 
 
