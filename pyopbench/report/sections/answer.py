@@ -30,7 +30,8 @@ MOST_FEW = 8
 ON_DEVICES = (
     "The fastest variant on the CPU is compared with the fastest on the GPU. The two devices are measured by "
     "different processes that take turns. Inputs and results are on the device that the op runs on: copies are not "
-    "included, except those of callbacks, whose Python runs on the host. On the GPU each call includes the wait until it is done."
+    "included, except those of callbacks, whose Python runs on the host. On the GPU each call "
+    "includes the wait until it is done."
 )
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 INTRO = (
     "pyopbench wrote these ports from your unchanged function. The file that was measured is the one that pyopbench "
-    "port writes. Before it was timed, each had to give the same values, and a gradient that finite differences confirm."
+    "port writes. Before it was timed, each had to give the same values, and a gradient that finite differences "
+    "confirm."
 )
 TONES: dict[str, Tone] = {"works": "good", "fails": "bad", "silently wrong": "bad", "does not apply": "muted"}
 COLUMNS = ("op", "port", "saves (at least), or why not")
