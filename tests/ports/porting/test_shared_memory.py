@@ -141,6 +141,8 @@ SHARED = {
     "an item of a list that a loop writes to": "z = [x]\n    for y in z:\n        y[y < 0] = 0\n    return z[0]",
     "an array of any number of arguments": "f = lambda *a: a[0].sort()\n    f(x)\n    return x",
     "a sum of what a call writes to": "return x + cut(x).sum()",
+    "a maximum with what a call writes to": "return np.maximum(x, cut(x).sum())",
+    "a method of what its argument writes to": "y = x * 1\n    return y.clip(cut(y).sum(), 9)",
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
     "a generator that is used later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
     "a grid without copies": "y, z = np.meshgrid(x, x, copy=False)\n    x[x < 0] = 0\n    return y + z",
