@@ -208,7 +208,8 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
             others = (other for other in as_good if other.label != one.label and other.effort >= 0)
             names = tuple(other.label for other in sorted(others, key=lambda other: (other.effort, other.label)))
             action: Action = "switch" if gain.candidate.kind == "callback" else "port"
-            loss = loss_of(one.label, labels, contrasts, mix)
+            # No variant saves more than all of the current time, however noisy the differences are.
+            loss = min(loss_of(one.label, labels, contrasts, mix), 1 - gain.saved_low)
             return Choice(action, gain, gains, standings, rules, loss, names)
     return Choice("undecided", best, gains, standings, rules)
 

@@ -72,7 +72,7 @@ class TrainingStep:
     def __post_init__(self) -> None:
         if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise BadInput(
-                "a training step takes no time",
+                "not the time of a training step",
                 received=f"--step-ms {1000 * self.seconds:g}",
                 legal="above 0",
                 hint="for example --step-ms 120",

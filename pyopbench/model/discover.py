@@ -117,5 +117,5 @@ def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None
     for name in names:
         if name not in legal:
             near = difflib.get_close_matches(name, legal, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "`pyopbench run --list` shows what there is"
+            hint = f"did you mean {' or '.join(near)}?" if near else "choose one of these"
             raise BadInput(f"unknown {kind}", received=repr(name), legal=", ".join(legal), hint=hint)

@@ -208,7 +208,7 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
             "a function needs an example of each of its arguments, and a file has its own",
             received=f"--input with {text}" if inputs else f"{text} without --input",
             hint="give --input once for each argument of a function: a Python expression with np and rng, or a .npy "
-            'file; pyopbench run my_module.py:function --input "np.zeros((480, 640, 3), np.uint8)"',
+            'file; for example --input "np.zeros((480, 640, 3), np.uint8)"',
         )
     names = [split_input(one)[0] for one in inputs]
     named = [name for name in names if name]
