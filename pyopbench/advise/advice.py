@@ -15,7 +15,7 @@ PATCH = "change.patch"
 
 
 @dataclass(frozen=True)
-class Row:
+class CallbackAdvice:
     """A callback, the largest share of a step that it could save, and its answer."""
 
     callback: Callback
@@ -67,7 +67,7 @@ class Advice:
     program: Program
     folder: Path
     step: Step
-    rows: list[Row]
+    rows: list[CallbackAdvice]
     recorded: str = ""
     budget_seconds: float = 0.0
     realised: Realised | None = None
@@ -80,6 +80,6 @@ class Advice:
     ended: str = ""
 
     @property
-    def changed(self) -> list[Row]:
+    def changed(self) -> list[CallbackAdvice]:
         """The callbacks that the patch changes."""
         return [row for row in self.rows if row.answer.is_change]

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from pyopbench.advise import turns
-from pyopbench.advise.advice import Advice, Row
+from pyopbench.advise.advice import Advice, CallbackAdvice
 from pyopbench.advise.answers import answer_by_recording
 from pyopbench.advise.attempt import CALLBACKS, RECORDING_FOLDER, Attempt, Options, Tools
 from pyopbench.advise.callbacks import Step, callbacks_of, read_kept
@@ -134,7 +134,7 @@ def _record(
     for callback in callbacks_of(usage, kept, original):
         callback = replace(callback, was_ended=bool(run.ended))  # noqa: PLW2901
         most = callback.most_saved(step)
-        rows.append(Row(callback, most, answer_by_recording(callback, most, options.minimum_effect)))
+        rows.append(CallbackAdvice(callback, most, answer_by_recording(callback, most, options.minimum_effect)))
     advice = Advice(program, attempt.folder, step, rows, _coverage(step, run), options.budget_seconds, ended=run.ended)
     _say_recorded(listener, advice)
     return attempt, advice, run

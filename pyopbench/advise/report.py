@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyopbench.advise.advice import Advice, Row
+from pyopbench.advise.advice import Advice, CallbackAdvice
 from pyopbench.advise.answers import Obstacle
 from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised
@@ -219,7 +219,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _callback_data(advice: Advice, row: Row) -> dict[str, Any]:
+def _callback_data(advice: Advice, row: CallbackAdvice) -> dict[str, Any]:
     callback, answer = row.callback, row.answer
     return {
         "name": callback.name,

@@ -10,11 +10,12 @@ from typing import TypeAlias, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as ProgressBar
 
 from pyopbench.api.console import err, say, say_error
 from pyopbench.engine import environments, plan, run, sides, stored_run
-from pyopbench.engine.run import Progress as Step
+from pyopbench.engine.run import Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting, machine
 from pyopbench.model.case import UNLIMITED
@@ -33,7 +34,7 @@ SECONDS_BETWEEN_LINES = 30.0
 fraction of a second; a line for each would hide the rest of a log."""
 
 
-ShowStep: TypeAlias = Callable[[Step], None]
+ShowProgress: TypeAlias = Callable[[Progress], None]
 
 
 class Listener:
@@ -55,7 +56,7 @@ class Listener:
             yield
 
     @contextmanager
-    def sampling(self) -> Iterator[ShowStep]:
+    def sampling(self) -> Iterator[ShowProgress]:
         """Show how far a run is, what is measured, and how long it may still last.
 
         The function that is yielded is called with every group, before it is prepared or sampled.
@@ -68,14 +69,14 @@ class Listener:
         )
         console = self._console
         is_piped = not console.is_terminal
-        with Progress(
+        with ProgressBar(
             *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
         ) as bar:
             task = bar.add_task("starting", total=1.0, left="")
             last_stage, last_change = "", ("", 0)
             last_line = 0.0
 
-            def show(step: Step) -> None:
+            def show(step: Progress) -> None:
                 nonlocal last_stage, last_change, last_line
                 bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
                 change, stage = (step.doing, step.workers), stage_text(step)
@@ -107,24 +108,24 @@ def listener_here(*, progress: bool = True) -> Listener:
     return Listener(err if progress else None)
 
 
-def describe(step: Step) -> str:
+def describe(step: Progress) -> str:
     """Return where a run is, and the op, mode, dtype and size that are being measured, by all variants interleaved."""
     where = f"{stage_text(step)} {step.done + 1}/{step.total}"
     # A bar prints its texts itself, and a run that is resumed may name anything.
     return f"{where} {formatting.shorten(printable(step.group).replace('/', ' '), LONGEST_CASE)}"
 
 
-def stage_text(step: Step) -> str:
+def stage_text(step: Progress) -> str:
     """Return what workers are doing."""
     workers = formatting.count(step.workers, "worker")
     return f"{workers} preparing" if step.doing == "preparing" else f"sweep {step.sweep + 1} ({workers})"
 
 
-def _left(step: Step) -> str:
+def _left(step: Progress) -> str:
     return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
 
 
-def _sweep_text(step: Step, stage: str) -> str:
+def _sweep_text(step: Progress, stage: str) -> str:
     left = _left(step)
     return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"
 
@@ -185,16 +186,16 @@ def show(events: Generator[run.Event | Other, None, None], listener: Listener) -
     """Show events of measuring while they happen, and return the last."""
     last: run.Event | Other | None = None
     with closing(events), ExitStack() as shown:
-        show_step: ShowStep | None = None
+        show_progress: ShowProgress | None = None
         for last in events:
-            if isinstance(last, Step):
-                if show_step is None:
+            if isinstance(last, Progress):
+                if show_progress is None:
                     shown.close()
-                    show_step = shown.enter_context(listener.sampling())
-                show_step(last)
+                    show_progress = shown.enter_context(listener.sampling())
+                show_progress(last)
             elif isinstance(last, run.Busy):
                 shown.close()
-                show_step = None
+                show_progress = None
                 shown.enter_context(listener.busy(last.doing))
             elif isinstance(last, run.Analysed):
                 listener.say(last.text)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pyopbench.advise.advice import Advice, Row, Withdrawn
+from pyopbench.advise.advice import Advice, CallbackAdvice, Withdrawn
 from pyopbench.advise.advise import NewCallback
 from pyopbench.advise.answers import Answer
 from pyopbench.advise.attempt import BUDGET_SECONDS, Options
@@ -40,7 +40,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         body = "BatchedInput.encode"
         callback = Callback("f", "train.py", 31, "numpy_function", "graph", body, True, 9, 0, 1.0)
         answer = Answer("port", "it saves time", variant="traced", saved=0.3)
-        rows = [Row(callback, 0.5, answer)]
+        rows = [CallbackAdvice(callback, 0.5, answer)]
         realised = Realised("step", 0.02, 0.01, 0.5, 0.45, 0.55, 3, math.nan)
         patch = folder / "change.patch"
         slower = Realised("step", 0.02, 0.02, 0.16, -2.21, 0.68, 3)

@@ -49,7 +49,7 @@ class Helper:
 
 
 @dataclass
-class Row:
+class TableEntry:
     """How a function is written.
 
     Attributes:
@@ -65,14 +65,14 @@ class Row:
     helper: Helper | None = None
 
 
-TABLE: dict[str, Row] = {}
+TABLE: dict[str, TableEntry] = {}
 """By name: `len`, `np.median`, `np.add.outer`, `scipy.special.softmax`."""
 
 
 def row(names: str, parameters: str, expression: str | Callable[[Any], str | None]) -> None:
     """Enter an expression, under one name or several."""
     for name in names.split():
-        entry = TABLE.setdefault(name, Row())
+        entry = TABLE.setdefault(name, TableEntry())
         entry.parameters, entry.expression = tuple(parameters.split()), expression
 
 
@@ -81,7 +81,7 @@ def helper(names: str, **rules: str) -> Callable[[Function], Function]:
 
     def enter(function: Function) -> Function:
         for name in names.split():
-            entry = TABLE.setdefault(name, Row())
+            entry = TABLE.setdefault(name, TableEntry())
             entry.helper = Helper(function, rules, inspect.signature(function))
         return function
 

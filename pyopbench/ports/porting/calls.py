@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.functions.table import NUMBER, TABLE, Helper, Row, dtypes_by_rule
+from pyopbench.ports.functions.table import NUMBER, TABLE, Helper, TableEntry, dtypes_by_rule
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode
@@ -135,7 +135,7 @@ def write_shape(code: TypedCode, node: ast.expr) -> str:
     return text if any(one.kind == SEQUENCE or one.rank for one in code.seen(node)) else f"[{text}]"
 
 
-def _given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, entry: Row) -> Given | None:
+def _given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, entry: TableEntry) -> Given | None:
     """Return the arguments of a call by the names of NumPy's parameters; None where there are others."""
     parameters = entry.parameters
     positional = [*([] if first is None else [first]), *node.args]
