@@ -305,19 +305,20 @@ def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:
 
 
 def _check(op: Op, variant: str) -> None:
+    code = getattr(unwrap(op.py_function or op.numpy), "__code__", None)
+    place = None if code is None else (code.co_filename, code.co_firstlineno)
     if op.is_on_tensors:
         refused = op.own.refused if op.own is not None else None
         if refused is not None:
             raise CannotPort(refused.why, fix=refused.fix, place=refused.place)
         raise CannotPort(
             "the body of `tf.py_function` computes with TensorFlow on its tensors",
-            fix="ports are written from bodies that compute with NumPy",
+            fix="begin the body with `x = x.numpy()` for each of its tensors, and compute with NumPy",
+            place=place,
         )
     if op.own is not None and op.own.is_random and variant != "numba_op":
         raise CannotPort("the body draws random numbers", fix="draw them outside, and pass them in")
     if STRING in op.outputs or STRING in map(dtype_of, examples_of(op, 1, 1)[0]):
-        code = getattr(unwrap(op.numpy), "__code__", None)
-        place = None if code is None else (code.co_filename, code.co_firstlineno)
         raise CannotPort("it works on text, so the callback stays", fix="keep the callback", place=place)
 
 
