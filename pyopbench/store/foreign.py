@@ -53,23 +53,18 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=1e9)]
 """Of a call; more than thirty years is no measurement."""
 Calls: TypeAlias = Annotated[float, Meta(ge=1, le=1e12)]
 """In a sample; asv writes some as 1.0."""
+Moment: TypeAlias = Annotated[float, Meta(ge=0, le=1e14)]
+"""Milliseconds since 1970, until the year 5138."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark of another tool that was timed.
+    """A benchmark of another tool that was timed."""
 
-    Attributes:
-        name: what the tool calls it, with its parameters.
-        case: the case that it is, or None for a benchmark that is not one of pyopbench.
-        calls: calls in each sample, at least 1.
-        seconds: of one call, for each sample in the order of the file; the median alone where there is no sample.
-    """
-
-    name: str
-    case: Case | None
-    calls: int
-    seconds: Sequence[float]
+    name: str  # what the tool calls it, with its parameters
+    case: Case | None  # that it is; None for a benchmark that is not one of pyopbench
+    calls: int  # in each sample, at least 1
+    seconds: Sequence[float]  # of one call, for each sample in the order of the file; else the median alone
 
     @property
     def key(self) -> str:
@@ -100,8 +95,6 @@ def read_file(path: Path) -> Run | None:
         raise corrupt(str(path), f"not JSON: {error}") from error
     keys = document.keys() if isinstance(document, dict) else set()
     if {"commit_hash", "results"} <= keys:
-        if document.get("version") == 1:  # which asv wrote before its release 0.5
-            raise corrupt(str(path), "results of asv before 0.5; `asv update` converts the folder")
         return _asv_run(path, convert(document, _AsvFile, str(path)))
     if {"benchmarks", "machine_info"} <= keys:
         return _pytest_run(path, convert(document, _PytestFile, str(path)))
@@ -117,7 +110,7 @@ class _AsvFile(Struct):
     result_columns: list[str]
     results: dict[str, list[Any]]
     python: str | None = None
-    date: float | None = None
+    date: Moment | None = None
 
 
 class _AsvRow(Struct):
@@ -125,7 +118,7 @@ class _AsvRow(Struct):
 
     params: list[list[str]]
     result: list[float | None] | None = None
-    started_at: float | None = None
+    started_at: Moment | None = None
     stats_number: list[Calls | None] | None = None
     samples: list[list[Seconds] | None] | None = None
 
@@ -134,9 +127,10 @@ def _asv_run(path: Path, file: _AsvFile) -> Run:
     benchmarks: list[Benchmark] = []
     failures: list[tuple[bool, Failure]] = []
     starts: list[float] = []
-    unknown, bare = set[str](), False
+    untimed, bare = list[str](), False
     for name, cells in file.results.items():
         if TIMES.match(name.rpartition(".")[2]) is None:
+            untimed.append(name)
             continue
         row = convert(dict(zip(file.result_columns, cells, strict=False)), _AsvRow, f"{path}: results.{name}")
         starts += [] if row.started_at is None else [row.started_at]
@@ -146,68 +140,51 @@ def _asv_run(path: Path, file: _AsvFile) -> Run:
             raise corrupt(str(path), f"results.{name} does not have a value for each combination of its parameters")
         for values, result, calls, samples in zip(every, *columns, strict=True):
             case = _asv_case(name, values)
-            if isinstance(case, str):
-                unknown.add(case)
-                continue
             shown = f"{name}({', '.join(values)})" if values else name
             if result is not None and not math.isnan(result):
                 benchmarks.append(Benchmark(shown, case, int(calls or 1), samples or [result]))
                 bare = bare or not samples
             else:
                 failures.append((case is not None, _asv_failure(shown if case is None else case.id, result)))
-    tensorflow = next((file.requirements[key] for key in _matrix_names(TENSORFLOW) if file.requirements.get(key)), None)
     environment = {
         "machine": file.params.get("machine"),
         "cpu": file.params.get("cpu"),
         "cores": int(cores) if (cores := str(file.params.get("num_cpu"))).isdecimal() else None,
         "os": file.params.get("os"),
         "python": file.python,
-        "numpy": next((file.requirements[key] for key in _matrix_names(["numpy"]) if key in file.requirements), None),
-        "tensorflow": tensorflow,
+        "numpy": _version(file, "numpy"),
+        "tensorflow": _version(file, *TENSORFLOW),
         "commit": file.commit_hash,
         "environment": file.env_name,
-        "commit_date": "" if file.date is None else _moment(path, file.date),
+        "commit_date": "" if file.date is None else _moment(file.date),
     }
-    untimed = [name for name in file.results if TIMES.match(name.rpartition(".")[2]) is None]
-    warnings = []
-    if untimed:
-        names = ", ".join(sorted(untimed))
-        warnings.append(Caveat("no_times", f"ignored, because they do not measure time: {names}"))
-    if unknown:
-        names = ", ".join(sorted(unknown))
-        warnings.append(
-            Caveat("unknown_gradients", f"ignored, because the gradients of these variants are unknown: {names}")
-        )
+    ignored = Caveat("no_times", f"ignored, because they do not measure time: {', '.join(sorted(untimed))}")
     return _run(
         path,
         "asv",
         benchmarks,
         bare=bare,
         name=f"{file.commit_hash[:8]} in {file.env_name}",
-        created=_moment(path, max(starts)) if starts else "",
+        created=_moment(max(starts)) if starts else "",
         environment=environment,
         failures=tuple(failure for is_case, failure in failures if is_case),
         other_failures=tuple(failure for is_case, failure in failures if not is_case),
-        warnings=tuple(warnings),
+        warnings=(ignored,) if untimed else (),
     )
 
 
-def _asv_case(benchmark: str, values: Sequence[str]) -> Case | str | None:
+def _asv_case(benchmark: str, values: Sequence[str]) -> Case | None:
     """Return the case: a `tf.function` of float32, with the variant's usual gradient.
 
-    None for a benchmark of another suite; the name of a variant whose gradient is not known.
+    None for a benchmark of another suite, or backward of a variant whose gradient is not known.
     """
-    if benchmark not in DIRECTIONS:
-        return None
-    direction = DIRECTIONS[benchmark]
     try:
+        direction = DIRECTIONS[benchmark]
         op, variant, size, placement = map(ast.literal_eval, values)
         gradients = [NO_GRADIENT] if direction == "forward" else builtin_catalogue().variant(str(variant)).gradients
-        gradient = (*gradients, NO_GRADIENT)[0]
-        case = Case.from_id(f"{op}/{variant}/{gradient}/{direction}/call/float32/{size}/{placement}")
-    except (ValueError, SyntaxError, BadInput):
+        return Case.from_id(f"{op}/{variant}/{gradients[0]}/{direction}/call/float32/{size}/{placement}")
+    except (LookupError, ValueError, SyntaxError, BadInput):
         return None
-    return case if gradients else case.variant
 
 
 def _asv_failure(key: str, result: float | None) -> Failure:
@@ -216,17 +193,14 @@ def _asv_failure(key: str, result: float | None) -> Failure:
     return Failure(key, "unsupported", "no result: the suite skipped the combination, or the run did not select it")
 
 
-def _matrix_names(packages: Iterable[str]) -> list[str]:
-    """Return what asv's matrix may call a package, which is with `pip+` before it where it is pip's alone."""
-    return [name for package in packages for name in (package, f"pip+{package}")]
+def _version(file: _AsvFile, *packages: str) -> str | None:
+    """Return the version of a package in asv's matrix, which puts `pip+` before what is pip's alone."""
+    names = [name for package in packages for name in (package, f"pip+{package}")]
+    return next((file.requirements[name] for name in names if file.requirements.get(name)), None)
 
 
-def _moment(path: Path, milliseconds: float) -> str:
-    """Return a time of asv's, which is milliseconds since 1970, in ISO 8601."""
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).isoformat(timespec="seconds")
-    except (OverflowError, OSError, ValueError) as error:
-        raise corrupt(str(path), f"{milliseconds!r} is not a time in milliseconds since 1970") from error
+def _moment(milliseconds: float) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).isoformat(timespec="seconds")
 
 
 class _PytestEnvironment(Struct, omit_defaults=True):
@@ -275,8 +249,6 @@ def _pytest_run(path: Path, file: _PytestFile) -> Run:
     except BadInput as error:
         raise corrupt(str(path), error.in_a_line) from error
     recorded = [extra.environment for extra in own if extra.environment is not None]
-    if any(environment != recorded[0] for environment in recorded):
-        raise corrupt(str(path), "its benchmarks are of several environments")
     processor = file.machine_info.get("cpu")
     processor = processor if isinstance(processor, dict) else {}
     environment = {

@@ -52,27 +52,12 @@ def corrupt(place: str, what: str) -> BadInput:
 
 def encode(value: Any) -> bytes:
     """Return a value as JSON in one line; NaN is null."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(storable(msgspec.to_builtins(value, str_keys=True)))
+    return msgspec.json.encode(value)
 
 
 def encode_in_lines(value: Any) -> bytes:
     """Return a value as JSON that people can read; NaN is null."""
     return msgspec.json.format(encode(value), indent=1) + b"\n"
-
-
-def storable(value: Any) -> Any:
-    """Return plain data with halves of surrogate pairs in its texts as escapes.
-
-    They stand for bytes of a file name that is not UTF-8, which gets into command lines and messages of exceptions.
-    """
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode(errors="backslashreplace").decode()
-    if isinstance(value, dict):
-        return {storable(key): storable(inner) for key, inner in value.items()}
-    return [storable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def without_nan(value: Any) -> Any:

@@ -28,8 +28,6 @@ from pyopbench.store.types import (
     join_catalogues,
 )
 
-MOST_SHOWN = 5
-"""Folders that an error names."""
 SOFTWARE = (
     *("tensorflow", "numpy", "python", "commit", "dirty"),
     *("variables", "intra_op_threads", "inter_op_threads"),
@@ -185,36 +183,30 @@ def _check(shards: Sequence[tuple[Shard, OpenRun]]) -> None:
     """Check that these are all shards of one plan, each of them once, measured to the end with the same software."""
     plan = Counter(shard.plan for shard, _ in shards).most_common(1)[0][0]
     numbers = Counter(shard.index for shard, _ in shards)
-    first = shards[0][0]
-    foreign = [run for shard, run in shards if shard.plan != plan]
-    twice = [run for shard, run in shards if numbers[shard.index] > 1]
+    first, run = shards[0]
     unfinished = [run for _, run in shards if not _has_ended(run)]
-    if foreign:
-        raise _refusal("these shards belong to a different plan", foreign, "leave them out")
-    if twice:
-        raise _refusal("a shard is given more than once", twice, "leave all but one out")
+    resume = f"continue them: pyopbench resume {shlex.quote(str(unfinished[0].folder))}" if unfinished else ""
+    for problem, runs, hint in (
+        ("these shards belong to a different plan", [run for one, run in shards if one.plan != plan], "leave them out"),
+        ("a shard is given more than once", [run for one, run in shards if numbers[one.index] > 1], "leave one out"),
+        ("shards are not finished", unfinished, resume),
+    ):
+        if runs:
+            raise BadInput(problem, received=listing([str(run.folder) for run in runs]), hint=hint)
     missing = [index for index in range(1, first.of + 1) if index not in numbers]
     if missing:
         raise BadInput(
             "shards are missing",
-            received=f"no folder of shard {listing([f'{index:,}' for index in missing])} of {first.of:,}",
-            hint=f"measure them: {_command_again(shards[0][1].plan, first.of, missing[0])}",
+            received=f"no folder of shard {listing(list(map(str, missing)))} of {first.of:,}",
+            hint=f"measure them: {_command_again(run.plan, first.of, missing[0])}",
         )
-    if unfinished:
-        hint = f"continue them: pyopbench resume {shlex.quote(str(unfinished[0].folder))}"
-        raise _refusal("shards are not finished", unfinished, hint)
-    for shard, run in shards:
-        hint = f"measure it again with the same software: {_command_again(run.plan, shard.of, shard.index)}"
-        _require_same_environment(shards[0][1], run, SOFTWARE, hint)
+    for shard, other in shards:
+        hint = f"measure it again with the same software: {_command_again(other.plan, shard.of, shard.index)}"
+        _require_same_environment(run, other, SOFTWARE, hint)
 
 
 def _has_ended(run: OpenRun) -> bool:
     return all(not side.side.cases or any(isinstance(line, EndedLine) for line in side.lines) for side in run.measured)
-
-
-def _refusal(problem: str, runs: Sequence[OpenRun], hint: str) -> BadInput:
-    rest = [f"{len(runs) - MOST_SHOWN:,} more"] if len(runs) > MOST_SHOWN else []
-    return BadInput(problem, received=listing([*(str(run.folder) for run in runs[:MOST_SHOWN]), *rest]), hint=hint)
 
 
 def bare_command(command: Sequence[str]) -> list[str]:

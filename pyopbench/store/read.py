@@ -53,7 +53,12 @@ def read_one(sources: Sequence[Source]) -> Run:
         return run_of(pool(own).measured[0])
     runs = [run for source in opened for run in read_source(source)]
     if len(runs) > 1:
-        raise _several(list(map(_path_of, opened)))
+        raise BadInput(
+            "these runs have different clocks or environments, so one report cannot cover them",
+            received=formatting.listing([str(_path_of(source)) for source in opened]),
+            legal="one run of asv or pytest-benchmark, or several folders of pyopbench's own",
+            hint="report each file separately; pyopbench compare compares two",
+        )
     return runs[0]
 
 
@@ -88,14 +93,10 @@ def _runs_of(run: OpenRun) -> tuple[Run, ...]:
     of each side. The label of a TensorFlow stands for its version; of revisions the commit stands for pyopbench's, and
     `revision` is the label.
     """
-    found = [run_of(side) for side in run.measured]
     if not run.has_several_sides:
-        return tuple(found)
+        return (run_of(run.measured[0]),)
     name = real_path(run.folder).name
-    return tuple(
-        _labelled(one, side, name)
-        for one, side in zip(found, (measured.side for measured in run.measured), strict=True)
-    )
+    return tuple(_labelled(run_of(measured), measured.side, name) for measured in run.measured)
 
 
 def _labelled(run: Run, version: Side, name: str) -> Run:
@@ -117,12 +118,3 @@ def _no_results(path: Path) -> BadInput:
     hint = f"choose one of those below it: {named}" if named else "use the folder that `pyopbench run` printed"
     received = path if path.exists() else f"{path}: no such file or folder"
     return BadInput("these are not results", received=received, legal=LEGAL, hint=hint)
-
-
-def _several(paths: Sequence[Path]) -> BadInput:
-    return BadInput(
-        "these runs have different clocks or environments, so one report cannot cover them",
-        received=formatting.listing([str(path) for path in paths]),
-        legal="one run of asv or pytest-benchmark, or several folders of pyopbench's own",
-        hint="report each file separately; pyopbench compare compares two",
-    )

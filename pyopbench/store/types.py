@@ -20,7 +20,6 @@ from pyopbench.model import side
 from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
 from pyopbench.model.case import Case, Failure, Until
 from pyopbench.model.errors import BadInput
-from pyopbench.model.parse import parse_fail_on
 from pyopbench.store.json_file import convert, corrupt, decode
 
 LARGEST_WHOLE = 2**53
@@ -36,35 +35,22 @@ CommitHash: TypeAlias = Annotated[str, Meta(pattern="^([0-9a-f]{40}|[0-9a-f]{64}
 class Settings(Struct, frozen=True, kw_only=True):
     """How a run is measured; the defaults are those of a full run. Of other tools' results only the baseline is known.
 
-    Attributes:
-        baseline: the callback that is in use today.
-        seed: makes the order of groups, workers and rounds repeatable.
-        launches: most worker processes for each case; each gives one number for it.
-        first_rounds: timed blocks of each case in a launch before the first interim analysis.
-        rounds: timed blocks of each case in a launch, at the most, in all its sweeps.
-        until: `decided` ends a case once no answer depends on it, `resolved` once its comparison with the baseline is
-            resolved or out of reach as well; `end` measures all cases alike to the end, whatever the data look like.
-        block_seconds: about how long a block lasts.
-        group_seconds: about how long the rounds of one group may take in one sweep of one launch; slow cases get fewer.
-        budget_seconds: nothing is begun that would probably end later than this, except the first two launches; None
-            for no limit.
-        case_timeout_seconds: how long one case may be silent.
-        quick: is it a quick run?
-        pairs: variant -> what it is paired with in place of the baseline.
+    `until`: `decided` ends a case once no answer depends on it, `resolved` once its comparison with the baseline is
+    resolved or out of reach as well; `end` measures all cases alike to the end, whatever the data look like.
     """
 
-    baseline: str
-    seed: NotNegative = 0
-    launches: AtLeastOne = 24
-    first_rounds: AtLeastOne = 12
-    rounds: AtLeastOne = 240
+    baseline: str  # the callback that is in use today
+    seed: NotNegative = 0  # makes the order of groups, workers and rounds repeatable
+    launches: AtLeastOne = 24  # most worker processes for each case; each gives one number for it
+    first_rounds: AtLeastOne = 12  # timed blocks of each case in a launch before the first interim analysis
+    rounds: AtLeastOne = 240  # at most so many in a launch, in all its sweeps
     until: Until = "resolved"
     block_seconds: Positive = 0.0005
-    group_seconds: Positive = 1.0
-    budget_seconds: Annotated[float, Meta(ge=0)] | None = None
-    case_timeout_seconds: Positive = 120.0
+    group_seconds: Positive = 1.0  # of the rounds of a group in one sweep of one launch; slow cases get fewer rounds
+    budget_seconds: Annotated[float, Meta(ge=0)] | None = None  # but two launches are run; None for no limit
+    case_timeout_seconds: Positive = 120.0  # how long one case may be silent
     quick: bool = False
-    pairs: dict[str, str] = {}
+    pairs: dict[str, str] = {}  # variant -> what it is paired with in place of the baseline
 
 
 class EnvironmentFacts(Struct, frozen=True, kw_only=True):
@@ -91,24 +77,15 @@ class OpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class VariantFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a variant, or of a cost component measured next to callbacks; it may be nothing.
-
-    Attributes:
-        body: that it runs.
-        kind: `callback`, `port` or `part`.
-        effort: rank of the work to get there.
-        gradients: mechanisms that it can have, the usual one first.
-        role: what it is measured for.
-        automatic: is it derived from another body, so that it may fail?
-    """
+    """What is known of a variant, or of a cost component measured next to callbacks; it may be nothing."""
 
     summary: str = ""
-    body: str = ""
-    kind: str = ""
-    effort: int | float = math.inf
-    gradients: list[str] = []
-    role: str = "candidate"
-    automatic: bool = False
+    body: str = ""  # that it runs
+    kind: str = ""  # `callback`, `port` or `part`
+    effort: int | float = math.inf  # rank of the work to get there
+    gradients: list[str] = []  # mechanisms that it can have, the usual one first
+    role: str = "candidate"  # what it is measured for
+    automatic: bool = False  # is it derived from another body, so that it may fail?
 
 
 UNKNOWN_OP, UNKNOWN_VARIANT = OpFacts(), VariantFacts()
@@ -159,21 +136,13 @@ WORKTREE = "WORKTREE"
 
 
 class Revision(Struct, frozen=True):
-    """A revision of the user's repository.
+    """A revision of the user's repository."""
 
-    Attributes:
-        asked: how it is named; `WORKTREE` for the working tree as it is.
-        commit: its hash; of the working tree that of the commit that is checked out.
-        date: of the commit, ISO 8601.
-        subject: first line of its message.
-        dirty: is it the working tree, with changes that are not committed?
-    """
-
-    asked: str
-    commit: CommitHash
-    date: str
-    subject: str
-    dirty: bool = False
+    asked: str  # how it is named; `WORKTREE` for the working tree as it is
+    commit: CommitHash  # of the working tree, the commit that is checked out
+    date: str  # of the commit, ISO 8601
+    subject: str  # first line of its message
+    dirty: bool = False  # is it the working tree, with changes that are not committed?
 
     @property
     def is_worktree(self) -> bool:
@@ -182,20 +151,12 @@ class Revision(Struct, frozen=True):
 
 
 class OwnOpFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The origin of a user's own op; it is only shown, and never executed from here.
+    """The origin of a user's own op; it is only shown, and never executed from here."""
 
-    Attributes:
-        words: the words that name it on a command line.
-        fingerprint: a hash of its files.
-        program: the function that makes the dataset in which it is measured, as `FILE:FUNCTION`; empty for none.
-        revision: the commit that was checked out of the repository that has its file; None if there is none, or if
-            the run is of a revision.
-    """
-
-    words: list[str]
-    fingerprint: str
-    program: str = ""
-    revision: Revision | None = None
+    words: list[str]  # that name it on a command line
+    fingerprint: str  # a hash of its files
+    program: str = ""  # `FILE:FUNCTION` that makes the dataset in which it is measured; empty for none
+    revision: Revision | None = None  # checked out in its repository; None without one, or in a run of revisions
 
 
 class ProgramFacts(Struct, frozen=True, kw_only=True):
@@ -210,48 +171,27 @@ class ProgramFacts(Struct, frozen=True, kw_only=True):
 class PipelinePlan(Struct, frozen=True, kw_only=True):
     """The plan of a run of an op in an input pipeline, with the first worker's measurements of the body.
 
-    Attributes:
-        parallel, batch, processes: as in `worker.pipeline.arrangements.PipelineSettings`.
-        step_seconds: time of a training step for each of its elements; 0 where that is not known.
-        step_elements: of a training step.
-        minimum_effect: the smallest share of the current time that is worth acting on.
-        arrangements: all that there are, those too that cannot be measured.
-        elements: that go through each pipeline, over and over.
-        body_seconds: time of the body for an element, called alone.
-        program: the user's pipeline in which it was measured; None if only the op was in the pipeline.
-        in_program: the key of the arrangement that the program has. It is measured in every launch, however slow it is,
-            because others are compared with it.
+    `parallel`, `batch` and `processes` are as in `worker.pipeline.arrangements.PipelineSettings`.
     """
 
     parallel: list[Annotated[int, Meta(ge=-1)]]
     batch: list[AtLeastOne]
     processes: AtLeastOne
-    step_seconds: Annotated[float, Meta(ge=0)]
-    step_elements: AtLeastOne
-    minimum_effect: Annotated[float, Meta(ge=0, lt=1)]
-    arrangements: list[Arrangement]
-    elements: AtLeastOne
-    body_seconds: float
-    program: ProgramFacts | None = None
+    step_seconds: Annotated[float, Meta(ge=0)]  # time of a training step for each of its elements; 0 if not known
+    step_elements: AtLeastOne  # of a training step
+    minimum_effect: Annotated[float, Meta(ge=0, lt=1)]  # the smallest share of the current time worth acting on
+    arrangements: list[Arrangement]  # all that there are, those too that cannot be measured
+    elements: AtLeastOne  # that go through each pipeline, over and over
+    body_seconds: float  # time of the body for an element, called alone
+    program: ProgramFacts | None = None  # the user's pipeline; None if only the op was in the pipeline
+    # The key of the arrangement that the program has. It is measured in every launch, however slow it is, because
+    # others are compared with it.
     in_program: str = CURRENT
 
     @property
     def by_key(self) -> dict[str, Arrangement]:
         """The arrangements by their keys."""
         return {one.key: one for one in self.arrangements}
-
-    def check(self, cases: Iterable[Case], place: str) -> None:
-        """Check that every case stands for an arrangement, and that the current callback is one of them.
-
-        Raises:
-            BadInput: otherwise; names `place`.
-        """
-        known, keys = self.by_key, [case.arrangement for case in cases]
-        unknown = [key for key in keys if key not in known]
-        if unknown:
-            raise corrupt(place, f"pipeline.arrangements has no {unknown[0]!r}")
-        if CURRENT not in keys:
-            raise corrupt(place, f"a run in a pipeline has no case of the current callback, pipeline:{CURRENT}")
 
 
 # Shards: parts of one plan that several machines measure.
@@ -273,15 +213,6 @@ class Shard(Struct, frozen=True, kw_only=True):
     of: AtLeastOne
     plan: PlanHash  # of the whole plan, the same in every shard of it
     host: str  # on which it was begun
-
-    def check(self, place: str) -> None:
-        """Check what no type can say.
-
-        Raises:
-            BadInput: the numbers do not fit each other; names `place`.
-        """
-        if self.index > self.of:
-            raise corrupt(place, f"shard {self.index} of {self.of}")
 
 
 class Merged(Struct, frozen=True, kw_only=True):
@@ -337,86 +268,45 @@ class Side(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The case of the current callback; only in a pipeline."""
         return next(case for case in map(Case.from_id, self.cases) if case.arrangement == CURRENT)
 
-    def check(self, pipeline: PipelinePlan | None, place: str) -> None:
-        """Check what no type can say; an error names `place`."""
-        if self.problem is not None:
-            return
-        for key in self.cases:
-            require_case(key, place)
-        check_failures(self.skips, place)
-        in_pipelines = [case for case in map(Case.from_id, self.cases) if case.arrangement]
-        if pipeline is not None:
-            pipeline.check(in_pipelines, place)
-        elif in_pipelines:
-            raise corrupt(place, f"{in_pipelines[0].id} is a case in a pipeline, but the file has no key pipeline")
-        convert(self.environment, EnvironmentFacts, f"{place}: environment of {self.label}")
-
 
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of `run.json`: what was planned, on what, with which settings.
+    """The content of `run.json`: what was planned, on what, with which settings."""
 
-    Attributes:
-        run: its name.
-        created: date and time, ISO 8601.
-        command: the command line that made it.
-        settings: how it is measured.
-        sides: what it is measured on, at least one; launches of the same number are compared across them.
-        fail_on: what the comparison of sides is to fail on, as the option; None if that was not given.
-        minimum_effect: the smallest difference between sides that counts, as a share; None if it is not known.
-        shard: the part of a plan that it measures; None for all of it.
-        merged: what it was merged from; None where it was measured as it is.
-        pipeline: what cases of an op in an input pipeline stand for; None in any other run.
-    """
-
-    run: str
-    created: str
-    command: list[str]
+    run: str  # its name
+    created: str  # date and time, ISO 8601
+    command: list[str]  # the command line that made it
     settings: Settings
+    # What it is measured on; launches of the same number are compared across them.
     sides: Annotated[list[Side], Meta(min_length=1)]
-    fail_on: str | None = None
+    fail_on: str | None = None  # what the comparison of sides is to fail on, as the option; None if it was not given
+    # The smallest difference between sides that counts, as a share; None if it is not known.
     minimum_effect: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    shard: Shard | None = None
-    merged: Merged | None = None
-    pipeline: PipelinePlan | None = None
+    shard: Shard | None = None  # the part of a plan that it measures; None for all of it
+    merged: Merged | None = None  # what it was merged from; None where it was measured as it is
+    pipeline: PipelinePlan | None = None  # what cases of an op in an input pipeline stand for; None in any other run
 
     def check(self, place: str) -> None:
-        """Check what no type can say.
-
-        Raises:
-            BadInput: a case id is none, or numbers do not fit each other; names `place`.
-        """
+        """Check ids of cases, and what is needed of environments; an error names `place`."""
         for planned in self.sides:
-            planned.check(self.pipeline, place)
-        if all(planned.problem is not None for planned in self.sides):
-            raise corrupt(place, "none of its sides can be measured")
-        if self.fail_on is not None:
-            try:
-                parse_fail_on(self.fail_on, 0.0)
-            except BadInput as error:
-                raise corrupt(place, f"{self.fail_on!r} is not a condition to fail on") from error
-        if self.shard is not None:
-            self.shard.check(place)
-        for name, environment in (self.merged.hosts if self.merged else {}).items():
-            convert(environment, EnvironmentFacts, f"{place}: merged.hosts.{name}")
+            if planned.problem is None:
+                require_cases([*planned.cases, *(skip.case for skip in planned.skips)], place)
+                convert(planned.environment, EnvironmentFacts, f"{place}: environment of {planned.label}")
 
 
-def require_case(key: str, place: str) -> Case:
-    """Return the case of an id; an error names `place` if it is none."""
+def require_cases(keys: Iterable[str], place: str) -> None:
+    """Check that these are ids of cases; an error names `place` and the id."""
     try:
-        return Case.from_id(key)
+        for key in keys:
+            Case.from_id(key)
     except BadInput as error:
-        raise corrupt(place, f"{key!r} is not the id of a case") from error
-
-
-def check_failures(failures: Iterable[Failure], place: str) -> None:
-    """Check ids; an error names `place`."""
-    for failure in failures:
-        require_case(failure.case, place)
+        raise corrupt(place, error.in_a_line) from error
 
 
 # The lines of `samples.jsonl`.
 
-Sample: TypeAlias = list[int | float]
+Sample: TypeAlias = Annotated[
+    list[NotNegative | Annotated[float, Meta(ge=0, le=LARGEST_WHOLE)]], Meta(min_length=4, max_length=5)
+]
 
 
 PLAIN_NAME = re.compile(r"\w+", re.ASCII)
@@ -427,13 +317,6 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kin
 
     launch: NotNegative
     side: NotNegative = 0
-
-    def check(self, place: str) -> None:
-        """Check what no type can say.
-
-        Raises:
-            BadInput: a value makes no sense; names `place`.
-        """
 
 
 class LaunchLine(Line, frozen=True, kw_only=True, tag="launch"):
@@ -468,13 +351,6 @@ class PreparedLine(Line, frozen=True, kw_only=True, tag="prepared"):
     # Case -> by how much its values and gradients are off; None where another launch checks the group.
     checked: dict[str, dict[str, float]] | None = None
 
-    def check(self, place: str) -> None:
-        """Check ids, as `Line.check`."""
-        check_failures(self.failures, place)
-        for key in self.pool_seconds:
-            if not require_case(key, place).arrangement:
-                raise corrupt(place, f"{key} is not a case in a pipeline, and has a pool of processes")
-
 
 class PortLine(Line, frozen=True, kw_only=True, tag="port"):
     """A port as it is measured: the source of a module, which is shown, and never run from here."""
@@ -486,12 +362,6 @@ class PortLine(Line, frozen=True, kw_only=True, tag="port"):
     function: str  # of tensors in it
     not_run: list[tuple[str, int]] = []  # file and line of the user's that no example went through
     notes: list[str] = []  # kinds of notes: keys of `NOTES` in `judge/ports.py`
-
-    def check(self, place: str) -> None:
-        """Check names, which are parts of the name of a file, as `Line.check`."""
-        for name in (self.op, self.variant, self.dtype):
-            if not PLAIN_NAME.fullmatch(name) and (name != self.variant or read_key(name) is None):
-                raise corrupt(place, f"{name!r} is not a name of letters, digits and underscores")
 
 
 class RequirementLine(Line, frozen=True, kw_only=True, tag="requirement"):
@@ -514,37 +384,17 @@ class CallerWaits(Struct, frozen=True, kw_only=True):
 
 
 class GroupLine(Line, frozen=True, kw_only=True, tag="group"):
-    """Cases that were measured interleaved, in the same process.
+    """Cases that were measured interleaved, in the same process."""
 
-    Attributes:
-        group: its key.
-        sweep: its number, from 0; a launch skips sweeps of groups that no longer fit the budget.
-        samples: case -> its rows.
-        failures: of its cases.
-        waits: case -> how long callers waited; of cases that several threads call.
-        timer_seconds, timer_error_seconds: cost of reading the clock twice, and the error after subtracting it.
-        noise: the state of the machine; None where nothing was timed.
-    """
-
-    group: str
+    group: str  # its key
+    # Its number, from 0; a launch skips sweeps of groups that no longer fit the budget.
     sweep: NotNegative = msgspec.field(default=0, name="pass")
-    samples: dict[str, list[Sample]]
-    failures: list[Failure]
-    waits: dict[str, CallerWaits] = {}
-    timer_seconds: float
-    timer_error_seconds: float
-    noise: Noise | None = None
-
-    def check(self, place: str) -> None:
-        """Check ids and samples, as `Line.check`."""
-        check_failures(self.failures, place)
-        for key, samples in self.samples.items():
-            case = require_case(key, place)
-            if case.group != self.group:
-                raise corrupt(place, f"{key} does not belong to the group {self.group}")
-            _check_samples(case, samples, place)
-        for key in self.waits.keys() - self.samples.keys():
-            raise corrupt(place, f"there are waits of {key}, and no samples")
+    samples: dict[str, list[Sample]]  # case -> its rows
+    failures: list[Failure]  # of its cases
+    waits: dict[str, CallerWaits] = {}  # of cases that several threads call
+    timer_seconds: float  # cost of reading the clock twice
+    timer_error_seconds: float  # the error after subtracting it
+    noise: Noise | None = None  # the state of the machine; None where nothing was timed
 
 
 class LostLine(Line, frozen=True, kw_only=True, tag="lost"):
@@ -553,20 +403,11 @@ class LostLine(Line, frozen=True, kw_only=True, tag="lost"):
     group: str
     failures: list[Failure]
 
-    def check(self, place: str) -> None:
-        """Check ids, as `Line.check`."""
-        check_failures(self.failures, place)
-
 
 class LookLine(Line, frozen=True, kw_only=True, tag="look"):
     """An interim analysis: the data were judged, to see which cases are worth measuring further."""
 
     open: list[str]
-
-    def check(self, place: str) -> None:
-        """Check ids, as `Line.check`."""
-        for key in self.open:
-            require_case(key, place)
 
 
 class EndedLine(Line, frozen=True, kw_only=True, tag="ended"):
@@ -592,26 +433,17 @@ def decode_line(content: bytes, place: str) -> AnyLine:
         BadInput: it is not JSON, or not of the schema; names `place`.
     """
     line: AnyLine = decode(content, AnyLine, place)  # type: ignore[arg-type]
-    line.check(place)
+    keys = [failure.case for failure in line.failures] if isinstance(line, FAILING) else []
+    match line:
+        case PreparedLine():
+            keys += line.pool_seconds
+        case GroupLine():
+            keys += [*line.samples, *line.waits]
+        case LookLine():
+            keys += line.open
+        case PortLine():
+            for name in (line.op, line.variant, line.dtype):  # parts of the name of a file
+                if not PLAIN_NAME.fullmatch(name) and (name != line.variant or read_key(name) is None):
+                    raise corrupt(place, f"{name!r} is not a name of letters, digits and underscores")
+    require_cases(keys, place)
     return line
-
-
-def _check_samples(case: Case, samples: Sequence[Sequence[float]], place: str) -> None:
-    lengths = (4, 5) if case.mode == "node" else (4,)  # 4 is a body alone
-    if not samples or _are_right(samples, lengths):
-        return
-    for sample in samples:
-        copies = sample[4:]
-        whole = len(sample) in lengths and all(type(number) is int for number in (*sample[:3], *copies))
-        if not whole or min(sample) < 0 or max(sample) > LARGEST_WHOLE or sample[2] < 1:
-            numbers = "round, order, calls >= 1, seconds >= 0" + (", copies >= 0" if case.mode == "node" else "")
-            raise corrupt(place, f"a sample of {case.id} is not [{numbers}]: {sample}")
-
-
-def _are_right(samples: Sequence[Sequence[float]], lengths: Sequence[int]) -> bool:
-    """Whether samples are all as they have to be, a column at a time: one at a time takes longer than to parse them."""
-    if len(set(map(len, samples))) != 1 or len(samples[0]) not in lengths:
-        return False
-    columns = list(zip(*samples, strict=True))
-    whole = all(set(map(type, column)) == {int} for column in (*columns[:3], *columns[4:]))
-    return whole and min(map(min, columns)) >= 0 and max(map(max, columns)) <= LARGEST_WHOLE and min(columns[2]) >= 1

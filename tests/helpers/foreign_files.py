@@ -15,7 +15,6 @@ from places import DATA
 
 FOLDER = DATA / "foreign"
 FORWARD = "latency.ForwardLatency.time_call"
-BACKWARD = "latency.BackwardLatency.time_call"
 
 
 def document(name: str) -> Any:
