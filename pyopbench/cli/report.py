@@ -231,7 +231,7 @@ def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, so
         ended: how the measuring ended; None where nothing was measured now.
         sources: that were judged.
     """
-    from pyopbench.judge import interim_analysis as interim
+    from pyopbench.judge.interim_analysis import progress_text
     from pyopbench.report.sections import sections
 
     for section in sections():
@@ -244,8 +244,7 @@ def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, so
             out.print(f"  {escape(command)}", soft_wrap=True)
     print_failures([one for one in judgement.run.failures if one.status not in EXPECTED])
     if ended is not None and judgement.pipeline is None:
-        most = max(judgement.run.settings.launches, ended.launch)
-        say(interim.interim_analysis_of(judgement, ended.launch, most).progress_text())
+        say(progress_text(judgement.verdicts, ended.launch))
         share = formatting.percent(round(ended.sampling_seconds / ended.seconds if ended.seconds else 0.0, 2))
         say(f"{share} of {formatting.duration(ended.seconds)} of measuring was sampling", err)
     out.print(f"report: {escape(str(folder / 'report.html'))}", soft_wrap=True)

@@ -399,15 +399,12 @@ def judge_open(
     if not run.has_several_sides:
         (side,) = run.measured
         alone = judge.interim_analysis(run, judging, launches, most)
-        return {side.side.label: alone.open}, alone.text()
-    comparison = gate.interim_comparison(run, judging.minimum_effect)
-    open_cases = dict(comparison.open)
+        return {side.side.label: alone.open}, alone.text
+    open_cases, progress = gate.interim_comparison(run, judging.minimum_effect)
     if not run.has_revisions:
         for side in run.measured:
             open_cases[side.side.label] |= judge.interim_analysis(run.alone(side), judging, launches, most).open
-    after = formatting.count(launches, "launch", "launches")
-    resolved, compared = comparison.resolved, comparison.compared
-    return open_cases, f"after {after}, {resolved:,} of {compared:,} comparisons are resolved"
+    return open_cases, f"after {formatting.count(launches, 'launch', 'launches')}, {progress}"
 
 
 def _turns(batch: Sequence[Launch], rng: random.Random) -> dict[str, list[Launch]]:

@@ -48,52 +48,33 @@ class Setting:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that could stand in for the current callback.
+    """Something that could stand in for the current callback."""
 
-    Attributes:
-        label: `variant` or `variant+gradient`.
-        kind: `callback` or `port`.
-        effort: rank of the work to get there; infinite where the catalogue has none.
-    """
-
-    label: str
-    kind: str
-    effort: float
+    label: str  # `variant` or `variant+gradient`
+    kind: str  # `callback` or `port`
+    effort: float  # rank of the work to get there; infinite where the catalogue has none
 
 
 @dataclass(frozen=True, eq=False)
 class SettingComparison:
-    """The baseline of one setting, its candidates, and what is missing.
-
-    Attributes:
-        setting: what it is about.
-        baseline: label of the current callback; the variant's name if it has no number.
-        seconds: size -> seconds per call of the baseline, ascending; empty if it has no number.
-        candidates: every other label that was paired with the baseline somewhere, in the order of their labels.
-        curves: seconds per call, one row per size, one column per label; nan is no number.
-        contrasts: differences of what labels cost, in shares of the baseline's time.
-        too_noisy: (label, size) -> launches, of what was measured of the baseline without a cost above zero; by size.
-        unclear: (label, size) of costs that are too noisy to be shown (`Estimate.is_too_noisy`).
-        planned: sizes that were planned or measured for any label, ascending.
-        failures: (label, size) -> the first failure.
-        barred: what was removed because it cannot do what is required.
-        unknown: what is required and was not tried with some labels.
-        must_change: may the current callback not stay, for it cannot do what is required?
-    """
+    """The baseline of one setting, its candidates, and what is missing."""
 
     setting: Setting
-    baseline: str
-    seconds: Mapping[int, float]
+    baseline: str  # label of the current callback; the variant's name if it has no number
+    seconds: Mapping[int, float]  # size -> seconds per call of the baseline, ascending; empty if it has no number
+    # Every other label that was paired with the baseline somewhere, in the order of their labels
     candidates: tuple[Candidate, ...]
-    curves: pd.DataFrame
-    contrasts: Contrasts
-    planned: tuple[int, ...]
-    failures: Mapping[tuple[str, int], Failure]
+    curves: pd.DataFrame  # seconds per call, one row per size, one column per label; nan is no number
+    contrasts: Contrasts  # differences of what labels cost, in shares of the baseline's time
+    planned: tuple[int, ...]  # sizes that were planned or measured for any label, ascending
+    failures: Mapping[tuple[str, int], Failure]  # (label, size) -> the first failure
+    # (label, size) -> launches, of what was measured of the baseline without a cost above zero; by size
     too_noisy: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    # (label, size) of costs that are too noisy to be shown (`Estimate.is_too_noisy`)
     unclear: frozenset[tuple[str, int]] = frozenset()
-    barred: tuple[Bar, ...] = ()
-    unknown: tuple[Unknown, ...] = ()
-    must_change: bool = False
+    barred: tuple[Bar, ...] = ()  # what was removed because it cannot do what is required
+    unknown: tuple[Unknown, ...] = ()  # what is required and was not tried with some labels
+    must_change: bool = False  # may the current callback not stay, for it cannot do what is required?
 
     def statuses(self, label: str, sizes: Iterable[int]) -> tuple[str, ...]:
         """Return how a label failed at some sizes, each status once; empty where nothing is known of that."""

@@ -66,21 +66,14 @@ def _times(saved: float) -> float:
 
 @dataclass(frozen=True)
 class Rules:
-    """How to choose.
+    """How to choose."""
 
-    Attributes:
-        minimum_effect: a share of the current time that is worth acting on.
-        preferred: the label to stay with, if it is as good as any.
-        error: how often any of the gains of a choice may be wrong.
-        must_change: the current callback cannot stay, so that a candidate is chosen whatever it saves.
-        alike: how much longer than the best a change may take and be as good, as a share of the best's time, where that
-            is more than the minimum effect. It says which of several changes to make, if they pay, and not whether.
-    """
-
-    minimum_effect: float
-    preferred: str | None = None
-    error: float = FAMILY_ERROR
-    must_change: bool = False
+    minimum_effect: float  # a share of the current time that is worth acting on
+    preferred: str | None = None  # the label to stay with, if it is as good as any
+    error: float = FAMILY_ERROR  # how often any of the gains of a choice may be wrong
+    must_change: bool = False  # the current callback cannot stay, so that a candidate is chosen whatever it saves
+    # How much longer than the best a change may take and be as good, as a share of the best's time, where that is more
+    # than the minimum effect. It says which of several changes to make, if they pay, and not whether.
     alike: float = 0.0
 
     @property
@@ -91,25 +84,15 @@ class Rules:
 
 @dataclass(frozen=True)
 class Standing:
-    """How one of the labels that can be chosen stands to the others, in shares of the current time.
+    """How one of the labels that can be chosen stands to the others, in shares of the current time."""
 
-    Attributes:
-        label: a candidate's, or the current callback's.
-        effort: rank of the work to get there; below all others for the current callback.
-        share: what it leaves of the current time.
-        lag: how much that is above the smallest; 0 for the best.
-        error: the standard error of `lag`; infinite where one launch shows none.
-        reach: how far `lag` can be off, for all labels together at 95%, likewise.
-        best_share: the smallest of the shares.
-    """
-
-    label: str
-    effort: float
-    share: float
-    lag: float
-    error: float
-    reach: float
-    best_share: float
+    label: str  # a candidate's, or the current callback's
+    effort: float  # rank of the work to get there; below all others for the current callback
+    share: float  # what it leaves of the current time
+    lag: float  # how much that is above the smallest; 0 for the best
+    error: float  # the standard error of `lag`; infinite where one launch shows none
+    reach: float  # how far `lag` can be off, for all labels together at 95%, likewise
+    best_share: float  # the smallest of the shares
 
     def is_as_good(self, rules: Rules) -> bool:
         """Is it as good as the best, within the minimum effect and a part of the uncertainty?
@@ -125,24 +108,18 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What to do over one mix.
+    """What to do over one mix."""
 
-    Attributes:
-        action: `keep`, `switch`, `port` or `undecided`.
-        gain: of the chosen candidate; of the best by its centre for keep and undecided; None without candidates.
-        gains: of every candidate, in the order of their labels.
-        standings: of every label that can be chosen, the smallest share first; none without candidates.
-        rules: how it was chosen.
-        loss: the share of the current time that the answer may cost at the most against the best; None for undecided.
-        as_good: the other candidates that save as much, as far as the data show: those of least effort first.
-    """
-
-    action: Action
+    action: Action  # `keep`, `switch`, `port` or `undecided`
+    # Of the chosen candidate; of the best by its centre for keep and undecided; None without candidates
     gain: Gain | None
-    gains: tuple[Gain, ...]
+    gains: tuple[Gain, ...]  # of every candidate, in the order of their labels
+    # Of every label that can be chosen, the smallest share first; none without candidates
     standings: tuple[Standing, ...]
-    rules: Rules
+    rules: Rules  # how it was chosen
+    # The share of the current time that the answer may cost at the most against the best; None for undecided
     loss: float | None = None
+    # The other candidates that save as much, as far as the data show: those of least effort first
     as_good: tuple[str, ...] = ()
 
     @property

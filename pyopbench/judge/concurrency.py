@@ -6,7 +6,6 @@ failed in any launch has no number: what it did before was luck.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,22 +34,15 @@ class Measured:
 
 @dataclass(frozen=True)
 class ThreadedCalls:
-    """Calls of one case by so many threads.
-
-    Attributes:
-        case: which.
-        label: its variant, with its gradient.
-        threads: that called at once.
-        rate: calls a second of all of them together.
-        times_baseline: its rate over that of the baseline with as many threads; None without one, and for itself.
-        latencies: median, 95% and 99% of the seconds that a call took; None where there were too few calls.
-    """
+    """Calls of one case by so many threads."""
 
     case: Case
-    label: str
-    threads: int
-    rate: Measured
+    label: str  # its variant, with its gradient
+    threads: int  # that called at once
+    rate: Measured  # calls a second of all of them together
+    # Its rate over that of the baseline with as many threads; None without one, and for itself
     times_baseline: Measured | None
+    # Median, 95% and 99% of the seconds that a call took; None where there were too few calls
     latencies: tuple[float | None, ...]
 
 
@@ -107,6 +99,5 @@ def _measured(logs: Mapping[str, pd.Series[float]]) -> dict[str, Measured]:
     found = {}
     estimates = moderated([Launches(np.asarray(one, dtype=np.float64)) for one in logs.values()])
     for case, estimate in zip(logs, estimates, strict=True):
-        low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
-        found[case] = Measured(exp(estimate.mean), low, high)
+        found[case] = Measured(*map(exp, (estimate.mean, *estimate.interval())))
     return found

@@ -20,26 +20,16 @@ from pyopbench.stats.estimate import RUN_EFFECT, UNIT, Estimate, Floats, Launche
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Shares of the current callback's time.
+    """Shares of the current callback's time."""
 
-    Attributes:
-        baseline: label of the current callback, whose share is 1.
-        ports: labels that shift by `RUN_EFFECT` against callbacks from run to run.
-        sizes: ascending.
-        labels: with the baseline first.
-        ratios: `(launches, rounds, sizes, labels)` float64, cost over the baseline's in that round; nan where there is
-            none.
-        runs: how many runs the launches are of.
-        spread: the usual spread between launches.
-    """
-
-    baseline: str
-    ports: frozenset[str]
-    sizes: tuple[int, ...]
-    labels: tuple[str, ...]
+    baseline: str  # label of the current callback, whose share is 1
+    ports: frozenset[str]  # labels that shift by `RUN_EFFECT` against callbacks from run to run
+    sizes: tuple[int, ...]  # ascending
+    labels: tuple[str, ...]  # with the baseline first
+    # `(launches, rounds, sizes, labels)` float64, cost over the baseline's in that round; nan where there is none
     ratios: Floats
-    runs: int
-    spread: Spread
+    runs: int  # how many runs the launches are of
+    spread: Spread  # the usual spread between launches
     _medians: dict[tuple[str, str], tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
     _estimates: dict[tuple[str, str, tuple[int, ...], bytes], Estimate] = field(
         default_factory=dict, init=False, repr=False

@@ -58,42 +58,28 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a decision is what it is, with what a next command is made of.
+    """Why a decision is what it is, with what a next command is made of."""
 
-    Attributes:
-        kind: which of the reasons.
-        sentence: a clause, without a full stop.
-        brief: the same with only the best of several open candidates; "" where `sentence` is brief.
-        launches: of what is open or too noisy.
-        enough: about how many launches in all would settle what is open; None for more than anybody waits for.
-        most_saved: the largest share that any open candidate may save; None where one launch does not show it.
-        sizes: that the mix needs and were not measured.
-    """
-
-    kind: ReasonKind
-    sentence: str
-    brief: str = ""
-    launches: int = 0
+    kind: ReasonKind  # which of the reasons
+    sentence: str  # a clause, without a full stop
+    brief: str = ""  # the same with only the best of several open candidates; "" where `sentence` is brief
+    launches: int = 0  # of what is open or too noisy
+    # About how many launches in all would settle what is open; None for more than anybody waits for
     enough: int | None = None
+    # The largest share that any open candidate may save; None where one launch does not show it
     most_saved: float | None = None
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()  # that the mix needs and were not measured
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A requirement that a variant does not meet.
-
-    Attributes:
-        label: the variant.
-        requirement: its name.
-        status: in which way; `does not apply` where there is nothing to try.
-        reason: the error, the numbers that were seen, or why there is nothing to try.
-    """
+    """A requirement that a variant does not meet."""
 
     label: str
     requirement: str
+    # In which way; `does not apply` where there is nothing to try
     status: Literal["fails", "silently wrong", "does not apply"]
-    reason: str
+    reason: str  # the error, the numbers that were seen, or why there is nothing to try
 
 
 @dataclass(frozen=True)
@@ -106,26 +92,17 @@ class Unknown:
 
 @dataclass(frozen=True)
 class CaseVerdict:
-    """A case against another: a baseline in the same rounds, or the same case on the first side.
+    """A case against another: a baseline in the same rounds, or the same case on the first side."""
 
-    Attributes:
-        ratio: seconds of the case over seconds of the other; below 1 is faster; nan where there is none.
-        low, high: its 95% interval.
-        launches: number of launches, or of pairs of launches, behind the ratio.
-        p: corrected for all that are judged together; `outcome` follows from it and the minimum effect.
-        reason: why an `unresolved` one is left open, a clause.
-        needed: about how many launches in all would resolve it; None for more than anybody waits for.
-        fewest: how few could, if luck has been bad so far. Both are `launches` for one that is resolved.
-    """
-
-    ratio: float
-    low: float
+    ratio: float  # seconds of the case over seconds of the other; below 1 is faster; nan where there is none
+    low: float  # low and high: its 95% interval
     high: float
-    launches: int
-    p: float
+    launches: int  # number of launches, or of pairs of launches, behind the ratio
+    p: float  # corrected for all that are judged together; `outcome` follows from it and the minimum effect
     outcome: Outcome
-    reason: str | None = None
-    needed: int | None = None
+    reason: str | None = None  # why an `unresolved` one is left open, a clause
+    needed: int | None = None  # about how many launches in all would resolve it; None for more than anybody waits for
+    # How few could, if luck has been bad so far. Both are `launches` for one that is resolved.
     fewest: int | None = None
 
 
@@ -171,51 +148,35 @@ class SizeSeconds:
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision on one op, for one use.
-
-    Attributes:
-        op: the op.
-        use: `inference` (forward) or `training` (forward and backward).
-        mode, dtype, placement: where it holds.
-        baseline: label of the current callback (`variant` or `variant+gradient`).
-        action: `keep`, `switch` (to another callback), `port` or `undecided`.
-        choice: label of the variant to change to; None for keep and undecided.
-        saved: share of the current time that is saved over the mix of sizes; of the best candidate if there is no
-            choice; None if there is no candidate at all.
-        saved_low, saved_high: its interval at 95%, corrected for the number of candidates.
-        reason: why.
-        caveats: limitations of the answer: numbers that were missing, and a callback that cannot stay.
-        ranges: answers by size, where they differ from one another; else one range.
-        barred: what was removed because it cannot do what is required.
-        unknown: what is required and was not tried with some variants.
-        launches: launches that `saved` is made of; None without one.
-        loss: the share of the current time that the answer may cost at the most against the best of all candidates, at
-            95% for all of them together; None for undecided.
-        is_provisional: is that more than `choice.PROVISIONAL`?
-        as_good: the other candidates that save as much, as far as that is worth acting on; least effort first.
-        seconds: what one op costs today and afterwards, by measured size; empty without an answer.
-    """
+    """The decision on one op, for one use."""
 
     op: str
-    use: Literal["inference", "training"]
-    mode: str
+    use: Literal["inference", "training"]  # `inference` (forward) or `training` (forward and backward)
+    mode: str  # mode, dtype and placement: where it holds
     dtype: str
     placement: str
-    baseline: str
-    action: Action
-    choice: str | None
+    baseline: str  # label of the current callback (`variant` or `variant+gradient`)
+    action: Action  # `keep`, `switch` (to another callback), `port` or `undecided`
+    choice: str | None  # label of the variant to change to; None for keep and undecided
+    # Share of the current time that is saved over the mix of sizes; of the best candidate if there is no choice; None
+    # if there is no candidate at all
     saved: float | None
-    saved_low: float | None
+    saved_low: float | None  # saved_low and saved_high: its interval at 95%, corrected for the number of candidates
     saved_high: float | None
     reason: Reason
-    ranges: tuple[SizeRange, ...] = ()
+    ranges: tuple[SizeRange, ...] = ()  # answers by size, where they differ from one another; else one range
+    # Limitations of the answer: numbers that were missing, and a callback that cannot stay
     caveats: tuple[str, ...] = ()
-    barred: tuple[Bar, ...] = ()
-    unknown: tuple[Unknown, ...] = ()
-    launches: int | None = None
+    barred: tuple[Bar, ...] = ()  # what was removed because it cannot do what is required
+    unknown: tuple[Unknown, ...] = ()  # what is required and was not tried with some variants
+    launches: int | None = None  # launches that `saved` is made of; None without one
+    # The share of the current time that the answer may cost at the most against the best of all candidates, at 95% for
+    # all of them together; None for undecided
     loss: float | None = None
-    is_provisional: bool = False
+    is_provisional: bool = False  # is that more than `choice.PROVISIONAL`?
+    # The other candidates that save as much, as far as that is worth acting on; least effort first
     as_good: tuple[str, ...] = ()
+    # What one op costs today and afterwards, by measured size; empty without an answer
     seconds: tuple[SizeSeconds, ...] = ()
 
     @property

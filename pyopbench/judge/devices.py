@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import pandas as pd
-
 from pyopbench.model import formatting
 from pyopbench.model.case import DEVICES
-from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import Estimate, Launches
+from pyopbench.stats import estimate
+from pyopbench.stats.estimate import Estimate
 from pyopbench.stats.unpaired import difference
 
 if TYPE_CHECKING:
@@ -35,8 +33,9 @@ CANDIDATES = ("callback", "port")
 
 Row: TypeAlias = Mapping[str, Any]
 """A row of `latencies.latency_table`."""
-Where: TypeAlias = tuple[str, str, str, str, int]
-"""Op, direction, mode, dtype and size."""
+Pair: TypeAlias = tuple[Row, Row, Estimate]
+"""The fastest variant on the CPU and on the GPU, and the log of the ratio of their costs, GPU to CPU."""
+WHERE = ("op", "direction", "mode", "dtype", "size")
 
 
 @dataclass(frozen=True)
@@ -50,27 +49,20 @@ class OnDevice:
 
 @dataclass(frozen=True)
 class DeviceComparison:
-    """Where an op should run at one size.
+    """Where an op should run at one size."""
 
-    Attributes:
-        op, direction, mode, dtype, size: the cases that are compared.
-        cpu, gpu: the fastest variant on each device.
-        ratio: time on the GPU over time on the CPU, each with its fastest variant; above 1 the CPU is faster.
-        low, high: the interval of the ratio, corrected for all comparisons; None for one launch.
-        device: where to run the op; None if the difference is not clear: it is below the minimum effect, or the
-            interval includes 1.
-    """
-
-    op: str
+    op: str  # op, direction, mode, dtype and size: the cases that are compared
     direction: str
     mode: str
     dtype: str
     size: int
-    cpu: OnDevice
+    cpu: OnDevice  # cpu and gpu: the fastest variant on each device
     gpu: OnDevice
-    ratio: float
-    low: float | None
+    ratio: float  # time on the GPU over time on the CPU, each with its fastest variant; above 1 the CPU is faster
+    low: float | None  # low and high: the interval of the ratio, corrected for all comparisons; None for one launch
     high: float | None
+    # Where to run the op; None if the difference is not clear: it is below the minimum effect, or the interval includes
+    # 1
     device: Literal["cpu", "gpu"] | None
 
 
@@ -87,93 +79,68 @@ def open_device_cases(found: Judgement, failed: Collection[str]) -> frozenset[st
         found: the comparisons so far.
         failed: ids of cases that are not measured again.
     """
-    pairs = [pair for pair in _pairs(found) if not set(pair.cases) & set(failed)]
+    pairs = [pair for pair in _pairs(found) if pair[0]["case"] not in failed and pair[1]["case"] not in failed]
     level, border = _level(found, pairs), math.log1p(found.minimum_effect)
     open_cases: set[str] = set()
     for pair in pairs:
-        low, high = pair.difference.interval(level)
+        cpu, gpu, difference = pair
+        low, high = difference.interval(level)
         are_alike = -border < low and high < border  # False without an interval
         if not are_alike and _compared(pair, level, found.minimum_effect).device is None:
-            open_cases.update(pair.cases)
+            open_cases |= {cpu["case"], gpu["case"]}
     return frozenset(open_cases)
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """The fastest variant on each device, the ids of their cases, and the log of the ratio of their costs."""
-
-    where: Where
-    cpu: OnDevice
-    gpu: OnDevice
-    cases: tuple[str, str]
-    difference: Estimate
-
-
-def _level(found: Judgement, pairs: Sequence[_Pair]) -> float:
+def _level(found: Judgement, pairs: Sequence[Pair]) -> float:
     """Return the level of an interval that is corrected for all comparisons of the run."""
     return 1 - found.rules.error / max(len(pairs), 1)
 
 
-def _pairs(found: Judgement) -> list[_Pair]:
+def _pairs(found: Judgement) -> list[Pair]:
     kinds = {name: found.run.catalogue.variant(name).kind for name in set(found.latencies["variant"])}
-    placed: dict[Where, dict[str, list[Row]]] = {}
+    placed: dict[tuple[Any, ...], dict[str, list[Row]]] = {}
     for row in (row for rows in found.rows_by_op.values() for row in rows):
         if kinds[row["variant"]] in CANDIDATES and row["seconds"] > 0 and not row["too_noisy"]:
-            where = (row["op"], row["direction"], row["mode"], row["dtype"], int(row["size"]))
+            where = tuple(row[name] for name in WHERE)
             placed.setdefault(where, {}).setdefault(row["placement"], []).append(row)
-    fastest = {
-        where: [min(at[place], key=lambda row: (row["seconds"], row["label"])) for place in DEVICES]
-        for where, at in placed.items()
+    fastest = [
+        [min(at[place], key=lambda row: (row["seconds"], row["label"])) for place in DEVICES]
+        for at in placed.values()
         if {*DEVICES} <= set(at)
-    }
+    ]
     if not fastest:
         return []
-    cases = [(str(cpu["case"]), str(gpu["case"])) for cpu, gpu in fastest.values()]
-    logs = _logs(found.rounds, {case for both in cases for case in both})
+    compared = [row["case"] for both in fastest for row in both]
+    of_launches = estimate.launch_logs(found.rounds[found.rounds["case"].isin(compared)]).dropna(subset="value")
+    logs = estimate.launches_by_case(of_launches)
     # Each spread is moved towards what is usual on its device.
-    on_cpus, on_gpus = (estimate.moderated([logs[one] for one in device]) for device in zip(*cases, strict=True))
-    differences = map(difference, on_cpus, on_gpus)
-    return [
-        _Pair(where, _on_device(cpu), _on_device(gpu), both, difference)
-        for (where, (cpu, gpu)), both, difference in zip(fastest.items(), cases, differences, strict=True)
-    ]
+    on_cpus, on_gpus = (
+        estimate.moderated([logs[row["case"]] for row in device]) for device in zip(*fastest, strict=True)
+    )
+    return [(cpu, gpu, difference(*each)) for (cpu, gpu), *each in zip(fastest, on_cpus, on_gpus, strict=True)]
 
 
-def _on_device(row: Row) -> OnDevice:
-    return OnDevice(str(row["label"]), float(row["seconds"]), int(row["launches"]))
-
-
-def _logs(rounds: pd.DataFrame, cases: set[str]) -> dict[str, Launches]:
-    """Return the log of each case's cost, by launch."""
-    medians = costs.launch_medians(rounds[rounds["case"].isin(list(cases))], "seconds", estimate.UNIT)
-    medians = medians[medians["value"] > 0]
-    logs = medians.assign(value=medians["value"].map(math.log), error=medians["error"] / medians["value"])
-    return estimate.launches_by_case(logs)
-
-
-def _compared(pair: _Pair, level: float, minimum_effect: float) -> DeviceComparison:
-    low, high = pair.difference.interval(level)
-    mean = pair.difference.mean
-    is_clear = abs(mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
+def _compared(pair: Pair, level: float, minimum_effect: float) -> DeviceComparison:
+    cpu, gpu, difference = pair
+    low, high = difference.interval(level)
+    is_clear = abs(difference.mean) > math.log1p(minimum_effect) and (low > 0 or high < 0)
     least, most = (None if math.isnan(end) else estimate.exp(end) for end in (low, high))
-    device: Literal["cpu", "gpu"] | None = ("cpu" if mean > 0 else "gpu") if is_clear else None
-    return DeviceComparison(*pair.where, pair.cpu, pair.gpu, estimate.exp(mean), least, most, device)
+    device: Literal["cpu", "gpu"] | None = ("cpu" if difference.mean > 0 else "gpu") if is_clear else None
+    on_cpu, on_gpu = (OnDevice(row["label"], float(row["seconds"]), int(row["launches"])) for row in (cpu, gpu))
+    op, direction, mode, dtype, size = (cpu[name] for name in WHERE)
+    ratio = estimate.exp(difference.mean)
+    return DeviceComparison(op, direction, mode, dtype, size, on_cpu, on_gpu, ratio, least, most, device)
 
 
 @dataclass(frozen=True)
 class DeviceSummary:
-    """Where an op should run over its sizes.
+    """Where an op should run over its sizes."""
 
-    Attributes:
-        op, direction, mode, dtype: the cases that are compared.
-        sizes: the comparison at each measured size, ascending.
-    """
-
-    op: str
+    op: str  # op, direction, mode and dtype: the cases that are compared
     direction: str
     mode: str
     dtype: str
-    sizes: tuple[DeviceComparison, ...]
+    sizes: tuple[DeviceComparison, ...]  # the comparison at each measured size, ascending
 
     def devices_text(self) -> str:
         """Return the device at each range of sizes: `cpu at 10–1 k, gpu at 1 M`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from pyopbench.judge.choice import Choice
 from pyopbench.judge.decision import Verdict
 from pyopbench.judge.devices import open_device_cases
 from pyopbench.model import formatting
-from pyopbench.model.case import UNLIMITED
 from pyopbench.store.measured_run import Run
 
 if TYPE_CHECKING:
@@ -25,50 +24,23 @@ time where the minimum effect is 3."""
 
 @dataclass(frozen=True)
 class InterimAnalysis:
-    """What an interim analysis shows.
-
-    Attributes:
-        open: ids of the cases that are worth measuring on, with the baselines that they are compared to.
-        launches: launches that were made.
-        verdicts: all of them.
-        resolved: those that are faster, slower or equivalent.
-        reachable: unresolved ones that the launches and rounds still to come could resolve, and that are measured on.
-        unneeded: unresolved ones that could be resolved, but that no open answer depends on: where a run is to go on
-            until its answers are decided, it leaves them.
-        most: launches at the most.
-    """
+    """The cases that are worth measuring on, with the baselines that they are compared to; and a line on that."""
 
     open: frozenset[str]
-    launches: int
-    verdicts: int
-    resolved: int
-    reachable: int
-    unneeded: int
-    most: int
+    text: str
 
-    def progress_text(self) -> str:
-        """Return how many verdicts are resolved after so many launches, and what becomes of the others."""
-        made = f"after {formatting.count(self.launches, 'launch', 'launches')}"
-        if not self.verdicts:
-            return f"{made}: no verdict, because only the baseline was measured"
-        away = self.verdicts - self.resolved - self.reachable - self.unneeded
-        more = "too many" if self.most >= UNLIMITED else f"more than {self.most:,}"
-        kinds = {"open": self.reachable, "not needed for an answer": self.unneeded, f"would need {more} launches": away}
-        counts = [f"{n:,} {kind}" for kind, n in kinds.items() if n]
-        return ", ".join(
-            [f"{made}: {self.resolved:,} of {formatting.count(self.verdicts, 'verdict')} resolved", *counts]
-        )
 
-    def text(self) -> str:
-        """Return what the analysis shows, and whether it is measured on."""
-        if self.unneeded and not self.open and self.resolved + self.unneeded == self.verdicts:
-            return f"done after {formatting.count(self.launches, 'launch', 'launches')}: the answers are clear"
-        further = f"still measuring {formatting.count(len(self.open), 'case')}" if self.open else "done"
-        return f"{self.progress_text()}; {further}"
+def progress_text(verdicts: Sequence[Verdict], launches: int) -> str:
+    """Return how many verdicts are resolved after so many launches."""
+    made = f"after {formatting.count(launches, 'launch', 'launches')}"
+    if not verdicts:
+        return f"{made}: no verdict, because only the baseline was measured"
+    resolved = sum(verdict.outcome != "unresolved" for verdict in verdicts)
+    return f"{made}: {resolved:,} of {formatting.count(len(verdicts), 'verdict')} resolved"
 
 
 def interim_analysis_of(compared: Judgement, launches: int, most: int) -> InterimAnalysis:
-    """Look at what is judged after so many launches.
+    """Return which cases are worth measuring on after so many launches.
 
     Args:
         compared: of the run so far.
@@ -88,16 +60,12 @@ def interim_analysis_of(compared: Judgement, launches: int, most: int) -> Interi
     # Where there is nothing to decide, the comparisons are what was asked for.
     is_for_answers = compared.run.settings.until == "decided" and any(made for _, made in compared.choices)
     with_baselines = frozenset(case for verdict in reachable for case in (verdict.case, verdict.baseline))
-    unneeded = len(reachable) if is_for_answers and not needed else 0
-    return InterimAnalysis(
-        open=needed if is_for_answers else needed | with_baselines,
-        launches=launches,
-        verdicts=len(compared.verdicts),
-        resolved=len(compared.verdicts) - len(unresolved),
-        reachable=len(reachable) - unneeded,
-        unneeded=unneeded,
-        most=most,
-    )
+    open_ = needed if is_for_answers else needed | with_baselines
+    if reachable and len(reachable) == len(unresolved) and not open_:
+        made = formatting.count(launches, "launch", "launches")
+        return InterimAnalysis(open_, f"done after {made}: the answers are clear")
+    further = f"still measuring {formatting.count(len(open_), 'case')}" if open_ else "done"
+    return InterimAnalysis(open_, f"{progress_text(compared.verdicts, launches)}; {further}")
 
 
 def _growth(run: Run) -> Mapping[str, float]:

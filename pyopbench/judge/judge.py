@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -38,7 +38,7 @@ from pyopbench.store.mix_file import Calls
 
 if TYPE_CHECKING:
     from pyopbench.judge.interim_analysis import InterimAnalysis
-    from pyopbench.judge.pipeline import PipelineInterimAnalysis, PipelineJudgement
+    from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.store.measured_run import Run
     from pyopbench.store.run import Source
 
@@ -49,41 +49,28 @@ long as everything that follows."""
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Everything that a report shows: the comparisons within a run and their consequences.
-
-    Attributes:
-        run: what was judged.
-        baseline: the current callback, a variant.
-        minimum_effect: a share of the baseline's time that is worth acting on.
-        mix: size -> how often it is called; None for shares that are even over the log of the size.
-        requires: features that a port must support.
-        rules: how to choose.
-        latencies: one row per measured case, as `latencies.latency_table`; without cases that were found wrong.
-        verdicts: in the order of `latencies`.
-        comparisons: of each setting that there is to decide in, ops in the order of the catalogue.
-        choices: each comparison with its choice over the mix, as `choose_over_mix` makes it.
-        spread: the spread between launches that was seen.
-        rounds: what each case costs in each round, as `costs.round_costs`; without cases that were found wrong.
-        decisions: ops in the order of the catalogue, inference before training; one for each comparison.
-        machine: how busy it was; None if nothing was recorded.
-        controls: verdicts on callbacks that were measured twice.
-    """
+    """Everything that a report shows: the comparisons within a run and their consequences."""
 
     run: Run
-    baseline: str
-    minimum_effect: float
-    mix: Calls | None
-    requires: tuple[str, ...]
+    baseline: str  # the current callback, a variant
+    minimum_effect: float  # a share of the baseline's time that is worth acting on
+    mix: Calls | None  # size -> how often it is called; None for shares that are even over the log of the size
+    requires: tuple[str, ...]  # features that a port must support
     rules: Rules
+    # One row per measured case, as `latencies.latency_table`; without cases that were found wrong
     latencies: pd.DataFrame
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict, ...]  # in the order of `latencies`
+    # Of each setting that there is to decide in, ops in the order of the catalogue
     comparisons: tuple[SettingComparison, ...]
+    # Each comparison with its choice over the mix, as `choose_over_mix` makes it
     choices: tuple[tuple[SettingComparison, tuple[Choice, Mix] | None], ...]
-    spread: Spread
+    spread: Spread  # the spread between launches that was seen
+    # What each case costs in each round, as `costs.round_costs`; without cases that were found wrong
     rounds: pd.DataFrame
+    # Ops in the order of the catalogue, inference before training; one for each comparison
     decisions: tuple[Decision, ...] = ()
-    machine: MachineState | None = None
-    controls: Controls = NO_CONTROLS
+    machine: MachineState | None = None  # how busy it was; None if nothing was recorded
+    controls: Controls = NO_CONTROLS  # verdicts on callbacks that were measured twice
 
     @cached_property
     def rows_by_op(self) -> dict[str, list[dict[str, Any]]]:
@@ -152,10 +139,9 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
     be wrong.
 
     Raises:
-        BadInput: the baseline is no variant of the run, the minimum effect is out of range, or the mix fits no
-            op that was measured.
+        BadInput: the baseline is no variant of the run.
     """
-    _check(run, baseline, minimum_effect)
+    _check(run, baseline)
     frame = checked_frame(run).astype(dict.fromkeys(("case", *TEXTS_OF_UNIT), "category"))
     rounds = costs.round_costs(frame, estimate.UNIT)
     latencies = latency_table(frame, run.catalogue, rounds, baseline)
@@ -171,7 +157,6 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
     # Where variants are compared in pairs of their own, there is no current callback to decide about.
     wide = () if pairs else comparisons_of(run, latencies, ratios, spread, baseline)
     comparisons = tuple(requirements.narrow(comparison, run, requires) for comparison in wide)
-    check_mix(comparisons, mix)
     rules = Rules(minimum_effect, error=error)
     return Judgement(
         run=run,
@@ -187,25 +172,6 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
         spread=spread,
         rounds=rounds,
     )
-
-
-def check_mix(comparisons: Iterable[SettingComparison], calls: Calls | None) -> None:
-    """Check that a mix fits some op.
-
-    Raises:
-        BadInput: it fits none.
-    """
-    measured = [one for one in comparisons if one.seconds]
-    called = [one for one in measured if is_called(one, calls)]
-    if calls is not None and measured and not called:
-        raise BadInput(
-            "no dtype of the mix was measured",
-            received=", ".join(dict.fromkeys(key[0] for key in calls if isinstance(key, tuple))),
-            legal=", ".join(dict.fromkeys(one.setting.dtype for one in measured)),
-            hint="fix the dtypes of the mix, or measure them too",
-        )
-    if called and all(sizes_beyond(one, calls) and not _was_asked_for(one, calls) for one in called):
-        _mix(called[0], calls)  # fits nothing, and says so
 
 
 def is_called(comparison: SettingComparison, calls: Calls | None) -> bool:
@@ -231,13 +197,7 @@ def choose_over_mix(comparison: SettingComparison, rules: Rules, calls: Calls | 
 def _mix(comparison: SettingComparison, calls: Calls | None) -> Mix:
     if calls is None:
         return even_mix(tuple(comparison.seconds))
-    called, setting = calls_in(calls, comparison.setting.dtype), comparison.setting
-    return calls_mix(called, comparison.seconds, f"{comparison.baseline} for {setting.op}")
-
-
-def _was_asked_for(comparison: SettingComparison, calls: Calls | None) -> bool:
-    low, high = comparison.planned[0], comparison.planned[-1]
-    return all(low <= size <= high for size in calls_in(calls or {}, comparison.setting.dtype))
+    return calls_mix(calls_in(calls, comparison.setting.dtype), comparison.seconds)
 
 
 def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
@@ -250,7 +210,7 @@ def _ports(run: Run, baselines: Mapping[str, str]) -> frozenset[str]:
     return frozenset(case for case, kind, of_baseline in pairs if kind == "port" and of_baseline == "callback")
 
 
-def _check(run: Run, baseline: str, minimum_effect: float) -> None:
+def _check(run: Run, baseline: str) -> None:
     known = sorted({*run.catalogue.variants, run.settings.baseline})
     if baseline not in known:
         raise BadInput(
@@ -258,13 +218,6 @@ def _check(run: Run, baseline: str, minimum_effect: float) -> None:
             received=baseline,
             legal=", ".join(known),
             hint="name the variant that is your current callback",
-        )
-    if not 0 <= minimum_effect < 1:
-        raise BadInput(
-            "the minimum effect is out of range",
-            received=minimum_effect,
-            legal="0 to below 1; 0.03 is 3%",
-            hint="for example --min-effect 0.03",
         )
 
 
@@ -373,9 +326,7 @@ class Judging:
     requires: tuple[str, ...] = ()
 
 
-def interim_analysis(
-    source: Source, judging: Judging, launches: int, most: int
-) -> InterimAnalysis | PipelineInterimAnalysis:
+def interim_analysis(source: Source, judging: Judging, launches: int, most: int) -> InterimAnalysis:
     """Judge what a run has measured in so many launches, of at most so many, to see what is left open.
 
     What is closed is not measured again, so it has to be clear at `INTERIM_ERROR`.
@@ -395,7 +346,7 @@ def judge(sources: Sequence[Source], judging: Judging) -> Judgement:
     """Judge results, stored or in memory, of several runs as one; of asv and pytest-benchmark a single one.
 
     Raises:
-        BadInput: the results are not what they should be, or the baseline or the mix does not fit them.
+        BadInput: the results are not what they should be, or the baseline does not fit them.
     """
     # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
     from pyopbench.store.read import read_one

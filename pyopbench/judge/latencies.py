@@ -182,17 +182,11 @@ def without_number_text(counts: Mapping[Status, int]) -> str:
 
 @dataclass(frozen=True)
 class Hole:
-    """The cases that have no number for the same reason; a number in another launch does not matter.
+    """The cases that have no number for the same reason; a number in another launch does not matter."""
 
-    Attributes:
-        status: of the failure, or which other reason it is.
-        reason: in words.
-        cases: their ids, each once.
-    """
-
-    status: Status
+    status: Status  # of the failure, or which other reason it is
     reason: str
-    cases: tuple[str, ...]
+    cases: tuple[str, ...]  # their ids, each once
 
     def text(self) -> str:
         """Return how many cases have no number, of which ops, and why, in a line."""

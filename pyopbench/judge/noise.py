@@ -25,17 +25,11 @@ LARGE_STEAL = 0.01
 
 @dataclass(frozen=True)
 class MachineState:
-    """How busy the machine was.
+    """How busy the machine was."""
 
-    Attributes:
-        load: median over all measured groups of the load over 1 minute; None if it is not known.
-        steal_share: share of the cores' time that other guests of the host used; None if it is not known.
-        cores: the number of usable cores.
-    """
-
-    load: float | None
-    steal_share: float | None
-    cores: int
+    load: float | None  # median over all measured groups of the load over 1 minute; None if it is not known
+    steal_share: float | None  # share of the cores' time that other guests of the host used; None if it is not known
+    cores: int  # the number of usable cores
 
     @property
     def _values(self) -> list[tuple[str, bool]]:

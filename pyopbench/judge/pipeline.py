@@ -21,6 +21,7 @@ from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.contrasts import contrasts_of
 from pyopbench.judge.decision import NO_LOSS_DIGITS
 from pyopbench.judge.evidence import launches_to_settle
+from pyopbench.judge.interim_analysis import InterimAnalysis
 from pyopbench.judge.program import even_mix
 from pyopbench.judge.verdicts import shares_of
 from pyopbench.model import formatting
@@ -59,15 +60,10 @@ this share of the current callback's time longer, is measured no more: it is not
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """A step that takes its elements from the pipeline and overlaps with it.
+    """A step that takes its elements from the pipeline and overlaps with it."""
 
-    Attributes:
-        elements: that one step takes.
-        seconds: that it takes with its input at hand; None where it is not known.
-    """
-
-    elements: int
-    seconds: float | None = None
+    elements: int  # that one step takes
+    seconds: float | None = None  # that it takes with its input at hand; None where it is not known
 
     def __post_init__(self) -> None:
         if self.seconds is not None and not 0 < self.seconds < math.inf:
@@ -86,22 +82,14 @@ class TrainingStep:
 
 @dataclass(frozen=True)
 class Throughput:
-    """What one arrangement delivers.
-
-    Attributes:
-        arrangement: which.
-        seconds: for an element.
-        low, high: of these, the interval of 95% over launches; nan for one launch.
-        launches: in which it was measured.
-        pool_start_seconds: what starting its processes took, the median; None where it has none.
-    """
+    """What one arrangement delivers."""
 
     arrangement: Arrangement
-    seconds: float
-    low: float
+    seconds: float  # for an element
+    low: float  # low and high: of these, the interval of 95% over launches; nan for one launch
     high: float
-    launches: int
-    pool_start_seconds: float | None
+    launches: int  # in which it was measured
+    pool_start_seconds: float | None  # what starting its processes took, the median; None where it has none
 
     @property
     def rate(self) -> float:
@@ -111,25 +99,16 @@ class Throughput:
 
 @dataclass(frozen=True, eq=False)
 class PipelineJudgement:
-    """The results of an op in a pipeline.
-
-    Attributes:
-        rows: what was measured.
-        step: the training step that takes the elements.
-        throughputs: of every arrangement with a number, the quickest first.
-        choice: among them.
-        current: the current callback in a plain `map`.
-        chosen: what to go to; the current callback for keep, None for undecided.
-        is_hidden: True if the current input hides behind the step, False if the step waits for it; None where the
-            interval does not tell, or the step is not known.
-    """
+    """The results of an op in a pipeline."""
 
     rows: PipelineRows
-    step: TrainingStep
-    throughputs: tuple[Throughput, ...]
+    step: TrainingStep  # the training step that takes the elements
+    throughputs: tuple[Throughput, ...]  # of every arrangement with a number, the quickest first
     choice: Choice
-    current: Throughput
-    chosen: Throughput | None
+    current: Throughput  # the current callback in a plain `map`
+    chosen: Throughput | None  # what to go to; the current callback for keep, None for undecided
+    # True if the current input hides behind the step, False if the step waits for it; None where the interval does not
+    # tell, or the step is not known
     is_hidden: bool | None
 
     @property
@@ -294,30 +273,8 @@ def step_of(plan: PipelinePlan) -> TrainingStep:
     return TrainingStep(plan.step_elements, plan.step_seconds * plan.step_elements or None)
 
 
-@dataclass(frozen=True)
-class PipelineInterimAnalysis:
-    """What continues to be measured after so many launches.
-
-    Attributes:
-        open: ids of cases.
-        launches: that were made.
-        arrangements: that have a number.
-        left: of these, those that are measured on.
-    """
-
-    open: frozenset[str]
-    launches: int
-    arrangements: int
-    left: int
-
-    def text(self) -> str:
-        """Return how many arrangements are near enough to the best to be measured on."""
-        after = formatting.count(self.launches, "launch", "launches")
-        return f"after {after}: still measuring {self.left:,} of {self.arrangements:,} arrangements"
-
-
-def interim_analysis_of(rows: PipelineRows, launches: int) -> PipelineInterimAnalysis:
-    """Look at what was measured in so many launches: what is far from the best is measured no more.
+def interim_analysis_of(rows: PipelineRows, launches: int) -> InterimAnalysis:
+    """Return what is measured on after so many launches: nothing that is far from the best.
 
     An arrangement that keeps up with the training step is near enough, however much quicker others are. Those that
     others are compared with are measured in every launch.
@@ -329,8 +286,10 @@ def interim_analysis_of(rows: PipelineRows, launches: int) -> PipelineInterimAna
     kept = (CURRENT, rows.plan.in_program)
     far = {key for key, typical in seconds.items() if key not in kept and typical > most}
     cases = {key: Case.from_id(key).arrangement for key in rows.cases}
-    left = frozenset(key for key, arrangement in cases.items() if arrangement not in far)
-    return PipelineInterimAnalysis(left, launches, len(seconds), len(seconds) - len(far))
+    near = frozenset(key for key, arrangement in cases.items() if arrangement not in far)
+    after = formatting.count(launches, "launch", "launches")
+    measuring = f"{len(seconds) - len(far):,} of {len(seconds):,} arrangements"
+    return InterimAnalysis(near, f"after {after}: still measuring {measuring}")
 
 
 def _frame(rows: PipelineRows) -> pd.DataFrame:
@@ -350,22 +309,12 @@ def _throughputs(
     frame: pd.DataFrame, rows: PipelineRows, arrangements: Mapping[str, Arrangement]
 ) -> tuple[Throughput, ...]:
     medians = np.log(frame.groupby(["case", *UNIT])["seconds"].median()).rename("value").reset_index()
-    keys = [str(key) for key in medians["case"].unique()]
-    values = [medians[medians["case"] == key]["value"].to_numpy() for key in keys]
-    pools = {Case.from_id(key).arrangement: found for key, found in rows.pool_seconds.items()}
+    values = {str(key): Launches(of_case.to_numpy()) for key, of_case in medians.groupby("case")["value"]}
+    pools = {Case.from_id(key).arrangement: float(np.median(found)) for key, found in rows.pool_seconds.items()}
     found = []
-    for key, estimate in zip(keys, moderated([Launches(one) for one in values]), strict=True):
-        low, high = (end if math.isnan(end) else exp(end) for end in estimate.interval())
-        found.append(
-            Throughput(
-                arrangements[key],
-                exp(estimate.mean),
-                low,
-                high,
-                estimate.n,
-                float(np.median(pools[key])) if key in pools else None,
-            )
-        )
+    for key, estimate in zip(values, moderated(list(values.values())), strict=True):
+        seconds, low, high = map(exp, (estimate.mean, *estimate.interval()))
+        found.append(Throughput(arrangements[key], seconds, low, high, estimate.n, pools.get(key)))
     return tuple(sorted(found, key=lambda one: (one.seconds, one.arrangement.key)))
 
 

@@ -30,22 +30,15 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Attempt:
-    """A port that was tried automatically.
-
-    Attributes:
-        op: the own op.
-        variant: what was tried.
-        works: whether it was right, and timed, somewhere.
-        saved, saved_low: share of the current time, of inference over the mix; None without a number over all of it.
-        reason: why it does not work, or does not everywhere; empty where it does.
-    """
+    """A port that was tried automatically."""
 
     op: str
     variant: str
-    works: bool
+    works: bool  # whether it was right, and timed, somewhere
+    # Saved and saved_low: share of the current time, of inference over the mix; None without a number over all of it
     saved: float | None
     saved_low: float | None
-    reason: str
+    reason: str  # why it does not work, or does not everywhere; empty where it does
 
     def text(self, characters: int) -> str:
         """Return in a line what a port saves or why there is none.

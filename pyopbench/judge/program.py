@@ -7,26 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyopbench.model.errors import BadInput
 from pyopbench.stats.estimate import Floats
 from pyopbench.store.mix_file import Calls
-
-MOST_SHOWN = 8
-"""So many sizes that were not measured are named in a message."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Shares of the current time by measured size; what lies between two sizes is read off both.
+    """Shares of the current time by measured size; what lies between two sizes is read off both."""
 
-    Attributes:
-        needed: the measured sizes that the mix draws on, ascending.
-        pull: what the share of the current time at each of them counts for, `(needed,)` float64; sums to 1. A share of
-            the time times seconds afterwards over seconds today is time afterwards, so these are the weights under
-            which such ratios may be averaged.
-    """
-
-    needed: tuple[int, ...]
+    needed: tuple[int, ...]  # the measured sizes that the mix draws on, ascending
+    # What the share of the current time at each of them counts for, `(needed,)` float64; sums to 1. A share of the time
+    # times seconds afterwards over seconds today is time afterwards, so these are the weights under which such ratios
+    # may be averaged.
     pull: Floats
 
 
@@ -41,29 +33,14 @@ def even_mix(measured: Sequence[int]) -> Mix:
     return Mix(tuple(measured), widths / widths.sum())
 
 
-def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float], what: str) -> Mix:
+def calls_mix(calls: Mapping[int, float], seconds: Mapping[int, float]) -> Mix:
     """Return the mix in which a size is called in proportion to `calls[size]`.
 
     Args:
-        calls: size -> weight, any positive numbers.
-        seconds: measured size -> seconds per call of the baseline, at least one.
-        what: whose seconds these are, for the message of the error.
-
-    Returns:
-        The mix; the baseline's seconds between two measured sizes are interpolated with both axes in logs.
-
-    Raises:
-        BadInput: a size lies outside the measured range.
+        calls: size -> weight, any positive numbers; each size lies between two measured ones.
+        seconds: measured size -> seconds per call of the baseline, interpolated between two with both axes in logs.
     """
     sizes, measured = sorted(calls), sorted(seconds)
-    outside = [size for size in sizes if not measured[0] <= size <= measured[-1]]
-    if outside:
-        raise BadInput(
-            f"the mix has sizes outside the measured range of {what}",
-            received=", ".join(map(str, outside[:MOST_SHOWN])) + (", ..." if len(outside) > MOST_SHOWN else ""),
-            legal=f"sizes from {measured[0]} to {measured[-1]}",
-            hint="measure these sizes too (--axis size=...), or remove them from the mix",
-        )
     places = np.log(np.asarray(measured, dtype=np.float64))
     rows = [np.interp(np.log(sizes), places, column) for column in np.eye(len(measured))]
     weights = np.stack(rows, axis=1)

@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 NO_SHARES = Launches(np.array([]))
 
-INTERLEAVED_ERROR = 0.01
-"""How often any verdict of an interleaved comparison may be wrong. One is made for every change, so that 5% would be a
-false alarm in up to every twentieth of them; docs/decisions/0022-errors-of-a-gate.md has what this costs."""
-
 ROLE = "twin"
 
 
@@ -165,43 +161,22 @@ def _why_unresolved(  # noqa: PLR0913 - what the sentence names
     return f"the interval ({corrected}) is {low} to {high} and includes {at}; {remedy}"
 
 
-@dataclass(frozen=True)
-class Correction:
-    """Corrections of the verdicts of a comparison besides their number, and the spread known from others.
+def not_above_zero(launches: Mapping[str, Launches]) -> dict[str, CaseVerdict]:
+    """Return a verdict without a number for the cases whose cost is not above zero in some launch.
 
-    Attributes:
-        among: how many comparisons of one run share the error, of which this is one.
-        error: how often any verdict may be wrong; None for the usual of such sides.
-        usual: the spread that is usual between launches; None for what these sides tell of it.
-    """
-
-    among: int = 1
-    error: float | None = None
-    usual: Spread | None = None
-
-
-NOTHING_ELSE = Correction()
-
-
-def not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> dict[str, CaseVerdict]:
-    """Return a verdict without a number for the cases of mode node whose cost is not above zero in some launch.
-
-    Their cost is a difference of two times, and noise can take it below zero. The launches in which it does not would
-    be a choice of the slow ones, so that no ratio is made of them.
+    In mode node a cost is a difference of two times, and noise can take it below zero. The launches in which it does
+    not would be a choice of the slow ones, so that no ratio is made of them.
 
     Args:
-        frame: one row per timed block, as `sides.ComparedSide.frame`.
-        logs: `stats.estimate.launch_logs` of it.
+        launches: by case, of `stats.estimate.launch_logs`.
     """
-    rows = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]  # without the empty function
-    measured = rows[["case", *UNIT]].drop_duplicates().groupby("case", observed=True).size()
-    above = logs.groupby("case", observed=True).size().reindex(measured.index, fill_value=0)
     found = {}
-    for case, launches, lost in zip(measured.index, measured, measured - above, strict=True):
+    for case, one in launches.items():
+        n, lost = len(one.values), int(np.isnan(one.values).sum())
         if lost:
-            of = formatting.count(int(launches), "launch", "launches")
+            of = formatting.count(n, "launch", "launches")
             why = f"too small for a ratio: in {lost} of {of} its cost is not above zero"
-            found[str(case)] = CaseVerdict(math.nan, math.nan, math.nan, int(launches), 1.0, "unresolved", why)
+            found[case] = CaseVerdict(math.nan, math.nan, math.nan, n, 1.0, "unresolved", why)
     return found
 
 
@@ -242,15 +217,10 @@ def _differences(found: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Controls:
-    """The verdicts on pairs of identical code.
+    """The verdicts on pairs of identical code."""
 
-    Attributes:
-        pairs: a verdict on each copy against its original.
-        minimum_effect: of the verdicts, a share.
-    """
-
-    pairs: tuple[Verdict, ...]
-    minimum_effect: float
+    pairs: tuple[Verdict, ...]  # a verdict on each copy against its original
+    minimum_effect: float  # of the verdicts, a share
 
     @property
     def differing(self) -> tuple[Verdict, ...]:
@@ -261,13 +231,20 @@ class Controls:
         """Return how many pairs of identical code were found different, equal or unresolved; "" without a pair."""
         if not self.pairs:
             return ""
-        effect = formatting.percent(self.minimum_effect)
-        apart, many = len(self.differing), len(self.pairs)
-        equal = sum(pair.outcome == "equivalent" for pair in self.pairs)
-        farthest = max(abs(pair.ratio - 1) for pair in self.pairs)
-        found = f"{apart:,} found different, {equal:,} equal within {effect}, {many - apart - equal:,} unresolved"
-        measured = f"{formatting.count(many, 'callback')} measured twice under two names"
-        return f"A/A controls in this run ({measured}): {found}; largest difference {formatting.points(farthest)}."
+        measured = f"{formatting.count(len(self.pairs), 'callback')} measured twice under two names"
+        return f"A/A controls in this run ({measured}): {identical_text(self.pairs, self.minimum_effect)}."
+
+
+def identical_text(pairs: Sequence[CaseVerdict], minimum_effect: float) -> str:
+    """Return how many pairs of identical code were found different, equal or unresolved, a clause."""
+    outcomes = [pair.outcome for pair in pairs]
+    equal, unresolved = outcomes.count("equivalent"), outcomes.count("unresolved")
+    known = [abs(pair.ratio - 1) for pair in pairs if math.isfinite(pair.ratio)]
+    return (
+        f"{len(pairs) - equal - unresolved:,} found different, {equal:,} equal within "
+        f"{formatting.percent(minimum_effect)}, {unresolved:,} unresolved; largest difference "
+        f"{formatting.points(max(known, default=math.nan))}"
+    )
 
 
 NO_CONTROLS = Controls((), 0.0)

@@ -56,18 +56,18 @@ def comment(gate: Gate) -> str:
 
 def findings(gate: Gate) -> list[str]:
     """Return what there is to say of single inputs, revisions and cases, the gravest kind first."""
-    many = len(gate.others)
+    several = len(gate.others) > 1
     kinds = (
         [wording.difference_text(label, one) for label, one in gate.differences],
         [gate.broken_text(one) for one in gate.unmeasured],
         [f"{label}: {comparison.failing_text(case)}" for label, case in gate.failing],
         [
-            wording.body_text(label, body, many)
+            f"{label}: {body.text()}" if several else body.text()
             for label, found in gate.comparisons.items()
             for body in found.bodies
             if body.verdict.outcome != "equivalent"
         ],
-        [wording.case_text(label, case, many) for label, case in gate.slower],
+        [f"{label}: {case.text()}" if several else case.text() for label, case in gate.slower],
     )
     room = MOST_FOUND if sum(map(len, kinds)) > 2 * MOST_FOUND else 2 * MOST_FOUND
     return [line for found in kinds for line in _shortened(found, room // 2 if room == MOST_FOUND else room)]

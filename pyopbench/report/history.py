@@ -84,7 +84,7 @@ def as_json(history: History) -> str:
 
 
 def _series(series: Series) -> dict[str, Any]:
-    found = series.found
+    points = series.points
     return {
         "case": series.case,
         "environment": dict(series.environment),
@@ -92,17 +92,12 @@ def _series(series: Series) -> dict[str, Any]:
         "measure": series.measure,
         "anchor": series.anchor or None,
         "between": series.between,
-        "excess": found.excess,
-        "threshold": found.threshold,
         "points": {
-            "moment": series.places.tolist(),
-            "value": _rounded(series.values),
-            "error": _rounded(series.errors),
-            "low": _rounded(series.lows),
-            "high": _rounded(series.highs),
-            "launches": series.launches.tolist(),
+            "moment": points["place"].tolist(),
+            **{name: _rounded(points[name]) for name in ("value", "error", "low", "high")},
+            "launches": points["launches"].tolist(),
         },
-        "levels": [asdict(level) for level in found.levels],
+        "levels": [asdict(level) for level in series.found.levels],
     }
 
 
@@ -184,7 +179,7 @@ def _series_row(series: Series) -> tuple[str, ...]:
     levels = series.found.levels
     show = formatting.ratio if series.measure == "ratio" else formatting.seconds
     ends = (show(math.exp(one.mean)) for one in (levels[0], levels[-1]))
-    return (formatting.shorten(series.name, LONGEST_NAME), series.measure_text(), f"{len(series.values):,}", *ends)
+    return (formatting.shorten(series.name, LONGEST_NAME), series.measure_text(), f"{len(series.points):,}", *ends)
 
 
 def _anchor(number: int) -> str:

@@ -104,54 +104,31 @@ def threshold(n: int, thresholds: Sequence[float] = THRESHOLDS) -> float:
 
 @dataclass(frozen=True)
 class Level:
-    """A stretch of a series between two changes.
+    """A stretch of a series between two changes."""
 
-    Attributes:
-        start, stop: its first point, and the one after its last.
-        mean: weighted mean of its points.
-        error: standard error of the mean.
-    """
-
-    start: int
+    start: int  # start and stop: its first point, and the one after its last
     stop: int
-    mean: float
-    error: float
+    mean: float  # weighted mean of its points
+    error: float  # standard error of the mean
 
 
 @dataclass(frozen=True)
 class ChangePoint:
-    """A change of the level of a series.
+    """A change of the level of a series."""
 
-    Attributes:
-        place: the first point after it.
-        first, last: the first point after it lies between these, with the usual level of intervals.
-        step: by how much the level changed; of logs, when the series is of logs.
-        error: standard error of `step`. Both are of the place that was found, and so a little too optimistic.
-    """
-
-    place: int
-    first: int
+    place: int  # the first point after it
+    first: int  # first and last: the first point after it lies between these, with the usual level of intervals
     last: int
-    step: float
-    error: float
+    step: float  # by how much the level changed; of logs, when the series is of logs
+    error: float  # standard error of `step`. Both are of the place that was found, and so a little too optimistic.
 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """A series as stretches of one level each.
+    """A series as stretches of one level each."""
 
-    Attributes:
-        levels: in order, at least one.
-        changes: between them, one fewer than levels.
-        excess: the factor by which the errors were multiplied, because neighbours differ by more or less than they
-            explain: the median over the points.
-        threshold: of the statistic; infinite for a series that is too short to have a change.
-    """
-
-    levels: tuple[Level, ...]
-    changes: tuple[ChangePoint, ...]
-    excess: float
-    threshold: float
+    levels: tuple[Level, ...]  # in order, at least one
+    changes: tuple[ChangePoint, ...]  # between them, one fewer than levels
 
 
 class Splits(NamedTuple):
@@ -184,7 +161,7 @@ def segment(values: Floats, errors: Floats, between: float = 0.0) -> Segmentatio
             # last change again.
             places = places or before
     else:
-        judged = errors if n < FEWEST_POINTS else errors * max(_scale(values, errors), 1.0)
+        judged = errors if n < FEWEST_POINTS else errors * max(scale_within(values, errors), 1.0)
         places = _changes(values, judged, limit)
     ends = [0, *places, n]
     levels = tuple(_level(values, judged, start, stop) for start, stop in pairwise(ends))
@@ -192,7 +169,7 @@ def segment(values: Floats, errors: Floats, between: float = 0.0) -> Segmentatio
     # Noise that lasts makes likelihoods as much too steep as it makes statistics too large.
     tempered = (threshold(n, UNCORRELATED_THRESHOLDS) / limit) ** 2 if places else 1.0
     changes = tuple(_change(series, levels[number], levels[number + 1], tempered) for number in range(len(levels) - 1))
-    return Segmentation(levels, changes, float(np.median(judged / errors)), limit)
+    return Segmentation(levels, changes)
 
 
 def _changes(values: Floats, errors: Floats, limit: float) -> list[int]:
@@ -441,31 +418,21 @@ def clipped(values: Floats, errors: Floats) -> Floats:
     return found
 
 
-def _scale(values: Floats, errors: Floats) -> float:
-    """Return the standard deviation of the noise of a series as a multiple of its errors."""
-    return _larger_estimate(_differences(values, errors, LAG if values.size >= MANY_POINTS else 1))
-
-
 def scale_within(values: Floats, errors: Floats, places: Sequence[int] = ()) -> float:
     """Return the standard deviation of the noise of a series as a multiple of its errors, apart from its changes.
 
     Args:
-        values: `(n,)` float64, of at least `MANY_POINTS` points.
+        values: `(n,)` float64, of at least two points.
         errors: `(n,)` float64.
         places: of changes; differences across one do not count, unless hardly any others are left.
     """
-    starts = np.arange(values.size - LAG)
+    lag = LAG if values.size >= MANY_POINTS else 1
+    starts = np.arange(values.size - lag)
     inside = np.ones(starts.size, dtype=bool)
     for place in places:
-        inside &= (starts + LAG < place) | (starts >= place)
-    differences = _differences(values, errors, LAG)
+        inside &= (starts + lag < place) | (starts >= place)
+    differences: Floats = np.abs(values[lag:] - values[:-lag]) / np.hypot(errors[lag:], errors[:-lag])
     return _larger_estimate(differences[inside] if inside.sum() >= FEWEST_DIFFERENCES else differences)
-
-
-def _differences(values: Floats, errors: Floats, lag: int) -> Floats:
-    """Return the differences of points that are `lag` apart, in standard errors."""
-    found: Floats = np.abs(values[lag:] - values[:-lag]) / np.hypot(errors[lag:], errors[:-lag])
-    return found
 
 
 def _larger_estimate(differences: Floats) -> float:
@@ -482,6 +449,6 @@ def between_runs(values: Floats, errors: Floats, assumed: float) -> float:
         assumed: the least value with fewer than `MANY_POINTS` runs, which show too little; they may show a larger one.
     """
     # Against errors of 1, the scale is the standard deviation itself.
-    shown = _scale(values, np.ones(values.shape)) if values.size > 1 else 0.0
+    shown = scale_within(values, np.ones(values.shape)) if values.size > 1 else 0.0
     beyond = math.sqrt(max(shown**2 - float(np.median(errors**2)), 0.0))
     return beyond if values.size >= MANY_POINTS else max(beyond, assumed)

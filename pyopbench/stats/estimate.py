@@ -80,17 +80,13 @@ def exp(log: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Launches:
-    """One number per launch, of one case.
+    """One number per launch, of one case."""
 
-    Attributes:
-        values: `(launches,)` float64.
-        errors: `(launches,)` float64, standard errors over rounds; nan where unknown, None where none is known.
-        leverage: factor of the usual variance between launches: the square of a share of the current
-            time, which varies in proportion to itself.
-    """
-
-    values: Floats
+    values: Floats  # `(launches,)` float64
+    # `(launches,)` float64, standard errors over rounds; nan where unknown, None where none is known
     errors: Floats | None = None
+    # Factor of the usual variance between launches: the square of a share of the current time, which varies in
+    # proportion to itself
     leverage: float = 1.0
 
     @property
@@ -164,24 +160,16 @@ def moderated(cases: Sequence[Launches]) -> list[Estimate]:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over launches.
+    """A mean over launches."""
 
-    Attributes:
-        mean: nan if there are no launches.
-        spread: standard deviation of one launch: the standard error of the mean times the root of `n`; nan where
-            nothing shows it, as with one launch.
-        n: launches.
-        spread_degrees: degrees of freedom of the spread.
-        shared: a variance that all launches have in common, so that more of them do not average it out.
-        shared_degrees: its degrees of freedom.
-    """
-
-    mean: float
+    mean: float  # nan if there are no launches
+    # Standard deviation of one launch: the standard error of the mean times the root of `n`; nan where nothing shows
+    # it, as with one launch
     spread: float
     n: int
-    spread_degrees: float = math.nan
-    shared: float = 0.0
-    shared_degrees: float = math.inf
+    spread_degrees: float = math.nan  # degrees of freedom of the spread
+    shared: float = 0.0  # a variance that all launches have in common, so that more of them do not average it out
+    shared_degrees: float = math.inf  # its degrees of freedom
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Estimate:
@@ -307,55 +295,45 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
+def launch_logs(rounds: pd.DataFrame) -> pd.DataFrame:
     """Return one number per case and launch, the log of the median over rounds of its cost.
 
-    A launch whose cost is not above zero has no logarithm and is absent.
-
     Args:
-        frame: one row per timed block, in any order, as `measured_run.Run.frame`.
+        rounds: `costs.round_costs` of launches.
 
     Returns:
-        Columns case, tool, run, launch, value, error (its standard error over rounds); sorted by the first ones.
+        Columns case, tool, run, launch, value (nan where the cost is not above zero), error (its standard error over
+        rounds); sorted by the first ones.
     """
-    return _logs(costs.round_costs(frame, UNIT), "seconds", UNIT)
+    return _logs(costs.launch_medians(rounds, "seconds", UNIT))
 
 
-def paired_logs(frame: pd.DataFrame, baseline_of: Mapping[str, str]) -> pd.DataFrame:
-    """Return one number per case and launch, the log of the median over rounds of case / baseline, paired by round.
+def ratio_logs(rounds: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:
+    """Return one number per case and unit, the log of the median over rounds of case / baseline, paired by round.
 
     Args:
-        frame: as in `launch_logs`.
+        rounds: `costs.round_costs`.
         baseline_of: id of a case -> id of the case that it is compared to.
+        unit: the columns that make one launch, or a pair of launches.
 
     Returns:
         As `launch_logs`. Launches without a common round are absent, and those in which the median of the ratios is
         not above zero.
     """
-    return ratio_logs(costs.round_costs(frame, UNIT), baseline_of, UNIT)
+    medians = costs.launch_medians(costs.ratios(rounds, baseline_of, unit), "ratio", unit)
+    return _logs(medians).dropna(subset="value").reset_index(drop=True)
 
 
-def ratio_logs(measured: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:
-    """Return one number per case and unit, as `paired_logs`, from what each case costs in each round.
-
-    Args:
-        measured: columns case, those of `unit`, round, seconds, as `costs.round_costs`.
-        baseline_of: id of a case -> id of the case that it is compared to.
-        unit: the columns that make one launch, or a pair of launches.
-    """
-    return _logs(costs.ratios(measured, baseline_of, unit), "ratio", unit)
-
-
-def _logs(values: pd.DataFrame, column: str, unit: Sequence[str]) -> pd.DataFrame:
-    medians = costs.launch_medians(values, column, unit)
-    medians = medians[medians["value"] > 0]
+def _logs(medians: pd.DataFrame) -> pd.DataFrame:
+    values = medians["value"].astype("float64")
     # The error of a log is the relative one.
-    logs = medians.assign(value=medians["value"].map(math.log), error=medians["error"] / medians["value"])
-    return logs.drop(columns="rounds").reset_index(drop=True)
+    return medians.drop(columns="rounds").assign(
+        value=np.log(values.where(values > 0)), error=medians["error"] / values
+    )
 
 
 def launches_by_case(numbers: pd.DataFrame) -> dict[str, Launches]:
-    """Return the launches of each case, from `launch_logs`, `paired_logs` or `costs.launch_medians`."""
+    """Return the launches of each case, from `launch_logs`, `ratio_logs` or `costs.launch_medians`."""
     values, errors = (numbers[name].to_numpy(dtype="float64") for name in ("value", "error"))
     places = numbers.groupby("case", observed=True).indices
     return {str(case): Launches(values[some], errors[some]) for case, some in sorted(places.items())}

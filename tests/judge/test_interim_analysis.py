@@ -12,10 +12,10 @@ from scipy import special
 from frames import Bench, run_of
 from pyopbench.judge.choice import Rules, choose
 from pyopbench.judge.decision import Verdict
-from pyopbench.judge.interim_analysis import InterimAnalysis, interim_analysis_of, open_labels
+from pyopbench.judge.interim_analysis import interim_analysis_of, open_labels
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.program import even_mix
-from pyopbench.model.case import UNLIMITED, Case, Failure
+from pyopbench.model.case import Case, Failure
 from shares import candidate, contrasts_by_hand, spread
 
 BASELINE = "py_function_numpy"
@@ -42,15 +42,13 @@ def unresolved(judgement: Judgement, *needed: int | None) -> Judgement:
 
 def test_nothing_goes_on_when_everything_is_resolved() -> None:
     seen = interim_analysis_of(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 4, 24)
-    assert seen.open == frozenset()
-    assert (seen.resolved, seen.verdicts, seen.reachable) == (4, 4, 0)
+    assert (seen.open, seen.text) == (frozenset(), "after 4 launches: 4 of 4 verdicts resolved; done")
 
 
 def test_nothing_goes_on_when_nothing_can_be_resolved() -> None:
     far = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), None, 9, None, 90)
     seen = interim_analysis_of(far, 4, 8)
-    assert seen.open == frozenset()
-    assert (seen.launches, seen.verdicts, seen.resolved, seen.reachable, seen.most) == (4, 4, 0, 0, 8)
+    assert (seen.open, seen.text) == (frozenset(), "after 4 launches: 0 of 4 verdicts resolved; done")
 
 
 @pytest.mark.parametrize(("needed", "goes_on"), [(9, False), (8, True), (5, True), (3, True), (None, False)])
@@ -59,7 +57,6 @@ def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: in
     first = judgement.verdicts[0]
     seen = interim_analysis_of(judgement, 4, 8)
     assert seen.open == (frozenset({first.case, first.baseline}) if goes_on else frozenset())
-    assert (seen.resolved, seen.reachable) == (3, int(goes_on))
 
 
 def with_settings(judgement: Judgement, **settings: Any) -> Judgement:
@@ -75,10 +72,8 @@ def with_open_verdicts(judgement: Judgement, *fewest: int | None) -> Judgement:
 def test_until_answers_are_decided_a_run_goes_on_for_answers_alone() -> None:
     judgement = with_open_verdicts(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
     seen = interim_analysis_of(with_settings(judgement, until="resolved"), 4, 8)
-    assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
     assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
     seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
-    assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 0, 1)
     assert seen.open == frozenset()
 
 
@@ -86,7 +81,6 @@ def test_where_there_is_nothing_to_decide_the_comparisons_are_what_is_asked_for(
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
     assert not judgement.comparisons
     seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
-    assert (seen.resolved, seen.reachable, seen.unneeded) == (2, 1, 0)
     assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
 
 
@@ -119,7 +113,7 @@ def test_a_verdict_goes_on_while_further_rounds_could_do_what_launches_cannot(ro
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, launches=4, **QUIET), 17)
     assert set(judgement.run.frame.groupby(["case", "launch"]).size()) == {5}
     seen = interim_analysis_of(with_settings(judgement, rounds=rounds), 4, 8)
-    assert (seen.reachable, bool(seen.open)) == (int(goes_on), goes_on)
+    assert bool(seen.open) == goes_on
 
 
 @pytest.mark.parametrize(("rounds", "is_shown"), [(6, False), (450, True)])
@@ -131,7 +125,7 @@ def test_identical_code_goes_on_after_few_noisy_rounds_and_is_shown_equal_after_
     judgement = judge_run(run_of(Bench(copies, launches=4, rounds=rounds, sizes=SIZES, within=0.05, between=0.0005)))
     seen = interim_analysis_of(with_settings(judgement, until="resolved", rounds=450), 4, 8)
     open_ = {verdict.case for verdict in judgement.verdicts if verdict.outcome == "unresolved"}
-    assert (seen.resolved, bool(open_)) == ((6, False) if is_shown else (0, True))
+    assert len(open_) == (0 if is_shown else 6)
     assert open_ <= seen.open
 
 
@@ -144,8 +138,8 @@ def test_rounds_may_go_on_after_the_last_launch() -> None:
 def test_what_is_missing_counts_from_the_launches_of_the_case_itself() -> None:
     """A case that was left out of some launches, because it seemed resolved, has fewer behind it."""
     judgement = unresolved(judged({"native": 5e-5}, launches=4, **QUIET), 7)
-    assert interim_analysis_of(judgement, 6, 8).reachable == 0
-    assert interim_analysis_of(judgement, 6, 9).reachable == 1
+    assert not interim_analysis_of(judgement, 6, 8).open
+    assert interim_analysis_of(judgement, 6, 9).open
 
 
 def test_nothing_goes_on_after_the_last_launch() -> None:
@@ -160,13 +154,13 @@ def test_one_launch_asks_for_a_second() -> None:
 
 def test_a_verdict_whose_case_or_baseline_has_failed_does_not_go_on() -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 6, 6, 6)
-    everything = interim_analysis_of(judgement, 4, 8)
-    assert everything.reachable == 4
-    for variant, kept in (("native", 3), (BASELINE, 2)):
+    for variant in ("native", BASELINE):
         run = judgement.run
         failure = Failure(case(variant, 1_000), "crashed", "signal 11", 3)
         changed = replace(judgement, run=type(run)(**{**vars(run), "failures": (failure,)}))
-        assert interim_analysis_of(changed, 4, 8).reachable == kept
+        going = interim_analysis_of(changed, 4, 8).open
+        assert case(variant, 1_000) not in going
+        assert case("numpy_function", 10_000) in going
 
 
 def decisions_only(judgement: Judgement) -> Judgement:
@@ -213,17 +207,17 @@ def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> No
     judgement = judge_run(run_of(Bench({"native": 1e-4, "numpy_function": 1e-4}, launches=4, **NOISY)))
     seen = interim_analysis_of(judgement, 4, 24)
     assert seen.open == frozenset()
-    assert (seen.launches, seen.verdicts) == (4, 0)
+    assert seen.text == "after 4 launches: no verdict, because only the baseline was measured; done"
 
 
 def test_a_run_without_a_sample_goes_on_with_nothing() -> None:
     assert interim_analysis_of(judge_run(run_of()), 3, 8).open == frozenset()
 
 
-def test_what_is_open_is_counted_apart_from_what_is_out_of_reach() -> None:
-    judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 6, 900)
-    seen = interim_analysis_of(judgement, 4, 8)
-    assert (seen.verdicts, seen.resolved, seen.reachable) == (4, 2, 1)
+def test_a_run_that_stops_for_its_answers_says_that_they_are_clear() -> None:
+    judgement = with_open_verdicts(judged({"native": 5e-5}, **QUIET), 8, 8)
+    seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
+    assert seen.text == "done after 4 launches: the answers are clear"
 
 
 # Which labels of a choice could still be the answer
@@ -275,43 +269,3 @@ def test_where_today_cannot_stay_it_is_not_open() -> None:
 
 def test_without_candidates_nothing_is_open() -> None:
     assert labels({}) == set()
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "resolved", "reachable", "unneeded", "words"),
-    [
-        (0, 0, 0, 0, "after 4 launches: no verdict, because only the baseline was measured"),
-        (4, 4, 0, 0, "after 4 launches: 4 of 4 verdicts resolved"),
-        (4, 0, 0, 0, "after 4 launches: 0 of 4 verdicts resolved, 4 would need more than 8 launches"),
-        (4, 2, 1, 0, "after 4 launches: 2 of 4 verdicts resolved, 1 open, 1 would need more than 8 launches"),
-        (1, 0, 1, 0, "after 4 launches: 0 of 1 verdict resolved, 1 open"),
-        (
-            6,
-            3,
-            0,
-            2,
-            (
-                "after 4 launches: 3 of 6 verdicts resolved, 2 not needed for an answer, 1 would need more than 8 "
-                "launches"
-            ),
-        ),
-    ],
-)
-def test_progress(verdicts: int, resolved: int, reachable: int, unneeded: int, words: str) -> None:
-    look = InterimAnalysis(
-        frozenset(), 4, verdicts=verdicts, resolved=resolved, reachable=reachable, unneeded=unneeded, most=8
-    )
-    assert look.progress_text() == words
-
-
-def test_a_look_that_leaves_nothing_but_what_no_answer_needs_says_that_answers_are_clear() -> None:
-    settled = InterimAnalysis(frozenset(), 2, verdicts=2, resolved=0, reachable=0, unneeded=2, most=8)
-    assert settled.text() == "done after 2 launches: the answers are clear"
-    assert replace(settled, open=frozenset({"a"})).text() == (
-        "after 2 launches: 0 of 2 verdicts resolved, 2 not needed for an answer; still measuring 1 case"
-    )
-
-
-def test_launches_that_only_a_budget_limits_have_no_number() -> None:
-    look = InterimAnalysis(frozenset(), 4, verdicts=4, resolved=0, reachable=1, unneeded=0, most=UNLIMITED)
-    assert look.progress_text() == "after 4 launches: 0 of 4 verdicts resolved, 1 open, 3 would need too many launches"

@@ -122,14 +122,6 @@ def test_the_mix_decides(mix: dict[int, float], answer: Answer, saved: float) ->
     assert decision.saved == pytest.approx(saved, abs=0.01 * (1 - saved))
 
 
-def test_a_mix_outside_what_was_asked_for_is_bad_input() -> None:
-    with pytest.raises(BadInput) as error:
-        judged(Bench({TODAY: 1e-5, "native": 2e-5}).run(), mix={1_000: 1, 5_000_000: 1})
-    assert error.value.received == "5000000"
-    assert error.value.legal == "sizes from 1000 to 100000"
-    assert error.value.hint
-
-
 def test_a_mix_beyond_what_the_baseline_got_to_is_undecided() -> None:
     run = Bench({TODAY: {1_000: 1e-5, 10_000: 1e-5}, "native": 1e-6}).run()
     decision = only_decision(run, mix={1_000: 1, 50_000: 1})
@@ -314,15 +306,11 @@ def test_a_mix_by_dtype_weighs_each_dtype_by_its_own_calls() -> None:
     assert {one.dtype: one.saved for one in found} == pytest.approx({"float32": 0.9, "float64": 0.5})
 
 
-def test_a_dtype_that_a_mix_leaves_out_is_undecided_and_one_that_nobody_measured_is_refused() -> None:
+def test_a_dtype_that_a_mix_leaves_out_is_undecided() -> None:
     benches = [Bench({TODAY: 1e-3, "native": 1e-4}, dtype=one) for one in ("float32", "float64")]
     found = {one.dtype: one for one in judged(run_of(*benches), mix={("float32", 1_000): 1.0}).decisions}
     assert found["float32"].answer == PORT_NATIVE
     assert found["float64"].reason.kind == "dtype_not_called"
-    with pytest.raises(BadInput) as refused:
-        judged(run_of(*benches), mix={("uint8", 1_000): 1.0})
-    assert refused.value.message == "no dtype of the mix was measured"
-    assert (refused.value.received, refused.value.legal) == ("uint8", "float32, float64")
 
 
 def test_a_callback_whose_cost_is_noise_was_measured_and_is_too_noisy():

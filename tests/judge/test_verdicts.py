@@ -270,19 +270,13 @@ def nodes(slopes: dict[str, list[float]]) -> pd.DataFrame:
 
 def test_a_cost_that_is_not_above_zero_in_some_launch_has_no_ratio() -> None:
     frame = nodes({"clear": [1e-6, 2e-6], "small": [1e-8, -1e-8, 1e-8], "none": [-1e-8]})
-    found = not_above_zero(frame, estimate.launch_logs(frame))
+    found = not_above_zero(estimate.launches_by_case(estimate.launch_logs(costs.round_costs(frame, estimate.UNIT))))
     assert list(found) == ["none", "small"]
     verdict = found["small"]
     assert verdict.outcome == "unresolved"
     assert verdict.reason is not None
     assert verdict.reason == "too small for a ratio: in 1 of 3 launches its cost is not above zero"
     assert math.isnan(verdict.ratio)
-
-
-def test_the_empty_function_beside_copies_is_no_case_that_is_too_small() -> None:
-    frame = nodes({"clear": [1e-6]})
-    empty = frame.assign(case="empty", copies=0)
-    assert not_above_zero(pd.concat([frame, empty]), estimate.launch_logs(frame)) == {}
 
 
 def test_a_case_that_is_too_small_is_in_every_output_with_its_reason(tmp_path: Path) -> None:

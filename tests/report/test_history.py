@@ -46,7 +46,7 @@ def test_json_has_every_point_and_no_number_that_is_none(found):
     assert document["schema"] == SCHEMA
     assert len(document["moments"]) == 14
     for one, traced in zip(document["series"], found.series, strict=True):
-        assert one["points"]["value"] == pytest.approx(traced.values.tolist(), rel=1e-5)
+        assert one["points"]["value"] == pytest.approx(traced.points["value"].tolist(), rel=1e-5)
         assert [level["mean"] for level in one["levels"]] == [level.mean for level in traced.found.levels]
 
 

@@ -133,16 +133,14 @@ def test_points_count_by_their_errors():
 
 @pytest.mark.parametrize("n", range(1, FEWEST_POINTS))
 def test_a_series_that_is_too_short_has_no_change(n):
-    found = segment(np.arange(n) * 10.0, np.full(n, 0.01))
-    assert found.changes == ()
-    assert math.isinf(found.threshold)
+    assert segment(np.arange(n) * 10.0, np.full(n, 0.01)).changes == ()
 
 
 def test_errors_that_do_not_explain_what_neighbours_differ_by_are_taken_for_larger():
     rng = np.random.default_rng(6)
     values = 0.05 * rng.standard_normal(60)
     found = segment(values, np.full(60, 0.005))
-    assert found.excess == pytest.approx(10, rel=0.3)
+    assert found.levels[0].error == pytest.approx(10 * 0.005 / math.sqrt(60), rel=0.3)
     assert found.changes == ()
 
 
@@ -163,11 +161,6 @@ def test_the_scale_of_the_noise_does_not_hang_on_levels(levels):
 def test_noise_that_lasts_is_seen_over_points_further_apart():
     (values,) = lasting(RNG, (1, 20_000))
     assert between_runs(values, np.zeros(values.size), 0.0) == pytest.approx(np.sqrt(1 - 0.5**3), rel=0.05)
-
-
-def test_errors_that_explain_everything_stay_as_they_are():
-    values = RNG.standard_normal(200)
-    assert segment(values, np.full(200, 5.0)).excess == 1.0
 
 
 def test_what_runs_differ_by_is_beyond_what_their_launches_explain():
@@ -245,5 +238,6 @@ def test_what_is_found_is_not_taken_for_noise():
 def test_launches_that_explain_more_than_runs_differ_by_are_believed():
     values = 0.001 * RNG.standard_normal(40)
     errors = np.full(40, 0.05)
-    assert segment(values, errors).excess == 1.0
-    assert segment(values, errors, between=0.05).excess < 0.1
+    believed, doubted = (segment(values, errors, between).levels[0].error for between in (0.0, 0.05))
+    assert believed == pytest.approx(0.05 / math.sqrt(40))
+    assert doubted < 0.1 * believed

@@ -15,10 +15,12 @@ from scipy import stats as scipy_stats
 from frames import Bench, Noise, heavy, normal, spikes
 from pyopbench.model.case import Case
 from pyopbench.stats import estimate as statistics
+from pyopbench.stats.costs import round_costs
 from pyopbench.stats.estimate import (
     FEWEST_CASES,
     OWN,
     PRIOR_DEGREES,
+    UNIT,
     USUAL_SPREAD,
     Estimate,
     Launches,
@@ -50,6 +52,14 @@ def many_groups(ratio: float, **settings: object) -> Bench:
     return Bench(curves, sizes=SIZES, **settings)  # type: ignore[arg-type]
 
 
+def launch_logs(frame: pd.DataFrame) -> pd.DataFrame:
+    return statistics.launch_logs(round_costs(frame, UNIT))
+
+
+def paired_logs(frame: pd.DataFrame, baselines: dict[str, str]) -> pd.DataFrame:
+    return statistics.ratio_logs(round_costs(frame, UNIT), baselines, UNIT)
+
+
 def estimates(numbers: pd.DataFrame) -> dict[str, Estimate]:
     """Estimate each case from its launches alone."""
     return {case: Estimate.of(one.values) for case, one in launches_by_case(numbers).items()}
@@ -73,7 +83,7 @@ def test_the_interval_of_a_latency_covers_at_its_level(noise: Noise, launches: i
     """Nine rounds: with five, spikes in a tenth of the blocks take the median of one launch in a hundred with them."""
     bench = many_groups(1.0, launches=launches, rounds=9, within=0.01, between=0.01, noise=noise, seed=launches)
     frame = bench.frame()
-    found = estimates(statistics.launch_logs(frame[frame["variant"] == "native"]))
+    found = estimates(launch_logs(frame[frame["variant"] == "native"]))
     truth = math.log(1e-5) + centre_of_medians(noise, bench)
     assert covered(list(found.values()), truth) == pytest.approx(0.95, abs=COVERAGE_ERROR)
 
@@ -83,7 +93,7 @@ def test_the_interval_of_a_latency_covers_at_its_level(noise: Noise, launches: i
 @pytest.mark.parametrize("launches", [3, 8])
 def test_the_interval_of_a_paired_ratio_covers_at_its_level(noise: Noise, launches: int) -> None:
     bench = many_groups(1.2, launches=launches, rounds=5, within=0.01, between=0.01, drift=0.05, noise=noise, seed=7)
-    found = estimates(statistics.paired_logs(bench.frame(), pairs(bench)))
+    found = estimates(paired_logs(bench.frame(), pairs(bench)))
     assert covered(list(found.values()), math.log(1.2)) == pytest.approx(0.95, abs=COVERAGE_ERROR)
 
 
@@ -101,7 +111,7 @@ def test_an_interval_over_pooled_samples_would_not_cover() -> None:
 def test_corrected_verdicts_on_code_within_the_minimum_effect_are_rarely_faster_or_slower(true_ratio: float) -> None:
     """Runs of eight verdicts: in at most 5% of runs any of them is called faster or slower, pairing and all."""
     bench = many_groups(true_ratio, launches=5, rounds=4, within=0.02, between=0.02, noise=heavy, seed=3)
-    found = list(estimates(statistics.paired_logs(bench.frame(), pairs(bench))).values())
+    found = list(estimates(paired_logs(bench.frame(), pairs(bench))).values())
     runs = [found[start : start + 8] for start in range(0, GROUPS, 8)]
     alarms = [
         any(p <= 0.05 and abs(one.mean) > DELTA for one, p in zip(run, adjusted(run, DELTA), strict=True))
@@ -113,7 +123,7 @@ def test_corrected_verdicts_on_code_within_the_minimum_effect_are_rarely_faster_
 def test_without_a_minimum_effect_the_family_error_is_used_up() -> None:
     """Equal code and delta 0 is the worst case: about 5% of runs alarm with the correction, many more without."""
     bench = many_groups(1.0, launches=5, rounds=4, within=0.02, between=0.02, seed=4)
-    found = list(estimates(statistics.paired_logs(bench.frame(), pairs(bench))).values())
+    found = list(estimates(paired_logs(bench.frame(), pairs(bench))).values())
     runs = [found[start : start + 8] for start in range(0, GROUPS, 8)]
     corrected = np.mean([min(adjusted(run, 0.0)) <= 0.05 for run in runs])
     alone = np.mean([min(one.border_p(0.0) for one in run) <= 0.05 for run in runs])
@@ -127,7 +137,7 @@ def adjusted(run: list[Estimate], delta: float) -> list[float]:
 
 def test_a_slowdown_of_a_tenth_is_found_with_one_percent_noise_and_ten_launches() -> None:
     bench = many_groups(1.1, launches=10, rounds=5, within=0.01, between=0.01, seed=5)
-    found = estimates(statistics.paired_logs(bench.frame(), pairs(bench)))
+    found = estimates(paired_logs(bench.frame(), pairs(bench)))
     called = [one.mean > DELTA and 8 * one.border_p(DELTA) <= 0.05 for one in found.values()]
     assert np.mean(called) > 0.999
 
@@ -136,10 +146,10 @@ def test_pairing_removes_drift_that_a_round_has_in_common() -> None:
     """Drift of 30% per round leaves the ratio exactly as it is without drift, to the last rounding."""
     calm = Bench({"py_function_numpy": 1e-5, "native": 2e-5}, within=0.0, between=0.0)
     stormy = Bench({"py_function_numpy": 1e-5, "native": 2e-5}, within=0.0, between=0.0, drift=0.3)
-    spread = [statistics.launch_logs(bench.frame()).groupby("case")["value"].std().min() for bench in (calm, stormy)]
+    spread = [launch_logs(bench.frame()).groupby("case")["value"].std().min() for bench in (calm, stormy)]
     assert spread[0] < 1e-12
     assert spread[1] > 0.02
-    found = statistics.paired_logs(stormy.frame(), pairs(stormy))["value"]
+    found = paired_logs(stormy.frame(), pairs(stormy))["value"]
     np.testing.assert_allclose(found, math.log(2), atol=1e-12)
 
 
@@ -148,7 +158,7 @@ def test_pairing_goes_by_round_not_by_place_in_the_frame() -> None:
     old, new = (Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in ("py_func", "native"))
     blocks = [(old, 0, 5.0), (old, 1, 1.0), (old, 2, 1.0), (new, 3, 100.0), (new, 2, 8.0), (new, 1, 2.0)]
     frame = pd.DataFrame(blocks, columns=["case", "round", "seconds"]).assign(tool="x", run="r", launch=0, calls=1)
-    found = statistics.paired_logs(frame.assign(mode="call", copies=1, floor_seconds=math.nan), {new: old})
+    found = paired_logs(frame.assign(mode="call", copies=1, floor_seconds=math.nan), {new: old})
     assert found["value"].tolist() == pytest.approx([math.log(5)])
 
 
@@ -157,7 +167,7 @@ def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> No
     other = first.assign(run="other", seconds=first["seconds"] * 100)
     asv = first.assign(tool="asv", seconds=first["seconds"] * 7)[first["variant"] == "native"]
     bench = Bench({"py_function_numpy": 1.0, "native": 1.0}, sizes=(10,))
-    found = statistics.paired_logs(pd.concat([first, other, asv]), pairs(bench))
+    found = paired_logs(pd.concat([first, other, asv]), pairs(bench))
     assert len(found) == 6
     np.testing.assert_allclose(found["value"], math.log(2))
 
@@ -165,15 +175,15 @@ def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> No
 def test_a_launch_is_the_median_over_rounds_of_seconds_per_call() -> None:
     frame = pd.DataFrame({"seconds": [10.0, 3.0, 8.0], "calls": [10, 1, 4], "round": [0, 1, 2]})
     frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call", copies=1, floor_seconds=math.nan)
-    assert statistics.launch_logs(frame)["value"].tolist() == pytest.approx([math.log(2.0)])
+    assert launch_logs(frame)["value"].tolist() == pytest.approx([math.log(2.0)])
 
 
 def test_shuffled_rows_give_the_same_numbers_to_the_last_bit() -> None:
     bench = Bench({"py_function_numpy": 1e-5, "native": 2e-5}, launches=7, rounds=6)
     frame = bench.frame()
     shuffled = frame.sample(frac=1, random_state=1).reset_index(drop=True)
-    assert estimates(statistics.launch_logs(shuffled)) == estimates(statistics.launch_logs(frame))
-    paired, shuffled_paired = (statistics.paired_logs(one, pairs(bench)) for one in (frame, shuffled))
+    assert estimates(launch_logs(shuffled)) == estimates(launch_logs(frame))
+    paired, shuffled_paired = (paired_logs(one, pairs(bench)) for one in (frame, shuffled))
     assert estimates(shuffled_paired) == estimates(paired)
 
 
@@ -246,8 +256,8 @@ def test_blocks_that_took_no_longer_than_the_clock_are_left_out() -> None:
     frame = bench.frame()
     zero = frame.assign(seconds=frame["seconds"].where(frame["round"] > 0, 0.0))
     kept = frame[frame["round"] > 0]
-    assert statistics.launch_logs(zero).equals(statistics.launch_logs(kept))
-    assert statistics.paired_logs(zero, pairs(bench)).equals(statistics.paired_logs(kept, pairs(bench)))
+    assert launch_logs(zero).equals(launch_logs(kept))
+    assert paired_logs(zero, pairs(bench)).equals(paired_logs(kept, pairs(bench)))
 
 
 def test_luck_may_have_been_bad_and_needs_fewer_launches_then() -> None:

@@ -14,6 +14,8 @@ from foreign_files import FORWARD, column, document, with_column, write
 from pyopbench.model.case import BASELINE
 from pyopbench.model.errors import BadInput
 from pyopbench.stats import estimate
+from pyopbench.stats.costs import round_costs
+from pyopbench.stats.estimate import UNIT
 from pyopbench.store.foreign import asv_files, read_file
 from pyopbench.store.measured_run import COLUMNS, Run
 from pyopbench.store.types import UNKNOWN_VARIANT
@@ -102,7 +104,7 @@ def test_samples_become_blocks_of_one_round_because_nothing_was_interleaved(read
     run = read({**ASV, "result_columns": columns, "results": {FORWARD: row}})
     native, slow = run.cases
     assert run.frame["seconds"].tolist() == [10.0, 20.0, 90.0, 6.0, 4.0], "of the whole block"
-    (value,) = estimate.paired_logs(run.frame, {slow: native})["value"]
+    (value,) = estimate.ratio_logs(round_costs(run.frame, UNIT), {slow: native}, UNIT)["value"]
     assert math.exp(value) == pytest.approx(5.0 / 2.0)
 
 

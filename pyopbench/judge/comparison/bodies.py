@@ -41,17 +41,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class BodyKey:
-    """What identifies a body that several cases run.
-
-    Attributes:
-        op: its name.
-        body: which of its bodies, such as `numpy`.
-        kind: `callback` or `port`; a port made of a body does not run it.
-    """
+    """What identifies a body that several cases run."""
 
     op: str
-    body: str
-    kind: str
+    body: str  # which of its bodies, such as `numpy`
+    kind: str  # `callback` or `port`; a port made of a body does not run it
 
     def __str__(self) -> str:
         return f"{self.op}, {self.body} body in {'callbacks' if self.kind == 'callback' else 'ports'}"
@@ -59,17 +53,11 @@ class BodyKey:
 
 @dataclass(frozen=True)
 class ComparedBody:
-    """A body on the second side, compared with the first.
-
-    Attributes:
-        key: which.
-        cases: that run it and are compared, their ids.
-        verdict: on the mean ratio over these cases.
-    """
+    """A body on the second side, compared with the first."""
 
     key: BodyKey
-    cases: tuple[str, ...]
-    verdict: CaseVerdict
+    cases: tuple[str, ...]  # that run it and are compared, their ids
+    verdict: CaseVerdict  # on the mean ratio over these cases
 
     def text(self) -> str:
         """Return in words how much slower or faster it is, and over how many cases."""

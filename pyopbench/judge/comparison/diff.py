@@ -13,22 +13,19 @@ import pandas as pd
 from scipy import special
 
 from pyopbench.judge.comparison.bodies import ERROR_SHARE, ComparedBody, body_estimates, shared_bodies
-from pyopbench.judge.comparison.sides import ComparedSide, Sides, sweep_logs
+from pyopbench.judge.comparison.sides import ComparedSide, Sides
 from pyopbench.judge.decision import CaseVerdict
-from pyopbench.judge.verdicts import (
-    INTERLEAVED_ERROR,
-    NOTHING_ELSE,
-    Correction,
-    not_above_zero,
-    verdicts_on,
-)
+from pyopbench.judge.verdicts import not_above_zero, verdicts_on
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.stats import estimate
-from pyopbench.stats.estimate import FAMILY_ERROR, Estimate, Launches, usual_spread
+from pyopbench.stats import costs, estimate
+from pyopbench.stats.estimate import FAMILY_ERROR, UNIT, Estimate, Launches, Spread, usual_spread
 from pyopbench.stats.unpaired import RUN_SPREAD, unpaired
 
+INTERLEAVED_ERROR = 0.01
+"""How often any verdict of an interleaved comparison may be wrong. One is made for every change, so that 5% would be a
+false alarm in up to every twentieth of them; docs/decisions/0022-errors-of-a-gate.md has what this costs."""
 POWER = 0.9
 """The probability that a run finds the smallest slowdown that it is said to find."""
 OUTCOMES = ("slower", "unresolved", "equivalent", "faster")
@@ -44,21 +41,20 @@ UNKNOWN_FACT = "unknown"
 
 @dataclass(frozen=True)
 class ComparedCase:
-    """A case that both sides have.
+    """A case that both sides have."""
 
-    Attributes:
-        case: its id, or the name of a benchmark of another suite.
-        verdict: the ratio is the second side's seconds over the first's.
-        first_seconds, second_seconds: of a call, geometric means over launches; nan for what is too small for one.
-        first_launches, second_launches: how many launches each has.
-    """
-
-    case: str
-    verdict: CaseVerdict
+    case: str  # its id, or the name of a benchmark of another suite
+    verdict: CaseVerdict  # the ratio is the second side's seconds over the first's
+    # First_seconds and second_seconds: of a call, geometric means over launches; nan for what is too small for one
     first_seconds: float
     second_seconds: float
-    first_launches: int
+    first_launches: int  # first_launches and second_launches: how many launches each has
     second_launches: int
+
+    def text(self) -> str:
+        """Return the case with its ratio."""
+        verdict = self.verdict
+        return f"{self.case} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
 
 
 @dataclass(frozen=True)
@@ -73,19 +69,13 @@ class EnvironmentDifference:
 
 @dataclass(frozen=True)
 class UnmatchedCase:
-    """A case that only one side has a number for.
+    """A case that only one side has a number for."""
 
-    Attributes:
-        case: which, as in `ComparedCase`.
-        side: the one that has a number.
-        kind: why the other one has none: it `failed` there, was planned and `not_reached`, or was `not_measured`.
-        status, reason: of the failure; "" where there is none.
-    """
-
-    case: str
-    side: Literal["A", "B"]
+    case: str  # which, as in `ComparedCase`
+    side: Literal["A", "B"]  # the one that has a number
+    # Why the other one has none: it `failed` there, was planned and `not_reached`, or was `not_measured`
     kind: Literal["failed", "not_reached", "not_measured"]
-    status: str = ""
+    status: str = ""  # status and reason: of the failure; "" where there is none
     reason: str = ""
 
     def text(self) -> str:
@@ -115,31 +105,20 @@ class NoCommonCase(NothingMeasured):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All that a comparison has to say.
-
-    Attributes:
-        sides: what was compared.
-        minimum_effect: the smallest difference that counts, as a share.
-        cases: those that both have, worst first.
-        unmatched: those that one of them has.
-        differences: of the environments.
-        smallest: the smallest slowdown that the pair could show, as a share: of a body that several cases run if
-            there is one, else of a typical case; None if none has an interval.
-        common: by how much all cases moved together, the median of the ratios.
-        among: of how many comparisons of one run it is one, which the verdicts are corrected for as well.
-        error: how often any verdict may be wrong.
-        bodies: a verdict on each body that several cases run; none where sides were not measured interleaved.
-    """
+    """All that a comparison has to say."""
 
     sides: Sides
-    minimum_effect: float
-    cases: tuple[ComparedCase, ...]
-    unmatched: tuple[UnmatchedCase, ...]
+    minimum_effect: float  # the smallest difference that counts, as a share
+    cases: tuple[ComparedCase, ...]  # those that both have, worst first
+    unmatched: tuple[UnmatchedCase, ...]  # those that one of them has
     differences: tuple[EnvironmentDifference, ...]
+    # The smallest slowdown that the pair could show, as a share: of a body that several cases run if there is one, else
+    # of a typical case; None if none has an interval
     smallest: float | None
-    common: float
-    among: int = 1
-    error: float = FAMILY_ERROR
+    common: float  # by how much all cases moved together, the median of the ratios
+    among: int = 1  # of how many comparisons of one run it is one, which the verdicts are corrected for as well
+    error: float = FAMILY_ERROR  # how often any verdict may be wrong
+    # A verdict on each body that several cases run; none where sides were not measured interleaved
     bodies: tuple[ComparedBody, ...] = ()
 
     def counts(self) -> dict[str, int]:
@@ -171,14 +150,18 @@ class Comparison:
 def compare_sides(
     sides: Sides,
     minimum_effect: float = MINIMUM_EFFECT,
-    correction: Correction = NOTHING_ELSE,
+    among: int = 1,
+    error: float | None = None,
+    usual: Spread | None = None,
 ) -> Comparison:
     """Compare two sides.
 
     Args:
         sides: as from `sides.read_sides`.
         minimum_effect: a relative difference that is worth acting on.
-        correction: what verdicts are corrected for.
+        among: how many comparisons of one run share the error, of which this is one.
+        error: how often any verdict may be wrong; None for the usual of such sides.
+        usual: the spread that is usual between launches; None for what these sides show.
 
     Raises:
         NoCommonCase: no case has a number on both sides.
@@ -199,17 +182,16 @@ def compare_sides(
     large = [case for case in common if case not in small]
     bodies = shared_bodies(sides.first.run.catalogue, large) if sides.interleaved else {}
     if sides.interleaved:
-        pairs = sweep_logs(sides.first.frame, sides.second.frame)
-        known = estimate.launches_by_case(pairs)
+        known = estimate.launches_by_case(sides.pairs)
         paired = [known.get(case, Launches(np.array([]))) for case in large]
-        usual = correction.usual or usual_spread(paired)
+        usual = usual or usual_spread(paired)
         estimates = [usual.estimate(one) for one in paired]
-        of_bodies = body_estimates(pairs, bodies, usual)
+        of_bodies = body_estimates(sides.pairs, bodies, usual)
     else:
         estimates = unpaired([first[case] for case in large], [second[case] for case in large])
         of_bodies = []
-    error = correction.error or (INTERLEAVED_ERROR if sides.interleaved else FAMILY_ERROR)
-    each = error / correction.among
+    error = error or (INTERLEAVED_ERROR if sides.interleaved else FAMILY_ERROR)
+    each = error / among
     on_bodies, on_cases = (each * ERROR_SHARE, each * (1 - ERROR_SHARE)) if bodies else (each, each)
     of_cases = verdicts_on(estimates, minimum_effect, on_cases)
     # So that `p` is compared with the error of the whole run.
@@ -228,7 +210,7 @@ def compare_sides(
         # Without an interval on any body, what the cases show is what there is.
         smallest=_smallest(known_bodies, delta, on_bodies) if known_bodies else _smallest(estimates, delta, on_cases),
         common=estimate.exp(float(pd.Series([one.mean for one in estimates], dtype="float64").median())),
-        among=correction.among,
+        among=among,
         error=error,
         bodies=tuple(
             ComparedBody(key, names, verdict)
@@ -239,20 +221,16 @@ def compare_sides(
 
 def _measured(side: ComparedSide) -> tuple[dict[str, Estimate], dict[str, CaseVerdict]]:
     """Return the estimate of each case that was timed, over its launches, and verdicts on those without a ratio."""
-    logs = estimate.launch_logs(side.frame)
-    small = not_above_zero(side.frame, logs)
-    launches = estimate.launches_by_case(logs)
-    found = dict(zip(launches, estimate.moderated(list(launches.values())), strict=True))
-    return {**dict.fromkeys(small, Estimate.of([])), **found}, small
+    launches = estimate.launches_by_case(estimate.launch_logs(costs.round_costs(side.frame, UNIT)))
+    estimates = dict(zip(launches, estimate.moderated(list(launches.values())), strict=True))
+    return estimates, not_above_zero(launches)
 
 
 def _compared(
     case: str, verdict: CaseVerdict, first: Mapping[str, Estimate], second: Mapping[str, Estimate]
 ) -> ComparedCase:
     a, b = first[case], second[case]
-    # What is left of a case that is too small for a ratio are its slow launches, which are no estimate of it.
-    seconds = (math.nan, math.nan) if math.isnan(verdict.ratio) else (estimate.exp(a.mean), estimate.exp(b.mean))
-    return ComparedCase(case, verdict, *seconds, a.n, b.n)
+    return ComparedCase(case, verdict, estimate.exp(a.mean), estimate.exp(b.mean), a.n, b.n)
 
 
 def _badness(case: ComparedCase) -> tuple[int, float, str]:
@@ -311,17 +289,11 @@ def _smallest(estimates: Sequence[Estimate], delta: float, error: float) -> floa
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence that a reader needs before the table.
+    """A sentence that a reader needs before the table."""
 
-    Attributes:
-        kind: what it is about, for programs.
-        sentence: for people.
-        heading: keeps what is grave from being overlooked; "" for what is not.
-    """
-
-    kind: str
+    kind: str  # what it is about, for programs
     sentence: str
-    heading: str = ""
+    heading: str = ""  # keeps what is grave from being overlooked; "" for what is not
 
     def text(self) -> str:
         """Return the sentence with its heading."""

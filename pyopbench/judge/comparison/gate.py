@@ -6,9 +6,8 @@ verdict from here. Next to it is the control: a few groups of the first side, me
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -23,7 +22,7 @@ from pyopbench.judge.comparison.diff import (
 )
 from pyopbench.judge.comparison.sides import Sides, are_interleaved, side_of, usual_over
 from pyopbench.judge.noise import MachineState, machine_state
-from pyopbench.judge.verdicts import Correction
+from pyopbench.judge.verdicts import identical_text
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
@@ -65,22 +64,6 @@ def _fail_on(gate: Gate) -> str:
     return f"{formatting.percent(gate.fail_on)} or more"
 
 
-def _some(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}" if n else ""
-
-
-def case_text(label: str, case: ComparedCase, many: int) -> str:
-    """Return a case that is slower, with its ratio; with the revision where there are several."""
-    verdict = case.verdict
-    where = f"{label}: " if many > 1 else ""
-    return f"{where}{case.case} is at {formatting.ratio_interval(verdict.ratio, verdict.low, verdict.high)}"
-
-
-def body_text(label: str, body: ComparedBody, many: int) -> str:
-    """Return a body with its ratio over all cases, and with the revision if there are several."""
-    return f"{label}: {body.text()}" if many > 1 else body.text()
-
-
 def difference_text(label: str, difference: ValueDifference) -> str:
     """Return how the values of a revision differ from the first's."""
     where = f"{difference.op} {difference.dtype} {difference.size:,}"
@@ -94,27 +77,17 @@ def problem_text(side: Side) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """How the sides of a run compare with the first.
+    """How the sides of a run compare with the first."""
 
-    Attributes:
-        first: the revision that the others are compared with.
-        others: the others, in order; those too of which nothing could be planned.
-        comparisons: label -> the changes from the first revision to that one; none without a case in common.
-        unmatched: label -> why there is no comparison.
-        control: the first revision against itself; None where that was not measured.
-        fail_on: the slowdown that fails, as a share; None if none does.
-        machine: the state of the machine meanwhile; None if nothing was recorded.
-        command: the command that measures it again; empty if results are merely compared.
-    """
-
-    first: Side
-    others: tuple[Side, ...]
+    first: Side  # the revision that the others are compared with
+    others: tuple[Side, ...]  # the others, in order; those too of which nothing could be planned
+    # Label -> the changes from the first revision to that one; none without a case in common
     comparisons: Mapping[str, Comparison]
-    unmatched: Mapping[str, NothingMeasured]
-    control: Comparison | None
-    fail_on: float | None
-    machine: MachineState | None = None
-    command: tuple[str, ...] = ()
+    unmatched: Mapping[str, NothingMeasured]  # label -> why there is no comparison
+    control: Comparison | None  # the first revision against itself; None where that was not measured
+    fail_on: float | None  # the slowdown that fails, as a share; None if none does
+    machine: MachineState | None = None  # the state of the machine meanwhile; None if nothing was recorded
+    command: tuple[str, ...] = ()  # the command that measures it again; empty if results are merely compared
 
     @property
     def slower(self) -> tuple[tuple[str, ComparedCase], ...]:
@@ -201,18 +174,16 @@ class Gate:
 
     def answer_text(self) -> str:
         """Return the outcome in one line, the gravest finding first."""
-        found = [
-            _some(len(self.changed), "input gives different values", "inputs give different values"),
-            _some(len(self.unmeasured), "side cannot be measured", "sides cannot be measured"),
-            _some(len(self.failing), "case fails that used to work", "cases fail that used to work"),
-            _some(
-                len(self.slower_bodies), f"body is slower by {_fail_on(self)}", f"bodies are slower by {_fail_on(self)}"
-            ),
-            _some(len(self.slower), f"case is slower by {_fail_on(self)}", f"cases are slower by {_fail_on(self)}"),
-        ]
-        counts = [one for one in found if one]
         if self.outcome == "failed":
-            return f"Failed: {formatting.listing(counts)}."
+            by = f"slower by {_fail_on(self)}"
+            found = (
+                (len(self.changed), "input gives different values", "inputs give different values"),
+                (len(self.unmeasured), "side cannot be measured", "sides cannot be measured"),
+                (len(self.failing), "case fails that used to work", "cases fail that used to work"),
+                (len(self.slower_bodies), f"body is {by}", f"bodies are {by}"),
+                (len(self.slower), f"case is {by}", f"cases are {by}"),
+            )
+            return f"Failed: {formatting.listing([formatting.count(*one) for one in found if one[0]])}."
         if self.outcome == "nothing":
             return "Nothing to compare: no case has an interval on both sides."
         if self.fail_on is None:
@@ -240,16 +211,11 @@ class Gate:
         """Return the verdicts on identical pairs, in words."""
         if self.control is None or not self.control.cases:
             return "No A/A control was measured, so the effect of noise alone is unknown."
-        counts, many = self.control.counts(), len(self.control.cases)
-        apart = counts["slower"] + counts["faster"]
-        ratios = [case.verdict.ratio for case in self.control.cases if math.isfinite(case.verdict.ratio)]
-        farthest = max((abs(one - 1) for one in ratios), default=math.nan)
-        warning = " Noise alone causes differences of this size here." if apart else ""
-        return (
-            f"A/A control: {self.first.label} against itself, {formatting.count(many, 'pair')}: {apart:,} found "
-            f"different, {counts['equivalent']:,} equivalent, {counts['unresolved']:,} unresolved; largest difference "
-            f"{formatting.points(farthest)}.{warning}"
-        )
+        pairs, counts = [case.verdict for case in self.control.cases], self.control.counts()
+        found = identical_text(pairs, self.control.minimum_effect)
+        warning = "Noise alone causes differences of this size here." if counts["slower"] or counts["faster"] else ""
+        head = f"A/A control: {self.first.label} against itself, {formatting.count(len(pairs), 'pair')}"
+        return f"{head}: {found}. {warning}".rstrip()
 
     def warning_text(self) -> str:
         """Return why the result cannot be trusted, and what to do; "" if it can be, as far as is known."""
@@ -304,11 +270,11 @@ def read_gate(
         return Sides(a, b, interleaved=are_interleaved([a.run, b.run]))
 
     pairs = {side.label: sides_of(side) for side in others if side in usable}
-    correction = Correction(error=error, usual=usual_over(list(pairs.values())))
+    usual = usual_over(list(pairs.values()))
 
     def compare(sides: Sides, among: int) -> Comparison | NothingMeasured:
         try:
-            return compare_sides(sides, minimum_effect, correction=replace(correction, among=among))
+            return compare_sides(sides, minimum_effect, among, error, usual)
         except NothingMeasured as nothing:
             return nothing
 
@@ -326,29 +292,13 @@ def read_gate(
     )
 
 
-@dataclass(frozen=True)
-class InterimComparison:
-    """The results of an interim analysis of a run on several sides.
-
-    Attributes:
-        open: label of each side -> ids of the cases that are worth measuring on.
-        compared: cases of all comparisons.
-        resolved: those that are slower, faster or equivalent.
-    """
-
-    open: Mapping[str, frozenset[str]]
-    compared: int
-    resolved: int
-
-
-def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison:
+def interim_comparison(run: OpenRun, minimum_effect: float) -> tuple[dict[str, frozenset[str]], str]:
     """Compare every side with the first and return what is open, in both of a pair.
 
     The open cases of a control, which is the first side again, are open on the first side too: its pairs need both.
 
-    Args:
-        run: on all sides.
-        minimum_effect: a relative difference that is worth acting on.
+    Returns:
+        Label of each side -> ids of the cases that are worth measuring on; and how much is resolved, in words.
     """
     gate = read_gate(run, minimum_effect, error=INTERIM_ERROR)
     open_: dict[str, set[str]] = {measured.side.label: set() for measured in run.measured}
@@ -367,7 +317,8 @@ def interim_comparison(run: OpenRun, minimum_effect: float) -> InterimComparison
     for measured in run.measured:
         if measured.side.is_control:
             open_[measured.side.label] = open_[gate.first.label]
-    return InterimComparison({label: frozenset(cases) for label, cases in open_.items()}, compared, resolved)
+    progress = f"{resolved:,} of {compared:,} comparisons are resolved"
+    return {label: frozenset(cases) for label, cases in open_.items()}, progress
 
 
 def _open(comparison: Comparison) -> set[str]:

@@ -13,10 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
@@ -37,7 +36,7 @@ from pyopbench.stats.change_points import (
     between_runs,
     segment,
 )
-from pyopbench.stats.estimate import LEVEL, UNIT, Floats
+from pyopbench.stats.estimate import LEVEL, UNIT
 from pyopbench.stats.unpaired import RUN_SPREAD
 from pyopbench.store.caveats import Caveat
 from pyopbench.store.measured_run import Run
@@ -69,19 +68,12 @@ FEWEST_SHARING = 3
 
 @dataclass(frozen=True)
 class Moment:
-    """One place on the axis.
+    """One place on the axis."""
 
-    Attributes:
-        label: what the axis shows: the first digits of a commit, or a date.
-        value: the whole of it, by which it is named in a command.
-        date: of the commit if that is known, else of the run; ISO 8601, "" where neither is.
-        subject: first line of the commit's message; "" where it is not known.
-    """
-
-    label: str
-    value: str
-    date: str
-    subject: str = ""
+    label: str  # what the axis shows: the first digits of a commit, or a date
+    value: str  # the whole of it, by which it is named in a command
+    date: str  # of the commit if that is known, else of the run; ISO 8601, "" where neither is
+    subject: str = ""  # first line of the commit's message; "" where it is not known
 
 
 def usual_axis(runs: Sequence[Run]) -> Axis:
@@ -110,107 +102,62 @@ def _seconds(date: str) -> float:
         return 0.0
 
 
-@dataclass(frozen=True)
-class Point:
-    """What was measured of a case in a run.
-
-    Attributes:
-        case: its id, or the name of the benchmark.
-        run: number of the run.
-        anchor: id of the case that a ratio is to; "" for a latency.
-        value: log of the ratio, or of seconds of a call.
-        error: its standard error; 0 where launches do not show it.
-        low, high: ends of the 95% interval over launches; nan without one.
-        launches: that it is made of.
-    """
-
-    case: str
-    run: int
-    anchor: str
-    value: float
-    error: float
-    low: float
-    high: float
-    launches: int
-
-
-def points_of(runs: Sequence[Run]) -> Iterator[Point]:
-    """Yield the points of some runs; those of other tools are taken together.
+def points_of(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return what was measured in some runs; those of other tools are taken together.
 
     pandas takes as long for one file of another tool as for hundreds, and a history has thousands.
+
+    Returns:
+        A row for each case of a run: case (its id, or the name of the benchmark), run (its number), anchor (id of the
+        case that a ratio is to; "" for a latency), value (log of the ratio, or of seconds of a call), error (its
+        standard error; 0 where launches do not show it), low, high (ends of the 95% interval over launches; nan without
+        one) and launches.
     """
     foreign = {number: run for number, run in enumerate(runs) if run.tool != "pyopbench"}
-    yield from _points(foreign, {})
+    rows = list(_points(foreign, {}))
     for number, run in enumerate(runs):
         if number not in foreign:
             baseline = run.settings.baseline
             cases = measured_cases(checked_frame(run), run.catalogue)
-            yield from _points({number: run}, baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline)))
+            rows += _points({number: run}, baseline_of(cases, baseline, usual_gradients(run.catalogue, baseline)))
+    return pd.DataFrame(rows, columns=["case", "run", "anchor", "value", "error", "low", "high", "launches"])
 
 
-def _points(runs: Mapping[int, Run], anchors: Mapping[str, str]) -> Iterator[Point]:
+def _points(runs: Mapping[int, Run], anchors: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
     """Yield the points of runs: ratios of the cases that have an anchor, latencies of all others."""
     parts = [side_of("", run).frame[list(COLUMNS)].assign(run=number) for number, run in runs.items()]
     if not parts:
         return
     frame = pd.concat(parts, ignore_index=True)
-    frame = frame.assign(case=frame["case"].astype(str))
-    logs = estimate.launch_logs(frame)
+    rounds = costs.round_costs(frame.assign(case=frame["case"].astype(str)), UNIT)
+    logs = estimate.launch_logs(rounds)
     alone = logs[~logs["case"].isin(list(anchors))]
-    paired = estimate.paired_logs(frame, anchors) if anchors else logs.iloc[:0]
-    small = _not_above_zero(frame, logs)
+    paired = estimate.ratio_logs(rounds, anchors, UNIT) if anchors else logs.iloc[:0]
+    # The launches in which a cost is above zero would be a choice of the slow ones (`verdicts.not_above_zero`).
+    lost = logs[logs["value"].isna()]
+    small = set(zip(lost["case"], lost["run"], strict=True))
     for measured, of in ((paired, anchors), (alone, dict[str, str]())):
         for number, rows in measured.groupby("run"):
             launches = estimate.launches_by_case(rows)
             known = {case: one for case, one in launches.items() if (case, number) not in small}
             for case, one in zip(known, estimate.moderated(list(known.values())), strict=True):
                 error = one.standard_error if one.n > 1 else 0.0
-                yield Point(case, int(str(number)), of.get(case, ""), one.mean, error, *one.interval(), one.n)
-
-
-def _not_above_zero(frame: pd.DataFrame, logs: pd.DataFrame) -> set[tuple[str, int]]:
-    """Return the cases of mode node, each with its run, whose cost is not above zero in some launch of it.
-
-    The launches in which it is would be a choice of the slow ones (`verdicts.not_above_zero`).
-    """
-    nodes = frame[(frame["mode"] == costs.MODE) & (frame["copies"] > 0)]
-    measured = nodes[["case", *UNIT]].drop_duplicates().groupby(["case", "run"]).size()
-    above = logs.groupby(["case", "run"]).size().reindex(measured.index, fill_value=0)
-    return {(str(case), int(run)) for case, run in measured.index[measured > above]}
+                yield case, int(str(number)), of.get(case, ""), one.mean, error, *one.interval(), one.n
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The points of one case, and the levels of them.
+    """The points of one case, and the levels of them."""
 
-    Attributes:
-        case: its id, or the name of the benchmark.
-        environment: names and values that distinguish it from other series of the same case.
-        tool: what measured it.
-        anchor: id of the case that a ratio is to; "" for a latency.
-        between: what runs are taken to differ by beyond their launches, one standard deviation.
-        runs: `(n,)` of the points, their numbers.
-        places: `(n,)` of the points among the moments of the history, ascending.
-        values: `(n,)` float64, logs of the ratio or of the seconds of a call.
-        errors: `(n,)` float64, by which changes are judged: of the launches, and of `between`.
-        lows, highs: `(n,)` float64, 95% intervals over launches; nan without one.
-        launches: `(n,)`.
-        found: its levels and the changes between them.
-    """
-
-    case: str
-    environment: Facts
+    case: str  # its id, or the name of the benchmark
+    environment: Facts  # names and values that distinguish it from other series of the same case
     tool: str
-    anchor: str
-    between: float
-    runs: npt.NDArray[np.intp]
-    places: npt.NDArray[np.intp]
-    values: Floats
-    errors: Floats
-    lows: Floats
-    highs: Floats
-    launches: npt.NDArray[np.int64]
-    found: Segmentation
+    anchor: str  # id of the case that a ratio is to; "" for a latency
+    between: float  # what runs are taken to differ by beyond their launches, one standard deviation
+    # As from `points_of`, with the place of each among the moments of the history, ascending; their errors are those by
+    # which changes are judged: of the launches, and of `between`
+    points: pd.DataFrame
+    found: Segmentation  # its levels and the changes between them
 
     @property
     def measure(self) -> Measure:
@@ -237,58 +184,43 @@ def series_of(runs: Sequence[Run], axis: Axis) -> tuple[tuple[Moment, ...], tupl
         tuple((name, str(value)) for name in APART if (value := run.environment.get(name))) for run in runs
     ]
     shared = set(environments[0]).intersection(*environments) if environments else set()
-    found: dict[tuple[str, Facts, str, str], list[Point]] = {}
-    for point in points_of(runs):
-        environment = tuple(one for one in environments[point.run] if one not in shared)
-        found.setdefault((point.case, environment, runs[point.run].tool, point.anchor), []).append(point)
-    places = [place_of[moment] for moment in of_run]
-    series = (_series(key, sorted(points, key=lambda one: places[one.run]), places) for key, points in found.items())
+    own = [tuple(fact for fact in environment if fact not in shared) for environment in environments]
+    points = points_of(runs)
+    points = points.assign(
+        place=[place_of[of_run[run]] for run in points["run"]],
+        environment=[own[run] for run in points["run"]],
+        tool=[runs[run].tool for run in points["run"]],
+    )
+    groups = points.sort_values("place", kind="stable").groupby(["case", "environment", "tool", "anchor"], sort=False)
+    series = (_series(key, rows) for key, rows in groups)
     return moments, tuple(sorted(series, key=lambda one: (one.name, one.anchor)))
 
 
-def _series(key: tuple[str, Facts, str, str], points: Sequence[Point], places: Sequence[int]) -> Series:
-    table = pd.DataFrame(points)
-    values, errors, lows, highs = (table[name].to_numpy("float64") for name in ("value", "error", "low", "high"))
+def _series(key: Any, points: pd.DataFrame) -> Series:
+    values, errors = (points[name].to_numpy("float64") for name in ("value", "error"))
     between = between_runs(values, errors, RUN_SPREAD)
     errors = np.maximum(np.hypot(errors, between), SMALLEST_ERROR)
+    case, environment, tool, anchor = key
     return Series(
-        *key,
-        between,
-        runs=table["run"].to_numpy(np.intp),
-        places=np.array([places[one.run] for one in points], dtype=np.intp),
-        values=values,
-        errors=errors,
-        lows=lows,
-        highs=highs,
-        launches=table["launches"].to_numpy(np.int64),
-        found=segment(values, errors, between),
+        case, environment, tool, anchor, between, points.assign(error=errors), segment(values, errors, between)
     )
 
 
 @dataclass(frozen=True)
 class FoundChange:
-    """A change in a series.
+    """A change in a series."""
 
-    Attributes:
-        number: of the series in its history.
-        place: of the first moment after it, among those of the history.
-        before, after: labels of the moments next to it.
-        first, last: labels between which the change lies: the first moment that may be after it, and the last.
-        ratio: level after over level before.
-        low, high: its 95% interval, for the place that was found.
-        command: measures both sides again, interleaved; empty where nothing can be measured anew.
-    """
-
-    number: int
-    place: int
-    before: str
+    number: int  # of the series in its history
+    place: int  # of the first moment after it, among those of the history
+    before: str  # before and after: labels of the moments next to it
     after: str
+    # first and last: labels between which the change lies: the first moment that may be after it, and the last
     first: str
     last: str
-    ratio: float
-    low: float
+    ratio: float  # level after over level before
+    low: float  # low and high: its 95% interval, for the place that was found
     high: float
-    command: tuple[str, ...]
+    command: tuple[str, ...]  # measures both sides again, interleaved; empty where nothing can be measured anew
 
     @property
     def direction(self) -> Literal["slower", "faster"]:
@@ -312,17 +244,18 @@ def _changes(moments: Sequence[Moment], series: Sequence[Series], runs: Sequence
     for number, one in enumerate(series):
         for change in one.found.changes:
             # The moments next to the change, and those between which it lies.
+            places, run = one.points["place"].to_numpy(), int(one.points["run"].iloc[change.last])
             where = (change.place - 1, change.place, change.first, change.last)
-            before, after, first, last = (moments[one.places[at]] for at in where)
-            sooner = moments[one.places[change.first - 1]]
+            before, after, first, last = (moments[places[at]] for at in where)
+            sooner = moments[places[change.first - 1]]
             yield FoundChange(
                 number,
-                int(one.places[change.place]),
+                int(places[change.place]),
                 *(before.label, after.label, first.label, last.label),
                 math.exp(change.step),
                 low=math.exp(change.step - reach * change.error),
                 high=math.exp(change.step + reach * change.error),
-                command=_command_again(runs[one.runs[change.last]], one.case, sooner.value, last.value),
+                command=_command_again(runs[run], one.case, sooner.value, last.value),
             )
 
 
@@ -348,24 +281,14 @@ def _command_again(run: Run, case: str, before: str, after: str) -> tuple[str, .
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """All that is known of some series over an axis.
+    """All that is known of some series over an axis."""
 
-    Attributes:
-        axis, moments: what series are over, oldest first.
-        minimum_effect: the smallest change that is listed, as a share.
-        series: in order of their names.
-        changes: those of at least the minimum effect, the largest first.
-        notes: what a reader has to know.
-        warnings: of the results.
-        tools: what measured.
-    """
-
-    axis: Axis
+    axis: Axis  # axis and moments: what series are over, oldest first
     moments: tuple[Moment, ...]
-    minimum_effect: float
-    series: tuple[Series, ...]
-    changes: tuple[FoundChange, ...]
-    notes: tuple[Note, ...]
+    minimum_effect: float  # the smallest change that is listed, as a share
+    series: tuple[Series, ...]  # in order of their names
+    changes: tuple[FoundChange, ...]  # those of at least the minimum effect, the largest first
+    notes: tuple[Note, ...]  # what a reader has to know
     warnings: tuple[Caveat, ...]
     tools: tuple[str, ...]
 
@@ -376,7 +299,7 @@ class History:
     @property
     def searched(self) -> int:
         """How many series are long enough to have a change."""
-        return sum(len(one.values) >= FEWEST_POINTS for one in self.series)
+        return sum(len(one.points) >= FEWEST_POINTS for one in self.series)
 
     def title(self) -> str:
         """Return what the history is of, in one line."""
@@ -447,7 +370,7 @@ def _notes(
             "A slower machine looks the same as slower code there; only measuring both sides again distinguishes them."
         )
         yield Note("only_latency", sentence)
-    short = sum(len(one.values) < FEWEST_POINTS for one in series)
+    short = sum(len(one.points) < FEWEST_POINTS for one in series)
     if short:
         counted = formatting.count(short, "series has", "series have")
         yield Note("too_short", f"{counted} fewer than {FEWEST_POINTS} points and cannot show a change.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -25,19 +26,12 @@ BLOCK_COLUMNS = ["run", BLOCK]
 
 @dataclass(frozen=True, eq=False)
 class ComparedSide:
-    """One side of a comparison.
-
-    Attributes:
-        label: its name.
-        run: where it comes from.
-        frame: its samples as `measured_run.Run.frame`; a benchmark of another suite has its name for a case.
-        failures: what it has no number for, by case.
-    """
+    """One side of a comparison."""
 
     label: str
     run: Run
-    frame: pd.DataFrame
-    failures: Mapping[str, Failure]
+    frame: pd.DataFrame  # its samples as `measured_run.Run.frame`; a benchmark of another suite has its name for a case
+    failures: Mapping[str, Failure]  # what it has no number for, by case
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +41,11 @@ class Sides:
     first: ComparedSide
     second: ComparedSide
     interleaved: bool
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """The log ratios of interleaved sides, by `sweep_logs`."""
+        return sweep_logs(self.first.frame, self.second.frame)
 
 
 def side_of(label: str, run: Run) -> ComparedSide:
@@ -101,8 +100,7 @@ def usual_over(several: Sequence[Sides]) -> Spread | None:
     """
     if not several or not all(sides.interleaved for sides in several):
         return None
-    logs = [estimate.launches_by_case(sweep_logs(sides.first.frame, sides.second.frame)) for sides in several]
-    return usual_spread(one for launches in logs for one in launches.values())
+    return usual_spread(one for sides in several for one in estimate.launches_by_case(sides.pairs).values())
 
 
 def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

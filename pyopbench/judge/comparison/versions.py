@@ -19,21 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class VersionComparison:
-    """All environments of a run, by the labels of their sides.
+    """All environments of a run, by the labels of their sides."""
 
-    Attributes:
-        shown: the one that the report is of.
-        judgements: in the order in which they were asked for; the others are compared with the first.
-        comparisons: the changes from the first to that one; none without a case in common with it.
-        unmatched: why there is no comparison.
-        unmeasured: why one that was asked for has no sample; it is in none of the others.
-    """
-
-    shown: str
+    shown: str  # the one that the report is of
+    # In the order in which they were asked for; the others are compared with the first
     judgements: Mapping[str, Judgement]
+    # The changes from the first to that one; none without a case in common with it
     comparisons: Mapping[str, Comparison]
-    unmatched: Mapping[str, NothingMeasured]
-    unmeasured: Mapping[str, str]
+    unmatched: Mapping[str, NothingMeasured]  # why there is no comparison
+    unmeasured: Mapping[str, str]  # why one that was asked for has no sample; it is in none of the others
 
     @property
     def labels(self) -> tuple[str, ...]:

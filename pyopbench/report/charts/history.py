@@ -59,7 +59,7 @@ def series_chart(series: Series, moments: Sequence[Moment], changes: Sequence[Fo
 
 
 def _points_of(series: Series) -> Iterator[dict[str, Any]]:
-    for x, value, low, high in zip(series.places, series.values, series.lows, series.highs, strict=True):
+    for x, value, low, high in series.points[["place", "value", "low", "high"]].itertuples(index=False, name=None):
         row = {"x": int(x), "y": math.exp(value)}
         if np.isfinite(low) and np.isfinite(high):
             row["from"] = math.exp(max(low, value - WIDEST_LOG))
@@ -68,7 +68,7 @@ def _points_of(series: Series) -> Iterator[dict[str, Any]]:
 
 
 def _levels_of(series: Series) -> Iterator[dict[str, Any]]:
-    places = series.places
+    places = series.points["place"].to_numpy()
     for one in series.found.levels:
         ends = {"start": int(places[one.start]) - 0.4, "stop": int(places[one.stop - 1]) + 0.4}
         yield {**ends, "level": math.exp(one.mean)}

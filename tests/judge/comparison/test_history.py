@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from msgspec import structs
 
@@ -54,7 +55,7 @@ def bench(seconds: float, environment: dict[str, Any] | None = None, **changes: 
 
 
 def variants_of(*runs: Run):
-    return {point.case.split("/")[1]: point for point in points_of(runs)}
+    return {point.case.split("/")[1]: point for point in points_of(runs).itertuples()}
 
 
 @pytest.mark.parametrize(
@@ -107,9 +108,9 @@ def test_files_of_other_tools_have_the_points_that_each_has_alone(tmp_path):
         foreign_files.write(tmp_path / "machine" / f"{place}.json", changed)
     foreign_files.write(tmp_path / "machine" / "machine.json", {})
     runs = [*read_source(tmp_path), bench(2e-4, launches=3)]
-    found = list(points_of(runs))
-    alone = [replace(one, run=number) for number, run in enumerate(runs) for one in points_of([run])]
-    assert sorted(map(repr, found)) == sorted(map(repr, alone)), "nan is not equal to itself"
+    alone = pd.concat([points_of([run]).assign(run=number) for number, run in enumerate(runs)])
+    found, expected = (one.sort_values(["run", "case"]).reset_index(drop=True) for one in (points_of(runs), alone))
+    pd.testing.assert_frame_equal(found, expected)
 
 
 def test_runs_on_commits_are_a_series_for_each_case(tmp_path):
@@ -117,11 +118,13 @@ def test_runs_on_commits_are_a_series_for_each_case(tmp_path):
     moments, found = series_of(runs, "commit")
     assert [one.value for one in moments] == [commit(number) for number in range(4)]
     (changed,) = (one for one in found if one.case == CHANGED)
-    assert np.exp(changed.values) == pytest.approx([1, 1, 1.3, 1.3], rel=0.01)
-    assert changed.places.tolist() == [0, 1, 2, 3]
+    assert np.exp(changed.points["value"].tolist()) == pytest.approx([1, 1, 1.3, 1.3], rel=0.01)
+    assert changed.points["place"].tolist() == [0, 1, 2, 3]
     assert {one.case.split("/")[1] for one in found if one.measure == "latency"} == {BASELINE}
     assert {one.case for one in found} == set(KEYS)
-    assert all(one.between >= 0.03 and (one.errors >= 0.03).all() for one in found), "they were not interleaved"
+    assert all(one.between >= 0.03 and (one.points["error"] >= 0.03).all() for one in found), (
+        "they were not interleaved"
+    )
 
 
 def test_machines_and_versions_are_series_of_their_own(tmp_path):
@@ -129,7 +132,7 @@ def test_machines_and_versions_are_series_of_their_own(tmp_path):
     other = replace(second, environment={**second.environment, "cpu": "another"})
     _, found = series_of([first, other], "commit")
     assert {one.environment for one in found} == {(("cpu", "another"),), (("cpu", stored.ENVIRONMENT["cpu"]),)}
-    assert all(one.places.size == 1 for one in found)
+    assert all(len(one.points) == 1 for one in found)
     _, alike = series_of([first, second], "commit")
     assert {one.environment for one in alike} == {()}
 
@@ -147,8 +150,9 @@ def test_results_of_asv_are_latencies_in_the_order_of_their_commits(tmp_path):
     moments, found = series_of(runs[::-1], "commit")
     assert [moment.value for moment in moments] == [commit(number) for number in range(3)]
     assert {one.measure for one in found} == {"latency"}
-    assert np.exp(found[0].values - found[0].values[0]) == pytest.approx([1, 2, 4])
-    assert (found[0].errors >= SMALLEST_ERROR).all()
+    values = found[0].points["value"].to_numpy()
+    assert np.exp(values - values[0]) == pytest.approx([1, 2, 4])
+    assert (found[0].points["error"] >= SMALLEST_ERROR).all()
 
 
 @pytest.fixture(scope="module")
