@@ -34,7 +34,7 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
 
     Args:
         program: the program.
-        folder: for all results; if it has a recording of the same program, that is used.
+        folder: for all results.
         options: what is asked for.
         listener: receives what happens.
         tools: for tests.

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from pyopbench.advise import turns
 from pyopbench.advise.answers import Answer, decide, write_candidate
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.candidates import Candidate
-from pyopbench.advise.program import STATE, Asked, Program, Run, run_program
+from pyopbench.advise.program import Asked, Program, Run, run_program
 from pyopbench.api.listeners import Listener
 from pyopbench.find.record import read_parts
+from pyopbench.find.scan import ADVICE_FILE
 from pyopbench.find.usage import Usage, merge
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.files import write_atomically
-from pyopbench.store import json_file
 
 RECORDING_FOLDER, CALLBACKS, TURNS = "recording", "callbacks", "turns"
 COPY = "program"
@@ -55,14 +51,6 @@ class Options:
     minimum_effect: float = MINIMUM_EFFECT
 
 
-class Recorded(Struct):
-    """The recording in a folder: what it depends on, the run, and the copy by whose paths the program reports files."""
-
-    fingerprint: str = ""
-    run: Run | None = None
-    copy: str = ""
-
-
 @dataclass(frozen=True)
 class Tools:
     """How the program is run and a callback is decided on; tests replace these."""
@@ -87,7 +75,6 @@ class Attempt:
         self.folder = Path(os.path.abspath(folder))  # the program reports its files with absolute paths
         self.begun = tools.clock()
         self.recorded_steps: int | None = None
-        self.recorded = Recorded()
         self.has_made_folder = False
 
     def left_seconds(self) -> float:
@@ -95,40 +82,16 @@ class Attempt:
         return self.options.budget_seconds - (self.tools.clock() - self.begun)
 
     def begin(self) -> None:
-        """Create the folder, or continue in a folder that has a recording of the same program."""
-        state, self.fingerprint = self.folder / STATE, self._fingerprint()
-        if state.exists():
-            with suppress(BadInput):  # without a whole recording, the program is recorded again
-                self.recorded = json_file.read(state, Recorded)
-            if self.recorded.run is not None and self.recorded.fingerprint != self.fingerprint:
-                raise BadInput(
-                    "the folder has results of another program, of other sources or with other options",
-                    received=self.folder,
-                    hint="choose another --out, or remove the folder",
-                )
-            if self.recorded.run is not None:
-                self.listener.say(f"continuing with the recording in {self.folder}", whole=True)
-        elif self.folder.exists() and any(self.folder.iterdir()):
-            raise BadInput(
-                "the folder is not empty, and is not one of `pyopbench advise`",
-                received=self.folder,
-                hint="choose another --out",
-            )
-        else:
-            self.has_made_folder = not self.folder.exists()
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(state, json_file.encode(self.recorded))
-        for name in ("copies", CALLBACKS, TURNS):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        """Create the folder.
 
-    def _fingerprint(self) -> str:
-        """Return a hash of all that a recording depends on: the command, its sources, and when its runs are ended."""
-        settings = (self.program.command, str(self.program.root), self.options.steps, self.options.seconds)
-        digest = hashlib.sha256(repr(settings).encode())
-        for path, is_folder in self.program.files():
-            if not is_folder and path.suffix == ".py" and not path.is_symlink():
-                digest.update(str(path.relative_to(self.program.root)).encode() + b"\0" + path.read_bytes() + b"\0")
-        return digest.hexdigest()
+        Raises:
+            BadInput: it has content.
+        """
+        self.has_made_folder = not self.folder.exists()
+        if not self.has_made_folder and any(self.folder.iterdir()):
+            raise BadInput("the folder is not empty", received=self.folder, hint="choose another --out")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.folder / ADVICE_FILE, b"{}\n")
 
     @property
     def steps(self) -> int | None:
@@ -136,24 +99,17 @@ class Attempt:
         return self.options.steps if self.recorded_steps is None else self.recorded_steps
 
     def record(self) -> tuple[Usage, Run, Path]:
-        """Run the program with its callbacks recorded."""
+        """Run the program with its callbacks recorded; return also the copy by whose paths it reports files."""
         place = self.folder / RECORDING_FOLDER
-        if self.recorded.run is None:
-            shutil.rmtree(place, ignore_errors=True)
-            try:
-                run, copy = self._record(place)
-            except BadInput:  # it cannot be started, or has no TensorFlow
-                if self.has_made_folder:
-                    shutil.rmtree(self.folder)
-                raise
-            self.recorded = Recorded(self.fingerprint, run, str(copy))
-            write_atomically(self.folder / STATE, json_file.encode(self.recorded))
-        assert self.recorded.run is not None
-        run = self.recorded.run
+        try:
+            run, copy = self._record(place)
+        except BadInput:  # it cannot be started, or has no TensorFlow
+            if self.has_made_folder:
+                shutil.rmtree(self.folder)
+            raise
         if run.ended == "seconds" and turns.unit_of(run.elements) == "step":
             self.recorded_steps = int(run.elements)
-        usage = merge(read_parts(place / "parts"), run.seconds)
-        return usage, run, Path(self.recorded.copy)
+        return merge(read_parts(place / "parts"), run.seconds), run, copy
 
     def _record(self, place: Path) -> tuple[Run, Path]:
         run, copy = self._try(place, flights=True)

@@ -155,7 +155,7 @@ class Callback:
         body: the name of what is called back.
         in_input: is it in a function of a `tf.data` pipeline?
         calls, gradient_calls: how many.
-        seconds: in the body and around it, as far as that is seen from Python, forward and gradient.
+        seconds: in the body, forward and gradient.
         flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
         kept: what was kept of it, with file names as in `file`; None if nothing was kept.
         sizes: calls by the elements of the largest input.
@@ -201,7 +201,7 @@ class Callback:
 
     @property
     def most_seconds(self) -> float:
-        """The most that it can cost: the time between inputs and outputs, or that in Python, and an allowance per call.
+        """The most that it can cost: the time between inputs and outputs, or in the body, and an allowance per call.
 
         The allowance is for threads that continue after a callback: a step without callbacks may run in one thread.
         """

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from pyopbench.find.record import PROGRAM, environment_of
-from pyopbench.find.scan import ADVICE_FILE, NOT_SOURCES
+from pyopbench.find.scan import NOT_SOURCES
 from pyopbench.model import formatting
 from pyopbench.model.child_process import die_with_parent, end_group
 from pyopbench.model.discover import PACKAGE
@@ -27,9 +27,6 @@ from pyopbench.model.files import real_path, write_atomically
 
 LEFT_OUT = frozenset({".git", ".hg", ".svn", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".pytest_cache"})
 """Folders that programs do not need."""
-
-STATE = ADVICE_FILE
-"""The file by which output folders of earlier commands are recognised: they are not copied either."""
 
 COPIED_BYTES = 16 * 1024**2
 """Larger files are not copied: the copy has links to them."""
@@ -65,19 +62,13 @@ class Program:
         """Return the program of a command that was typed in a folder.
 
         Raises:
-            BadInput: there is no command, or it starts many processes, or names a file that is not in the folder.
+            BadInput: there is no command, or it names a file that is not in the folder.
         """
         if not command:
             raise BadInput(
                 "no program to run",
                 received="nothing after --",
                 hint="for example `pyopbench advise -- python train.py --epochs 1`",
-            )
-        if Path(command[0]).name in LAUNCHERS or any(word in LAUNCHER_MODULES for word in command[:3]):
-            raise BadInput(
-                "launchers that start many processes are not supported",
-                received=" ".join(command),
-                hint="give the command for one process: pyopbench advise -- python train.py",
             )
         folder = real_path(folder)
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
@@ -176,10 +167,6 @@ class Program:
         inside = path.relative_to(self.root) if is_inside else path
         # An interpreter in a virtual environment is not copied.
         return str(copy / inside) if is_inside and os.path.lexists(copy / inside) else word
-
-
-LAUNCHERS = frozenset({"torchrun", "horovodrun", "mpirun", "mpiexec", "srun", "accelerate", "deepspeed"})
-LAUNCHER_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
 
 
 LISTED_SCRIPTS = 10

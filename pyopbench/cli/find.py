@@ -79,16 +79,16 @@ def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
         err.print(f"recording: {escape(str(file))}", soft_wrap=True)
         return
     rows = [_usage_row(number, site, used) for number, site in enumerate(used.sites[:MOST_SITES], start=1)]
-    columns = ("#", "callback", "calls", "gradients", "body", "around", "of the run")
+    columns = ("#", "callback", "calls", "gradients", "body", "of the run")
     processes = formatting.count(used.processes, "process", "processes")
     print_table(f"Callbacks in {formatting.seconds(used.seconds)} of {processes}", columns, rows, console=err)
     more = len(used.sites) - MOST_SITES
     if more > 0:
         err.print(f"and {formatting.count(more, 'site')} more")
     say(
-        "body: time per forward call. around: Python code around the body. In brackets: share of the time between the "
-        "first and the last callback. Shares are lower bounds: TensorFlow's C++ and waiting for the GIL cannot be seen "
-        "from Python, and a port can save more.",
+        "body: time per forward call. In brackets: share of the time between the first and the last callback. Shares "
+        "are lower bounds: what TensorFlow does around the body, and waiting for the GIL, is not included, and a port "
+        "can save more.",
         err,
     )
     if used.input_share is not None:
@@ -106,7 +106,7 @@ def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
 
 
 def _usage_row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
-    forward, around = site.forward, site.forward.around
+    forward = site.forward
     place = f"{Path(site.file).name}:{site.line} {site.body} ({site.kind}, {site.mode})"
     return (
         number,
@@ -114,7 +114,6 @@ def _usage_row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[o
         forward.calls,
         site.gradient.calls,
         formatting.seconds(forward.seconds / forward.calls if forward.calls else None),
-        formatting.seconds(None if around is None else max(0.0, around) / forward.calls),
         _share(site, used),
     )
 
@@ -137,8 +136,8 @@ def _input_text(found: usage.InputShare) -> str:
 def _not_worth_text() -> str:
     least, allowed = formatting.percent(MINIMUM_EFFECT), formatting.seconds(usage.DISPATCH_SECONDS)
     return (
-        f"not worth a port: every callback takes less than {least} of that time (with {allowed} a call for what cannot "
-        "be seen from Python), or the program does not wait for it."
+        f"not worth a port: every callback takes less than {least} of that time (with {allowed} a call for what is not "
+        "seen around the body), or the program does not wait for it."
     )
 
 

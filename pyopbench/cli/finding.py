@@ -84,10 +84,7 @@ def record(
 
 def advise(
     command: options.Command = None,
-    out_path: Annotated[
-        Path | None,
-        out_option("DIR", "Folder for all results; a recording in it is used again. Default: advice-DATE."),
-    ] = None,
+    out_path: Annotated[Path | None, out_option("DIR", "New folder for all results. Default: advice-DATE.")] = None,
     steps: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="End each run of the program after N elements (batches) of its input."),
@@ -125,12 +122,7 @@ def advise(
         wanted = replace(wanted, budget_seconds=budget_seconds)
     if check is not None:
         return check_stored(program, wanted, check, out_path)
-    try:
-        advice = make_advice(program, folder, wanted, listener_here(progress=not err.quiet))
-    except KeyboardInterrupt:
-        err.print(f"interrupted; the same command with --out {folder} continues", soft_wrap=True, markup=False)
-        raise
-    print_advice(advice)
+    print_advice(make_advice(program, folder, wanted, listener_here(progress=not err.quiet)))
     return 0
 
 

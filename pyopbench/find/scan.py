@@ -18,7 +18,7 @@ from pyopbench.model.files import real_path
 
 SOURCES = {".py", ".pyi", ".pyw", notebook.SUFFIX}
 ADVICE_FILE = "advice.json"
-"""In the folder of the results of `pyopbench advise`."""
+"""Marks a folder with results of `pyopbench advise`, which is neither scanned nor copied."""
 NOT_SOURCES = ("pyvenv.cfg", ADVICE_FILE)
 """Files that mark a folder that is not read: a virtual environment (PEP 405), or results."""
 

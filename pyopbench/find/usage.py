@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,34 +20,17 @@ MOST_SIZES = 5
 
 @dataclass
 class Cost:
-    """Calls in one direction.
-
-    Attributes:
-        calls, raised: how many, and how many of them ended by an exception.
-        seconds: inside the body.
-        outside_calls, outside_seconds: how many of them were also timed from outside, and for how long.
-    """
+    """Calls in one direction: how many, how many of them ended by an exception, and the seconds inside the body."""
 
     calls: int = 0
     raised: int = 0
     seconds: float = 0.0
-    outside_calls: int = 0
-    outside_seconds: float = 0.0
 
     def add(self, other: Cost) -> None:
         """Add what another process counted."""
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
-
-    @property
-    def around(self) -> float | None:
-        """Seconds outside of the body, as far as they could be seen; None where no call was timed from outside."""
-        return self.outside_seconds - self.seconds if self.calls and self.outside_calls == self.calls else None
-
-    @property
-    def total(self) -> float:
-        """Seconds in the body and, as far as they could be seen, around it."""
-        return self.seconds + max(0.0, self.around or 0.0)
+        self.calls += other.calls
+        self.raised += other.raised
+        self.seconds += other.seconds
 
 
 @dataclass
@@ -98,8 +81,8 @@ class SiteUsage:
 
     @property
     def seconds(self) -> float:
-        """Seconds in the bodies, forward and gradient, and what could be seen around them: what they cost at least."""
-        return self.forward.total + self.gradient.total
+        """Seconds in the bodies, forward and gradient: what they cost at least."""
+        return self.forward.seconds + self.gradient.seconds
 
     @property
     def calls_by_size(self) -> dict[int, int]:

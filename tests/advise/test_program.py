@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pyopbench.advise import program as program_module
-from pyopbench.advise.program import PROGRAM, STATE, Asked, Program, run_program
+from pyopbench.advise.program import PROGRAM, Asked, Program, run_program
+from pyopbench.find.scan import ADVICE_FILE
 from pyopbench.model.errors import BadInput
 
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def test_caches_environments_and_results_are_not_copied(folder: Path, tmp_path: Path) -> None:
     (folder / "advice").mkdir()
     (folder / "advice-earlier").mkdir()
-    (folder / "advice-earlier" / STATE).write_text("{}")
+    (folder / "advice-earlier" / ADVICE_FILE).write_text("{}")
     program = Program.here(["python", "train.py"], folder, [folder / "advice"])
     program.copy_to(tmp_path / "copy")
     assert set(files_in(tmp_path / "copy")) == {"train.py", "pkg/data.txt"}
@@ -63,8 +64,6 @@ def test_the_folder_that_is_copied_is_the_repository(folder: Path) -> None:
     "command",
     [
         [],
-        ["torchrun", "train.py"],
-        ["python", "-m", "torch.distributed.run", "train.py"],
         ["python", "/elsewhere/train.py"],
         ["python", "trian.py"],
     ],

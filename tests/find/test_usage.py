@@ -15,9 +15,8 @@ from pyopbench.find.usage import InputShare, Part, merge, propose_sizes, write_m
 from pyopbench.store.mix_file import read_mix
 
 
-def tally(calls: int = 0, seconds: float = 0.0, outside: float | None = None) -> dict[str, Any]:
-    timed = 0 if outside is None else calls
-    return {"calls": calls, "raised": 0, "seconds": seconds, "outside_calls": timed, "outside_seconds": outside or 0.0}
+def tally(calls: int = 0, seconds: float = 0.0) -> dict[str, Any]:
+    return {"calls": calls, "raised": 0, "seconds": seconds}
 
 
 def site(line: int, shapes: dict[tuple[int, ...] | None, int], **tallies: Any) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def part(*sites: dict[str, Any], trouble: str = "", **more: Any) -> Part:
 
 def test_processes_are_added_up_and_the_dearest_site_comes_first() -> None:
     cheap = site(1, {}, forward=tally(4, 1.0))
-    dear = site(2, {}, forward=tally(2, 1.0, 1.5), gradient=tally(2, 4.0))
+    dear = site(2, {}, forward=tally(2, 1.5), gradient=tally(2, 4.0))
     used = merge([part(cheap, dear), part(cheap), part(trouble="no")], 10.0)
     assert [(one.line, one.forward.calls, one.seconds) for one in used.sites] == [(2, 2, 5.5), (1, 8, 2.0)]
     assert (used.processes, used.troubles) == (3, ["no"])
@@ -103,14 +102,6 @@ def test_a_program_whose_iterators_were_not_seen_has_no_share_of_its_input() -> 
     waits = {"elements": 40, "seconds": 1.0}
     outside = site(1, {}, forward=tally(4, 1.0))
     assert merge([part(outside, called=[1.0, 9.0], waits=waits)], 10.0).input_share is None
-
-
-def test_what_was_not_timed_from_outside_has_no_time_around() -> None:
-    inside, outside = merge(
-        [part(site(1, {}, forward=tally(2, 1.0)), site(2, {}, forward=tally(2, 1.0, 3.0)))], 1
-    ).sites[::-1]
-    assert inside.forward.around is None
-    assert outside.forward.around == 2.0
 
 
 def test_a_site_that_was_never_called_is_left_out() -> None:

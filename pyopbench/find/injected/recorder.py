@@ -36,7 +36,6 @@ from pyopbench.find.injected.tallies import (
     describe_arrays,
     describe_nothing,
     describe_tensors,
-    make_timed,
     name_of,
 )
 from pyopbench.find.injected.watch import LISTS, SAMPLE_SECONDS, VARIABLES, Watch
@@ -288,9 +287,7 @@ class Recorder:
             ("py_func_common", "py_func"),  # what py_func and numpy_function call; the latter is marked by then
         ):
             setattr(script_ops, name, self._wrap_public(getattr(script_ops, name), kind))
-        script_ops.EagerFunc = make_timed(script_ops.EagerFunc, self.clock, self._count_gradient)
-        if self.flights is not None:
-            script_ops._internal_py_func = self._time_gradient(script_ops._internal_py_func, self.flights)
+        script_ops._internal_py_func = self._wrap_gradients(script_ops._internal_py_func)
 
     def refuse(self, trouble: str) -> None:
         """Leave word that this process cannot be recorded, and why."""
@@ -345,12 +342,9 @@ class Recorder:
                     last = event[4]
             if last >= first:
                 self.called = [first, last]
-            for site in self.sites.values():
-                site.forward.add_outside()
-                site.gradient.add_outside()
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        clock, known, frame_of = self.clock, self.known, sys._getframe
+        known, frame_of = self.known, sys._getframe
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
@@ -381,16 +375,10 @@ class Recorder:
                 arguments = (counted, *arguments[1:])
             else:
                 named["func"] = counted
-            if site.forward.by_kernel:
-                if self.flights is None:
-                    return original(*arguments, **named)
-                inputs = named.get("inp", arguments[1] if len(arguments) > 1 else ())
-                return self.flights.call(site.key, inputs, original, arguments, named)
-            start = clock()
-            try:
+            if eager or self.flights is None:
                 return original(*arguments, **named)
-            finally:
-                site.forward.outside.append(clock() - start)
+            inputs = named.get("inp", arguments[1] if len(arguments) > 1 else ())
+            return self.flights.call(site.key, inputs, original, arguments, named)
 
         return wrapper
 
@@ -474,21 +462,18 @@ class Recorder:
             setattr(function, HELD, (site, counted))
         return counted
 
-    def _count_gradient(self, function: Any) -> Any:
-        """Return the gradient of py_function, which is a callback that TensorFlow makes itself, counted."""
-        site = self._site_of_gradient(getattr(function, "__wrapped__", function))
-        return function if site is None else self.count(function, site.gradient, None, "py_function")
-
-    def _time_gradient(self, original: Callable[..., Any], flights: GraphTimer) -> Callable[..., Any]:
-        """Time the gradient of py_function in graphs, which TensorFlow makes with `_internal_py_func`."""
+    def _wrap_gradients(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Count the gradient of py_function, a callback that TensorFlow makes itself with `_internal_py_func`."""
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
-            if named.get("is_grad_func") and not self.script_ops.context.executing_eagerly():
-                site = self._site_of_gradient(named["func"])
-                if site is not None:
-                    return flights.call(site.key, named["inp"], original, arguments, named)
-            return original(*arguments, **named)
+            site = self._site_of_gradient(named["func"]) if named.get("is_grad_func") else None
+            if site is None:
+                return original(*arguments, **named)
+            named["func"] = self.count(named["func"], site.gradient, None, "py_function")
+            if self.flights is None or self.script_ops.context.executing_eagerly():
+                return original(*arguments, **named)
+            return self.flights.call(site.key, named["inp"], original, arguments, named)
 
         return wrapper
 

@@ -5,7 +5,6 @@ Standard library only, because it is loaded into whatever program is recorded.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -20,35 +19,17 @@ CONVERTED = "outer_factory.<locals>.inner_factory.<locals>."
 
 
 class Tally:
-    """Calls of one body in one direction; the counts are those of `usage.Cost`.
+    """Calls of one body in one direction; the counts are those of `usage.Cost`."""
 
-    Attributes:
-        outside: the seconds of calls timed from outside that are not added up yet; a call adds its own without a lock.
-        by_kernel: are they timed where TensorFlow's kernel calls Python, rather than where the program does?
-    """
+    __slots__ = ("calls", "raised", "seconds")
 
-    __slots__ = ("by_kernel", "calls", "outside", "outside_calls", "outside_seconds", "raised", "seconds")
-
-    def __init__(self, *, by_kernel: bool) -> None:
-        self.by_kernel = by_kernel
-        self.outside: deque[float] = deque()
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """Begin from zero, as a forked process has to."""
-        self.calls = self.raised = self.outside_calls = 0
-        self.seconds = self.outside_seconds = 0.0
-        self.outside.clear()
-
-    def add_outside(self) -> None:
-        """Add up the calls that were timed from outside of the body."""
-        for _ in range(len(self.outside)):
-            self.outside_seconds += self.outside.popleft()
-            self.outside_calls += 1
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the counts as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__ if name not in {"by_kernel", "outside"}}
+        self.calls = self.raised = 0
+        self.seconds = 0.0
 
 
 class Site:
@@ -68,8 +49,7 @@ class Site:
         self.key = key
         self.body = body
         self.in_input = in_input
-        self.forward = Tally(by_kernel=key[-1] == "graph")
-        self.gradient = Tally(by_kernel=True)
+        self.forward, self.gradient = Tally(), Tally()
         self.shapes: dict[Any, list[float]] = {}
 
     def reset(self) -> None:
@@ -88,8 +68,10 @@ class Site:
             **dict(zip(("file", "line", "function", "kind", "mode"), self.key, strict=True)),
             "body": self.body,
             "in_input": self.in_input,
-            "forward": self.forward.as_dict(),
-            "gradient": self.gradient.as_dict(),
+            **{
+                name: {"calls": tally.calls, "raised": tally.raised, "seconds": tally.seconds}
+                for name, tally in (("forward", self.forward), ("gradient", self.gradient))
+            },
             "shapes": [
                 {"inputs": inputs_of(key), "calls": row[0], "seconds": row[1]} for key, row in self.shapes.items()
             ],
@@ -117,40 +99,6 @@ def add(event: Event) -> None:
             row = site.shapes.setdefault(key if len(site.shapes) < MOST_SHAPES else None, [0, 0.0])
         row[0] += 1
         row[1] += seconds
-
-
-def make_timed(eager_func: Any, clock: Callable[[], float], count_gradient: Callable[[Any], Any]) -> Any:
-    """Return a class like TensorFlow's `EagerFunc`, which its kernel calls, that is timed too.
-
-    That is the body with what TensorFlow does in Python around it: tape, conversions, copies to a device.
-
-    Args:
-        eager_func: the class.
-        clock: seconds.
-        count_gradient: returns the counted form of a gradient, which TensorFlow makes a callback of itself.
-    """
-    call, prepare = eager_func.__call__, eager_func.__init__
-
-    class Timed(eager_func):  # type: ignore[misc]
-        def __init__(self, func: Any, *arguments: Any, **named: Any) -> None:
-            if True in arguments[1:2] or named.get("is_grad_func"):
-                func = count_gradient(func)
-            prepare(self, func, *arguments, **named)
-            tally = getattr(func, MARK, None)
-            if tally is not None and tally.by_kernel:
-                # Another class, so that a call in eager code, which is timed elsewhere, is not one frame longer.
-                self.__class__ = InGraph
-                self.note = tally.outside.append
-
-    class InGraph(Timed):
-        def __call__(self, *arguments: Any) -> Any:
-            start = clock()
-            try:
-                return call(self, *arguments)
-            finally:
-                self.note(clock() - start)
-
-    return Timed
 
 
 def name_of(function: Any) -> str:
