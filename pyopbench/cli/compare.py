@@ -1,4 +1,4 @@
-"""Prints comparisons and histories."""
+"""Prints comparisons: of two results, of the sides of a run, and of a history."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyopbench.cli.output import out, print_table, say
+from pyopbench.api.results import SidesResult
+from pyopbench.cli.output import err, out, print_failures, print_table, say
+from pyopbench.cli.report import EXPECTED, print_blocks, print_undecided
+from pyopbench.engine import stored_run
+from pyopbench.judge.comparison import gate as wording
+from pyopbench.judge.comparison.diff import Comparison, notes_of
+from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN, History
+from pyopbench.judge.requirements import remarks
 from pyopbench.model import formatting
+from pyopbench.model.errors import EXIT_WRONG, detail_label
 from pyopbench.model.files import write_atomically
+from pyopbench.report import comparison
+from pyopbench.report import gate as report
+from pyopbench.report import history as history_report
+from pyopbench.report.sections import versions
+from pyopbench.store.run import OpenRun
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.diff import Comparison
-    from pyopbench.judge.comparison.history import History
+    from pyopbench.judge.comparison.gate import Gate
+    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.judge import Judging
 
 NOTHING_COMPARED = "No case has an interval, so nothing can be said about slowdowns."
 MOST_ROWS = 30
@@ -34,9 +48,6 @@ def outcome_text(slowdown: float | None, cases: int, bodies: int) -> str:
 
 def print_comparison(found: Comparison, said: str) -> None:
     """Print a comparison for a terminal, and a last sentence."""
-    from pyopbench.judge.comparison.diff import notes_of
-    from pyopbench.report import comparison
-
     out.print(f"[bold]{escape(found.title())}[/]\n")
     for note in notes_of(found):
         heading = f"[bold yellow]{escape(note.heading)}:[/] " if note.heading else ""
@@ -60,23 +71,21 @@ def print_comparison(found: Comparison, said: str) -> None:
 
 def write_history(found: History, folder: Path) -> None:
     """Write a history as a page, Markdown and JSON."""
-    from pyopbench.report.history import as_json, html, markdown
-
     folder.mkdir(parents=True, exist_ok=True)
-    contents = {"html": html(found).encode(), "md": markdown(found).encode(), "json": as_json(found).encode()}
-    for name, content in contents.items():
-        write_atomically(folder / f"history.{name}", content)
+    for name, write in (
+        ("html", history_report.html),
+        ("md", history_report.markdown),
+        ("json", history_report.as_json),
+    ):
+        write_atomically(folder / f"history.{name}", write(found).encode())
 
 
 def print_history(found: History, folder: Path) -> None:
     """Print the changes, and the commands that confirm them."""
-    from pyopbench.judge.comparison.history import CHANGES_CAPTION, RERUN
-    from pyopbench.report.history import COLUMNS, short_rows
-
     out.print(f"[bold]{escape(found.title())}[/]\n")
     if found.changes:
-        shared, rows = short_rows(found, MOST_ROWS)
-        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", COLUMNS, rows, folds="case")
+        shared, rows = history_report.short_rows(found, MOST_ROWS)
+        print_table(f"{CHANGES_CAPTION}{shared and f'; all are {shared}'}", history_report.COLUMNS, rows, folds="case")
     if len(found.changes) > MOST_ROWS:
         out.print(f"and {len(found.changes) - MOST_ROWS:,} more, in the files\n")
     say(escape(found.summary()))
@@ -90,3 +99,78 @@ def print_history(found: History, folder: Path) -> None:
     for command in commands:
         out.print(f"  {escape(command)}", soft_wrap=True)
     out.print(f"page: {escape(str(folder / 'history.html'))}", soft_wrap=True)
+
+
+def report_sides(run: OpenRun, judging: Judging, fail_on: str | None, *, as_json: bool = False) -> int:
+    """Compare the sides of a run with the first, write and print what came out, and return the exit code.
+
+    Environments have a report each as well, because each may have another answer. Revisions are compared to find what
+    became slower, and a range may have many.
+    """
+    with err.status("judging and comparing"):
+        result = SidesResult(run, judging, fail_on)
+        result.report()
+    can_fail = run.has_revisions or result.gate.fail_on is not None
+    if result.across is not None:
+        _print_environments(run, result, result.across, is_silent=as_json)
+    if as_json:
+        out.print_json(report.as_json(result.gate))
+    elif can_fail:
+        print_gate(result.gate, run.folder)
+    if can_fail:
+        return result.gate.exit_code
+    return EXIT_WRONG if any(map(stored_run.found_wrong, run.measured)) else 0
+
+
+def _print_environments(run: OpenRun, result: SidesResult, across: VersionComparison, *, is_silent: bool) -> None:
+    """Print the answers on each environment, what changed from the first, what failed, and where the reports are."""
+    for side in (one.side for one in run.measured if one.side.label in across.unmeasured):
+        say(f"[yellow]warning:[/] nothing was measured on {side.label}: {escape(across.unmeasured[side.label])}", err)
+        on = "" if side.tf is None else f" --tf {side.tf}"
+        say(f"pyopbench verify{on} shows what is wrong", err, mark=detail_label("next"))
+    judgements = {label: one.judgement for label, one in result.runs.items()}
+    for warning in dict.fromkeys(warning for one in judgements.values() for warning in one.run.warnings):
+        say(f"[yellow]warning:[/] {escape(warning.text())}", err)
+    if is_silent:
+        return
+    print_blocks(versions.brief(across))
+    for label, judgement in judgements.items():
+        failed = [failure for failure in judgement.run.failures if failure.status not in EXPECTED]
+        required = remarks(judgement)
+        if failed or required:
+            out.print(f"On {label}:")
+        for sentence in required:
+            say(escape(sentence))
+        print_undecided(judgement, [run.alone(next(one for one in run.measured if one.side.label == label))])
+        print_failures(failed)
+        path = result.runs[label].folder / "report.html"
+        out.print(f"report of {label}: {escape(str(path))}", soft_wrap=True)
+
+
+def print_gate(gate: Gate, folder: Path) -> None:
+    """Print the result: the answer, changed values, what cannot be measured, the cases, and the control."""
+    style = {"passed": "green", "failed": "red", "nothing": "yellow"}[gate.outcome]
+    say(f"[bold {style}]{escape(gate.answer_text())}[/]\n")
+    if warning := gate.warning_text():
+        say(f"[yellow]{escape(warning)}[/]\n")
+    for version in (gate.first, *gate.others):
+        out.print(escape(wording.name_text(version)), soft_wrap=True)
+    out.print()
+    for sentence in (*report.findings(gate), gate.values_text()):
+        say(escape(sentence), mark="- ")
+    out.print()
+    shared, columns, rows, more = report.cases_table(gate, MOST_ROWS)
+    if rows:
+        print_table(
+            f"against {gate.first.label}, worst first{shared and f'; all are {shared}'}", columns, rows, folds="case"
+        )
+    if more:
+        out.print(f"and {more:,} more, in {report.DOCUMENT}\n")
+    for name, compared in gate.comparisons.items():
+        if compared.unmatched:
+            title = f"{name}: measured on one side only"
+            print_table(title, ("cases", "only in", "why"), comparison.unmatched(compared))
+    for sentence in (gate.reach_text(), gate.control_text(), gate.machine_text()):
+        say(escape(sentence))
+    files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT)])
+    out.print(f"written: {escape(files)}", soft_wrap=True)

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ from pyopbench.model.case import GPU, MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
 
 if TYPE_CHECKING:
+    from pyopbench.advise.advice import Advice
     from pyopbench.engine.doctor import Examination
 
 
@@ -108,22 +110,49 @@ def advise(
     The program runs in copies of its folder (the git repository, or the current folder), several times; your files are
     not touched.
     """
+    from rich.markup import escape
+
     from pyopbench.advise.advise import advise as make_advice
+    from pyopbench.advise.advise import check as check_advice
     from pyopbench.advise.attempt import Options
     from pyopbench.advise.program import Program
     from pyopbench.api.listeners import listener_here
-    from pyopbench.cli.advise import check_stored, print_advice
-    from pyopbench.cli.output import err
+    from pyopbench.cli.output import err, say
 
     folder = out_path or Path(f"advice-{_now()}")
     program = Program.here(command or (), Path.cwd(), [folder])
     wanted = Options(steps, seconds, minimum_effect=minimum_effect or MINIMUM_EFFECT)
     if budget_seconds is not None:
         wanted = replace(wanted, budget_seconds=budget_seconds)
+    listener = listener_here(progress=not err.quiet)
     if check is not None:
-        return check_stored(program, wanted, check, out_path)
-    print_advice(make_advice(program, folder, wanted, listener_here(progress=not err.quiet)))
+        with TemporaryDirectory() as scratch:
+            new = check_advice(program, out_path or Path(scratch, "advice"), wanted, check, listener)
+        for callback in new:
+            say(escape(callback.text()))
+        say("no new callbacks, and none that had been ported" if not new else "[bold red]failed[/]")
+        return EXIT_WRONG if new else 0
+    _print_advice(make_advice(program, folder, wanted, listener))
     return 0
+
+
+def _print_advice(advice: Advice) -> None:
+    """Write the report, and print what to do, a line for each callback, and why."""
+    from rich.markup import escape
+
+    from pyopbench.advise import report
+    from pyopbench.cli.output import out, print_table, say
+
+    page = report.write(advice)
+    say(f"[bold]{escape(report.headline(advice))}[/]")
+    for command in report.commands(advice):
+        out.print(f"  {escape(command)}", soft_wrap=True)
+    if advice.rows:
+        out.print()
+        print_table(report.table_title(advice), report.COLUMNS, report.rows(advice, report.LONGEST_NAME))
+        for reason in report.reasons(advice):
+            say(escape(reason), mark="- ")
+    out.print(f"report: {escape(str(page))}", soft_wrap=True)
 
 
 def placement(

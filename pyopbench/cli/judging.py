@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pyopbench.cli import options
-from pyopbench.cli.options import choice_option, out_option
+from pyopbench.cli.options import out_option
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import EXIT_NOTHING, EXIT_WRONG, BadInput
 from pyopbench.model.parse import parse_fail_on
+
+
+class Export(Enum):
+    """Formats of `report --export`."""
+
+    BMF = "bmf"
+
+
+class By(Enum):
+    """Orders of `history`."""
+
+    COMMIT = "commit"
+    DATE = "date"
 
 
 def report(
@@ -33,12 +47,9 @@ def report(
     ] = None,
     fail_on: options.FailOn = None,
     export: Annotated[
-        str | None,
-        choice_option(
-            "--export",
-            "FORMAT",
-            "Print latencies with intervals for a dashboard, as Bencher Metric Format: bmf.",
-            "bmf",
+        Export | None,
+        typer.Option(
+            metavar="FORMAT", help="Print latencies with intervals for a dashboard, as Bencher Metric Format: bmf."
         ),
     ] = None,
     as_json: options.AsJson = False,
@@ -46,8 +57,8 @@ def report(
 ) -> int:
     """Write the decision report of stored results, or for a run with --rev, the report of changes."""
     from pyopbench.api.read import open_judged
+    from pyopbench.cli.compare import report_sides
     from pyopbench.cli.report import print_export, write_report
-    from pyopbench.cli.sides import report_sides
     from pyopbench.store.run import OpenRun
 
     if export is not None and (as_json or out_path is not None):
@@ -89,16 +100,16 @@ def compare(
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write Markdown.")] = None,
 ) -> int:
     """Compare two stored results."""
-    from pyopbench.cli.compare import NOTHING_COMPARED, outcome_text, print_comparison
-    from pyopbench.cli.output import out, print_warnings
     from pyopbench.engine.sides import resolve_thresholds
-    from pyopbench.model.files import write_atomically
 
     effect, _ = resolve_thresholds(None, minimum_effect, fail_on)
     slowdown = parse_fail_on(fail_on, effect)
     # pandas and SciPy cost a second, which a mistake in the options need not pay.
+    from pyopbench.cli.compare import NOTHING_COMPARED, outcome_text, print_comparison
+    from pyopbench.cli.output import out, print_warnings
     from pyopbench.judge.comparison.diff import compare_sides
     from pyopbench.judge.comparison.sides import read_sides
+    from pyopbench.model.files import write_atomically
     from pyopbench.report import comparison
 
     sides = read_sides(first, second)
@@ -124,10 +135,8 @@ def history(
         typer.Argument(metavar="RESULTS", help="Folders of runs or of asv results, and files of pytest-benchmark."),
     ],
     by: Annotated[
-        str | None,
-        choice_option(
-            "--by", "NAME", "commit or date. Default: commit if there are several, else date.", "commit", "date"
-        ),
+        By | None,
+        typer.Option(metavar="NAME", help="commit or date. Default: commit if there are several, else date."),
     ] = None,
     minimum_effect: options.MinimumEffect = None,
     out_path: Annotated[Path, out_option("DIR", "Folder for history.html, .md and .json.")] = Path("results/history"),
@@ -143,7 +152,7 @@ def history(
     from pyopbench.judge.comparison.history import read_history
 
     with err.status("reading"):
-        found = read_history(results, by, minimum_effect or MINIMUM_EFFECT)  # type: ignore[arg-type]
+        found = read_history(results, by and by.value, minimum_effect or MINIMUM_EFFECT)
     print_warnings(found.warnings)
     write_history(found, out_path)
     if as_json:

@@ -12,7 +12,7 @@ import typer
 from pyopbench.cli import options
 from pyopbench.cli.options import WHAT, out_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
-from pyopbench.model.case import MINIMUM_EFFECT, Axes
+from pyopbench.model.case import GPU, MINIMUM_EFFECT, Axes
 from pyopbench.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def resume(
     again, and name your own op files as before.
     """
     from pyopbench.api.read import judging_of, thresholds
-    from pyopbench.cli.resume import open_resumable
-    from pyopbench.cli.run import measure_and_report
+    from pyopbench.cli.run import measure_and_report, open_resumable
 
     run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
     effect, fail_on = thresholds([run], minimum_effect, fail_on)
@@ -163,16 +162,20 @@ def verify(
     as_json: options.AsJson = False,
 ) -> int:
     """Check values against NumPy, and gradients against a reference and finite differences."""
-    from pyopbench.api.listeners import announce, listener_here
     from pyopbench.api.measure import read_axes
-    from pyopbench.cli import verify as verifying
+    from pyopbench.cli.run import check_cases
     from pyopbench.engine.verify import EVERYTHING
-    from pyopbench.model.side import Environment
+    from pyopbench.judge.requirements import check
 
-    required = verifying.read_requirements(requires)
+    required = check(options.read_names("--require", requires))
+    if GPU in required:
+        raise BadInput(
+            "verify cannot try this requirement",
+            received=f"--require {GPU}",
+            hint="a run on a GPU shows what works there: pyopbench run OP --axis device=gpu",
+        )
     axes, own = read_axes(EVERYTHING, ops or (), inputs or (), seed_with, axis or (), variants or ())
-    announce([Environment(tf)], listener_here())
-    return verifying.check_cases(axes, own, required, tf, as_json=as_json)
+    return check_cases(axes, own, required, tf, as_json=as_json)
 
 
 def pipeline(

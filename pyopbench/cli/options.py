@@ -50,17 +50,6 @@ def read_new_path(text: str) -> Path:
     return Path(text)
 
 
-def one_of(*legal: str) -> Callable[[str], str]:
-    """Return a reader of one of some words."""
-
-    def read_word(text: str) -> str:
-        if text not in legal:
-            raise BadInput("no such value", received=repr(text), legal=", ".join(legal), hint="choose one")
-        return text
-
-    return read_word
-
-
 def read_numbers(flag: str, text: str) -> tuple[int, ...]:
     """Return the whole numbers of a list; AUTOTUNE is one of them.
 
@@ -83,17 +72,6 @@ def read_names(flag: str, texts: Sequence[str] | None) -> tuple[str, ...]:
     return read(flag, lambda given: split_some("names", given), texts) if texts else ()
 
 
-def complete(kind: str) -> Callable[[str], list[str]]:
-    """Return what completes the names of ops or variants in a shell; nothing is imported for it."""
-
-    def names(incomplete: str) -> list[str]:
-        from pyopbench.model.discover import find
-
-        return [name for name in find(kind) if name.startswith(incomplete)]
-
-    return names
-
-
 def out_option(metavar: str, text: str) -> Any:
     """Return the option that names what is written."""
     return typer.Option("--out", metavar=metavar, help=text, parser=parser("--out", read_new_path))
@@ -111,22 +89,15 @@ def path_option(flag: str, metavar: str, text: str, panel: str | None = None) ->
     return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=panel)
 
 
-def choice_option(flag: str, metavar: str, text: str, *legal: str) -> Any:
-    """Return an option that is one of some words."""
-    return typer.Option(flag, metavar=metavar, help=text, parser=parser(flag, one_of(*legal)))
-
-
-def what_option(flag: str, metavar: str, text: str, **shown: Any) -> Any:
+def what_option(flag: str, metavar: str, text: str) -> Any:
     """Return an option of what to measure."""
-    return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=WHAT, **shown)
+    return typer.Option(flag, metavar=metavar, help=text, rich_help_panel=WHAT)
 
 
 Ops = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="OP",
-        help="Built-in names, my_op.py, my_module.py:function or package.module:function. Default: all.",
-        autocompletion=complete("ops"),
+        metavar="OP", help="Built-in names, my_op.py, my_module.py:function or package.module:function. Default: all."
     ),
 ]
 OneOp = Annotated[
@@ -152,12 +123,7 @@ SeedWith = Annotated[
 ]
 Variants = Annotated[
     list[str] | None,
-    what_option(
-        "--variant",
-        "NAME",
-        "Only these variants (comma-separated or repeated).",
-        autocompletion=complete("variants"),
-    ),
+    what_option("--variant", "NAME", "Only these variants (comma-separated or repeated)."),
 ]
 Axis = Annotated[
     list[str] | None,

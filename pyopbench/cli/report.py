@@ -67,12 +67,7 @@ def write_report(
 ) -> int:
     """Judge results, write their report, print it, and return the exit code.
 
-    Args:
-        sources: runs, or one file of another tool.
-        folder: where the report goes.
-        options: how to judge.
-        as_json: print decisions.json in place of tables.
-        ended: how the measuring ended that this report follows; None where nothing was measured now.
+    `ended` says how the measuring ended that this report follows; None if nothing was measured now.
     """
     with err.status("judging"):
         from pyopbench.report.sections.pipeline import DECISION
@@ -89,24 +84,22 @@ def write_report(
 
 
 def retry_commands(judgement: Judgement, sources: Sequence[Source]) -> list[str]:
-    """Return the commands that try what was not tried of what is required; none for results of another tool.
-
-    Ops that have inputs or a seed have a command each, because such options are for one op.
-    """
-    untried = {one.op: one.unknown for one in judgement.decisions if one.unknown}
+    """Return the commands that try what was not tried of what is required; none for results of another tool."""
     runs = _own_runs(sources)
-    if not untried or not runs:
-        return []
     words = ["--require", ",".join(judgement.requires)]
-    tf = runs[0].measured[0].side.tf
-    words += [] if tf is None else ["--tf", tf]
-    words += (
-        ["--axis", "device=gpu"] if any(one.requirement == GPU for each in untried.values() for one in each) else []
-    )
-    names = [list(judgement.run.own.get(op, (op,))) for op in untried]
-    together = [name for name, *options in names if not options]
-    ops = [*([together] if together else []), *(one for one in names if len(one) > 1)]
-    return [shlex.join(["pyopbench", "run", *op, *words]) for op in ops]
+    if runs and (tf := runs[0].measured[0].side.tf) is not None:
+        words += ["--tf", tf]
+    commands = {
+        decision.op: shlex.join(
+            [
+                *("pyopbench", "run", *judgement.run.own.get(decision.op, (decision.op,)), *words),
+                *(["--axis", "device=gpu"] if any(one.requirement == GPU for one in decision.unknown) else []),
+            ]
+        )
+        for decision in judgement.decisions
+        if decision.unknown and runs
+    }
+    return list(commands.values())
 
 
 def _own_runs(sources: Sequence[Source]) -> list[OpenRun]:
@@ -116,13 +109,7 @@ def _own_runs(sources: Sequence[Source]) -> list[OpenRun]:
 
 
 def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Source]) -> str:
-    """Return the one command that takes an undecided answer further; empty where there is none.
-
-    Args:
-        decision: that is undecided.
-        judgement: that it is of.
-        sources: that were judged; results of other tools have no such command.
-    """
+    """Return the one command that takes an undecided answer further; empty for results of another tool."""
     reason, run, own = decision.reason, judgement.run, _own_runs(sources)
     if not own:
         return ""
@@ -136,10 +123,8 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
             words = _settling(reason, again, report, run)
         case "none_meets_requirements" | "dtype_not_called":
             words = report  # without the requirements that no variant meets
-        case "no_candidate":
+        case "no_candidate" | "baseline_failed" | "failed_beyond":
             words = ["pyopbench", "verify", *op]
-        case "baseline_failed":
-            words = ["pyopbench", "verify", *op, "--variant", variant]
         case "baseline_not_measured":
             words = ["pyopbench", "run", *op, "--variant", variant, "--baseline", variant]
         case "baseline_too_noisy" if decision.mode == NODE:
@@ -151,9 +136,6 @@ def next_command(decision: Decision, judgement: Judgement, sources: Sequence[Sou
             measured = {size for one in decision.ranges for size in (one.low, one.high)}
             every = ",".join(map(str, sorted({*reason.sizes, *measured})))
             words = ["pyopbench", "run", *op, "--baseline", variant, "--axis", f"size={every}"]
-        case "failed_beyond":
-            beyond = ",".join(map(str, reason.sizes))
-            words = ["pyopbench", "verify", *op, "--variant", variant, "--axis", f"size={beyond}"]
     return shlex.join(words)
 
 
@@ -223,14 +205,7 @@ def print_undecided(judgement: Judgement, sources: Sequence[Source]) -> None:
 
 
 def print_report(judgement: Judgement, folder: Path, ended: EndedLine | None, sources: Sequence[Source]) -> None:
-    """Print the answers, what to know about them, what failed, and where the report is.
-
-    Args:
-        judgement: of the results.
-        folder: of the report.
-        ended: how the measuring ended; None where nothing was measured now.
-        sources: that were judged.
-    """
+    """Print the answers, what to know about them, what failed, how the measuring ended, and where the report is."""
     from pyopbench.judge.interim_analysis import progress_text
     from pyopbench.report.sections import sections
 

@@ -1,29 +1,37 @@
-"""What commands that measure do alike: list a plan, measure, report, say how to resume when interrupted."""
+"""What commands that measure do: list a plan, measure and report, resume, and verify without measuring."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import signal
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 from rich.markup import escape
 
-from pyopbench.api.listeners import alone_on_this_machine, follow, listener_here
-from pyopbench.cli.output import err, out, print_table
+from pyopbench.api.listeners import alone_on_this_machine, announce, follow, listener_here
+from pyopbench.cli.compare import report_sides
+from pyopbench.cli.output import err, out, print_failures, print_table, say
 from pyopbench.cli.report import write_report
-from pyopbench.cli.sides import report_sides
-from pyopbench.engine import plan, stored_run
-from pyopbench.engine.pipeline import require_current
+from pyopbench.engine import environments, plan, sides, stored_run
+from pyopbench.engine.pipeline import require_current, with_program
+from pyopbench.engine.verify import Finding, verify
 from pyopbench.judge import judge
 from pyopbench.model import formatting
-from pyopbench.model.case import MODE_SUMMARIES, Axes
-from pyopbench.model.errors import EXIT_INTERRUPTED
-from pyopbench.model.own_target import OwnOps
-from pyopbench.store.run import OpenRun
+from pyopbench.model.case import MODE_SUMMARIES, Axes, Case
+from pyopbench.model.discover import read_ops
+from pyopbench.model.errors import EXIT_INTERRUPTED, EXIT_WRONG, BadInput
+from pyopbench.model.own_target import OwnOps, is_target
+from pyopbench.model.side import Environment
+from pyopbench.store.run import OpenRun, open_run, short_hash
 
 MOST_SKIPS = 40
 """So many unsupported cases are listed one by one; --json has all."""
@@ -58,12 +66,6 @@ def measure_and_report(run: OpenRun, options: judge.Judging, *, as_json: bool, f
     """Measure what is left of a run, write and print its report, and return the exit code.
 
     Nobody else measures on this machine meanwhile: a report takes processor time that others would measure.
-
-    Args:
-        run: that was begun.
-        options: how to judge.
-        as_json: print decisions.json in place of tables.
-        fail_on: what a run on several sides fails on, as in `parse.parse_fail_on`.
     """
     listener = listener_here()
     with ExitStack() as until_reported:
@@ -90,3 +92,107 @@ def telling_how_to_resume(run: OpenRun) -> Iterator[None]:
         err.print(f"  resume: {escape(stored_run.resume_command(run))}", soft_wrap=True)
         err.print(f"  report: {escape(f'pyopbench report {name}')}", soft_wrap=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def open_resumable(
+    folder: Path, ops: Sequence[str], inputs: Sequence[str], seed_with: str, program: str, *, yes: bool
+) -> OpenRun:
+    """Return a run that can go on: its ops are named again, and what it runs or installs is agreed to."""
+    _require_own(folder, ops)
+    names, own = read_ops(ops, inputs, seed_with)
+    run = open_run(folder)
+    own = with_program(names[0] if names else "", own, program, stored_run.resume_command(run))
+    run.own = own
+    if run.has_revisions:
+        _ask_for_revisions(run, yes=yes)
+    with sides.checkouts_of(run) as checkouts:
+        for side in run.measured:
+            stored_run.require_resumable(side, checkouts[side.side.label].moved_ops(own) if run.has_revisions else own)
+    _ask_to_install(run, yes=yes)
+    return run
+
+
+def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
+    """Ask before revisions are checked out and run because a file of the run names them."""
+    revisions = (side.side.revision for side in run.measured if side.side.revision is not None)
+    commits = formatting.listing(
+        list(dict.fromkeys(short_hash(one.commit) for one in revisions if not one.is_worktree))
+    )
+    if commits:
+        _confirm(f"the run checks out {commits} of {sides.repository_of(run)} and runs that code", yes=yes)
+
+
+def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
+    """Ask before anything is installed, or a Python started, because a file of the run names it."""
+    wanted = list(dict.fromkeys(side.side.asked for side in run.measured))
+    programs = [one.python for one in wanted if one.python is not None]
+    if programs:  # whether something is missing for a Python is only known once that has been run
+        _confirm(f"the run starts {formatting.listing(programs)}", yes=yes)
+    missing = environments.missing(wanted)
+    if missing:
+        _confirm(f"the run installs {environments.installing_text(missing)}", yes=yes)
+    announce(missing, listener_here())
+
+
+def _confirm(what: str, *, yes: bool) -> None:
+    if yes or (sys.stdin.isatty() and typer.confirm(f"{what}. Go on?", err=True)):
+        return
+    raise BadInput(
+        "this run continues only if you agree",
+        received=what,
+        hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
+    )
+
+
+def _require_own(folder: Path, own: Sequence[str]) -> None:
+    others = [name for name in own if not is_target(name)]
+    if others:
+        raise BadInput(
+            "a run is resumed as it was planned, so you cannot choose other ops",
+            received=" ".join(others),
+            legal="your own ops of that run: my_op.py, my_module.py:function or package.module:function",
+            hint=f"pyopbench resume {folder}, or a new run for other ops",
+        )
+
+
+def check_cases(axes: Axes, own: OwnOps, required: Sequence[str], tf: str | None, *, as_json: bool) -> int:
+    """Check values, gradients and what is required, print what came of it, and return the exit code."""
+    announce([Environment(tf)], listener_here())
+    with err.status("verifying") as status:
+        findings, tried = verify(
+            axes, required, lambda done, total: status.update(f"verifying {done} of {total}"), tf, own
+        )
+    wrong = [finding for finding in findings if finding.failure is not None and finding.failure.status != "unsupported"]
+    if as_json:
+        out.print_json(json.dumps([*map(asdict, findings), *map(msgspec.to_builtins, tried)]))
+    else:
+        _print_findings(findings, wrong)
+        if required:
+            rows = [(line.op, line.label, line.requirement, line.status) for line in tried]
+            print_table("What is required", ("op", "variant", "requirement", "result"), rows)
+            for line in tried:
+                if line.reason:
+                    say(escape(f"{line.op}/{line.label} {line.requirement}: {line.reason}"), mark="- ")
+    return EXIT_WRONG if wrong or any(line.status == "silently wrong" for line in tried) else 0
+
+
+def _print_findings(findings: list[Finding], wrong: list[Finding]) -> None:
+    right = sum(finding.failure is None for finding in findings)
+    unsupported = [finding for finding in findings if finding.failure is not None and finding not in wrong]
+    if unsupported:
+        reasons = Counter(
+            (Case.from_id(finding.case).variant, finding.failure.reason) for finding in unsupported if finding.failure
+        )
+        rows = [(variant, n, reason) for (variant, reason), n in reasons.most_common()]
+        print_table("Not supported", ("variant", "cases", "why"), rows)
+    rough = Counter(
+        Case.from_id(finding.case).variant
+        for finding in findings
+        if finding.checked
+        and finding.checked["finite_difference"] is None
+        and Case.from_id(finding.case).direction != "forward"
+    )
+    if rough:
+        print_table("Gradients not checked by finite differences", ("variant", "cases"), rough.most_common())
+    print_failures([finding.failure for finding in wrong if finding.failure])
+    out.print(f"{right:,} right, {len(wrong):,} failed, {len(unsupported):,} not supported")

@@ -16,7 +16,6 @@ from pyopbench.advise.attempt import BUDGET_SECONDS, Options
 from pyopbench.advise.callbacks import Callback, Step
 from pyopbench.advise.program import Program
 from pyopbench.advise.turns import Realised
-from pyopbench.cli import advise as module
 from pyopbench.cli.app import app
 
 PATCH = """diff --git a/train.py b/train.py
@@ -90,7 +89,7 @@ def test_what_to_do_is_said_first_and_each_callback_has_a_line_of_80_columns(ask
 def test_a_check_fails_where_a_callback_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: list[NewCallback], code: int
 ) -> None:
-    monkeypatch.setattr(module, "check_advice", lambda *_: changes)
+    monkeypatch.setattr("pyopbench.advise.advise.check", lambda *_: changes)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("old\n")
     assert run("--check", "report.json").exit_code == code

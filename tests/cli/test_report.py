@@ -75,13 +75,12 @@ def test_what_is_required_and_was_not_tried_comes_with_the_command_that_tries_it
     assert trying[trying.index("--require") + 1] == "savedmodel,xla"
 
 
-def test_an_own_op_is_tried_with_its_inputs_by_a_command_of_its_own(results):
-    """Options that name inputs are for one op, so that ops that have some cannot share a command."""
-    own = {"mine": ("mine.py",), "f": ("a.py:f", "--input", "np.ones(3)", "--seed-with", "random.seed({seed})")}
-    decisions = [SimpleNamespace(op=op, unknown=[Unknown("xla", ("traced",))]) for op in ("sinh", "mine", "f")]
+def test_an_own_op_is_tried_with_its_inputs(results):
+    own = {"f": ("a.py:f", "--input", "np.ones(3)", "--seed-with", "random.seed({seed})")}
+    decisions = [SimpleNamespace(op=op, unknown=[Unknown("xla", ("traced",))]) for op in ("sinh", "f")]
     judgement = SimpleNamespace(decisions=decisions, run=SimpleNamespace(own=own), requires=("savedmodel", "xla"))
     assert [shlex.split(one) for one in retry_commands(judgement, [open_run(results)])] == [
-        ["pyopbench", "run", "sinh", "mine.py", "--require", "savedmodel,xla"],
+        ["pyopbench", "run", "sinh", "--require", "savedmodel,xla"],
         ["pyopbench", "run", *own["f"], "--require", "savedmodel,xla"],
     ]
 
@@ -101,7 +100,7 @@ CALLS = ["run", *MINE, "--axis", "mode=call"]
         (Reason("still_open", "", launches=4, most_saved=0.9), [*CALLS, "--launches", "8"]),
         (Reason("none_meets_requirements", ""), ["report", "RUN"]),
         (Reason("no_candidate", ""), ["verify", *MINE]),
-        (Reason("baseline_failed", ""), ["verify", *MINE, "--variant", TODAY]),
+        (Reason("baseline_failed", ""), ["verify", *MINE]),
         (Reason("baseline_not_measured", ""), ["run", *MINE, "--variant", TODAY, "--baseline", TODAY]),
         (Reason("baseline_too_noisy", "", launches=3), [*CALLS, "--launches", "6"]),
         (Reason("dtype_not_called", ""), ["report", "RUN"]),
@@ -109,7 +108,7 @@ CALLS = ["run", *MINE, "--axis", "mode=call"]
             Reason("beyond_measured", "", sizes=(5000,)),
             ["run", *MINE, "--baseline", TODAY, "--axis", "size=1000,5000,10000,100000"],
         ),
-        (Reason("failed_beyond", "", sizes=(5000,)), ["verify", *MINE, "--variant", TODAY, "--axis", "size=5000"]),
+        (Reason("failed_beyond", "", sizes=(5000,)), ["verify", *MINE]),
     ],
 )
 def test_every_undecided_answer_comes_with_one_command(results, reason, words):
