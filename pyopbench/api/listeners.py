@@ -131,11 +131,7 @@ def _sweep_text(step: Progress, stage: str) -> str:
 
 
 def announce(wanted: Iterable[Environment], listener: Listener) -> None:
-    """Say which environments are going to be installed, and how much of the disk they take.
-
-    Raises:
-        BadInput: one cannot be had.
-    """
+    """Say which environments are going to be installed, and how much of the disk they take."""
     missing = environments.missing(wanted)
     if missing:
         listener.say(f"installing {environments.installing_text(missing)}")
@@ -161,22 +157,12 @@ def begin_run(
 
 
 def say_planned(begun: OpenRun, listener: Listener) -> None:
-    """Say what was planned, and where it goes; of a control, which is the last side, in the same line."""
+    """Say how many cases were planned, and where their results go."""
     planned = [measured.side for measured in begun.measured]
-    if not any(side.is_control for side in planned):
-        for side in planned:
-            skipped = f", {len(side.skips):,} not supported" if side.skips else ""
-            listener.say(f"{len(side.cases):,} cases to try{skipped}; results in {begun.folder}", whole=True)
-        return
-    *others, control = planned
-    counts, skips = [len(side.cases) for side in others], max(len(side.skips) for side in others)
-    least, most = min(counts), max(counts)
-    each = f"{most:,} cases each" if least == most else f"{least:,} to {most:,} cases"
-    listener.say(
-        f"{formatting.count(len(others), 'side')} of {each}, {skips:,} not supported, and a control of "
-        f"{len(control.cases):,}; results in {begun.folder}",
-        whole=True,
-    )
+    cases, skips = sum(len(side.cases) for side in planned), sum(len(side.skips) for side in planned)
+    on = f" on {formatting.count(len(planned), 'side')}" if begun.has_several_sides else ""
+    skipped = f", {skips:,} not supported" if skips else ""
+    listener.say(f"{cases:,} cases to try{on}{skipped}; results in {begun.folder}", whole=True)
 
 
 Other = TypeVar("Other")
@@ -204,12 +190,7 @@ def show(events: Generator[run.Event | Other, None, None], listener: Listener) -
 
 
 def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | None:
-    """Measure what is left of a run, and show how it goes; return how it ended, None if a worker did not start.
-
-    Raises:
-        BadInput: as `run.measure`.
-        KeyboardInterrupt: it was interrupted; what was finished is stored.
-    """
+    """Measure what is left of a run, and show how it goes; return how it ended, None if a worker did not start."""
     try:
         ended = show(run.measure(begun, judging), listener)
     except WorkerLost as lost:  # what was measured before is worth its report

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from pyopbench.api.listeners import Listener, alone_on_this_machine, begin_run, follow, listener_here
-from pyopbench.api.own_function import FOLDER, Inputs, Op, forget_shipped, home_of, op_in_words
+from pyopbench.api.own_function import FOLDER, Inputs, Op, home_of, op_in_words
 from pyopbench.api.read import Mix, judging_of
 from pyopbench.engine import plan, sides, stored_run
 from pyopbench.engine.plan import ShardChoice
@@ -163,19 +164,9 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     shard: str | None = None,
     parts: bool = True,
 ) -> tuple[OpenRun, Judging]:
-    """Check the request, plan the run and report the plan; the options are those of `run`.
+    """Plan a run, and return it with how to judge it; the options are those of `run`, or as typed in a shell.
 
-    Args:
-        folder: a new one; None for `results/DATE`.
-        listener: is called with the plan.
-        command: the command that was given; the report shows it.
-        ops: as typed; all if empty.
-        inputs: as typed.
-        seed_with: as typed.
-        shard: `I/N` for a part of the plan.
-
-    Returns:
-        The run, and how to judge it.
+    `ops` are all if empty, `command` is for the report, and `shard` is `I/N` for a part of the plan.
     """
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     judging = judging_of(baseline or BASELINE, effect, mix, split(_listed(requires)))
@@ -229,10 +220,11 @@ def _resumable(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not is_run(folder):
-            if not has_shipped:
-                forget_shipped(folder)
-        elif isinstance(error, KeyboardInterrupt):
+        if not is_run(folder) and not has_shipped:
+            rmtree(folder / FOLDER, ignore_errors=True)
+            with suppress(OSError):  # the user has put something there
+                folder.rmdir()
+        elif isinstance(error, KeyboardInterrupt) and is_run(folder):
             command = stored_run.resume_command(open_run(folder))
             raise Interrupted(
                 folder, f"{command} continues it; pyopbench.read({str(folder)!r}) judges the measurements so far"

@@ -38,13 +38,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
     """Return what names an op on the command line, and its inputs as `--input` takes them.
 
-    Args:
-        op: a function, or what names one on the command line: a built-in name, `my_op.py`, `my_module.py:function`.
-        inputs: an example of each argument of a function: a sequence by position, a mapping by name, or one array.
-        folder: of the run; what has to be shipped is written into a folder in it.
-
-    Raises:
-        BadInput: it cannot be found by other processes, and cannot be shipped; or an argument cannot.
+    What has to be shipped is written into a folder in that of the run.
     """
     words = _inputs_in_words(inputs, folder / FOLDER)
     if isinstance(op, (str, Path)):
@@ -59,22 +53,10 @@ def op_in_words(op: Op, inputs: Inputs, folder: Path) -> tuple[str, list[str]]:
     name, module = _name_of(op), home_of(op)
     if not module:
         source, defined_as = _source_of(op, len(words))
-        path = folder / FOLDER / f"{defined_as}_{_digest(source)}.py"
-        _write(path, source)
-        return f"{real_path(path)}:{defined_as}", words
+        return f"{_ship(source, folder / FOLDER, f'{defined_as}_', '.py')}:{defined_as}", words
     file = inspect.getsourcefile(op) if inspect.isfunction(op) else None
     place = file if file and Path(file).suffix == ".py" else module
     return f"{place}:{name}", words
-
-
-def forget_shipped(folder: Path) -> None:
-    """Remove what was shipped into a folder in which no run was begun, and the folder if nothing else is in it."""
-    shipped = folder / FOLDER
-    for path in sorted(shipped.glob("*")) if shipped.is_dir() else ():
-        path.unlink()
-    for one in (shipped, folder):
-        if one.is_dir() and not any(one.iterdir()):
-            one.rmdir()
 
 
 def home_of(value: object) -> str:
@@ -92,11 +74,7 @@ def _name_of(value: object) -> str:
 
 
 def _source_of(op: Callable[..., Any], arguments: int) -> tuple[bytes, str]:
-    """Return a module that holds a function and all that it uses, and its name there.
-
-    Raises:
-        BadInput: its source cannot be read, or it uses a value that cannot be written down; with its name.
-    """
+    """Return a module that holds a function and all that it uses, and its name there."""
     extraction = Extraction()
     try:
         extraction.add(op, arguments=arguments)
@@ -129,7 +107,9 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
     if isinstance(value, np.generic):
         value = np.asarray(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return _array_file(value, folder)
+        stream = io.BytesIO()
+        np.save(stream, value, allow_pickle=False)
+        return str(_ship(stream.getvalue(), folder, "", ".npy"))
     if _is_plain(value) and len(repr(value)) <= LONGEST_VALUE:
         return repr(value)
     shown = repr(value)
@@ -140,21 +120,6 @@ def _value_in_words(value: Any, folder: Path, name: str) -> str:
     )
 
 
-def _array_file(array: npt.NDArray[Any], folder: Path) -> str:
-    """Return the path of a file that holds an array."""
-    stream = io.BytesIO()
-    np.save(stream, array, allow_pickle=False)
-    content = stream.getvalue()
-    path = folder / f"{_digest(content)}.npy"
-    _write(path, content)
-    return str(real_path(path))
-
-
-def _digest(content: bytes) -> str:
-    """Return what files are named by: changed content is another file, and the one that was measured stays."""
-    return hashlib.sha256(content).hexdigest()[:12]
-
-
 def _is_plain(value: Any) -> bool:
     if isinstance(value, float):
         return value - value == 0  # nan and the infinities have no literal
@@ -163,6 +128,9 @@ def _is_plain(value: Any) -> bool:
     return type(value) in PLAIN
 
 
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _ship(content: bytes, folder: Path, stem: str, suffix: str) -> Path:
+    """Write a file that is named by its content: what changed is another file, and the one that was measured stays."""
+    path = folder / f"{stem}{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
+    folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
+    return real_path(path)

@@ -74,8 +74,7 @@ def open_judged(  # noqa: PLR0913 - the options of `read`
 ) -> tuple[list[Source], Judging, Path, str | None]:
     """Open results; the arguments are those of `read`.
 
-    Returns:
-        The results, how to judge them, the folder of their report, and the slowdown that fails a run on several sides.
+    Returns them, how to judge them, the folder of their report, and the slowdown that fails a run on several sides.
     """
     if not paths:
         raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
@@ -147,11 +146,7 @@ def _word(side: str | Path | RunResult) -> str:
 def judging_of(
     baseline: str, minimum_effect: float = MINIMUM_EFFECT, mix: Mix = None, requires: Sequence[str] = ()
 ) -> Judging:
-    """Return how to judge.
-
-    Raises:
-        BadInput: a share out of range, an unknown requirement, or an invalid mix.
-    """
+    """Return how to judge, from options that are checked."""
     if not 0 < minimum_effect < 1:
         raise BadInput(
             "the minimum effect is out of range",

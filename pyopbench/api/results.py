@@ -140,16 +140,7 @@ class SidesResult:
     """
 
     def __init__(self, run: OpenRun, judging: Judging, fail_on: str | None = None) -> None:
-        """Compare the sides.
-
-        Args:
-            run: as it is in memory.
-            judging: how to judge.
-            fail_on: what fails: `slower`, `slower:5%` or `never`; None for `slower` of revisions.
-
-        Raises:
-            NothingMeasured: no environment has a sample.
-        """
+        """Compare the sides; `fail_on` is what fails, as the option, and None for `slower` of revisions."""
         self.folder, self._run, self._judging = run.folder, run, judging
         slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
         self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
@@ -201,11 +192,7 @@ AnyResult: TypeAlias = RunResult | SidesResult
 
 
 def result_of(run: OpenRun, judging: Judging, fail_on: str | None = None) -> AnyResult:
-    """Judge a run, be it on one side or on several.
-
-    Raises:
-        NothingMeasured: there is no sample.
-    """
+    """Judge a run, be it on one side or on several; raises `NothingMeasured` if there is no sample."""
     if run.has_several_sides:
         return SidesResult(run, judging, fail_on)
     stored_run.require_measured(run.measured[0])

@@ -8,7 +8,6 @@ from functools import wraps
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from pyopbench.cli import finding, judging, measuring, options
 from pyopbench.cli.errors import run_command
@@ -29,15 +28,6 @@ ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
 garbage again and again finds nothing."""
 
 
-class FleetGroup(TyperGroup):
-    """A group in which `run` is meant where no command is named: `fleet --scheduler ADDRESS`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the command, if the words begin with an option."""
-        is_meant = args and args[0].startswith("-") and args[0] not in ctx.help_option_names
-        return super().parse_args(ctx, ["run", *args] if is_meant else args)
-
-
 app = typer.Typer(
     name="pyopbench",
     help="Should this Python op inside a TensorFlow graph be ported, to what, and what is it worth?",
@@ -46,17 +36,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-fleet = typer.Typer(no_args_is_help=True, cls=FleetGroup)
+fleet = typer.Typer(help="Measure on many machines, over Dask.", no_args_is_help=True)
 
 
 @app.callback()
 def pyopbench(debug: options.Debug = False, version: options.Version = False) -> None:
     """Take the options that come before a command: `errors` looks for --debug, and --version ends at once."""
-
-
-@fleet.callback(help="Measure on many machines, over Dask.")
-def _fleet() -> None:
-    """Have `fleet` be a group, whichever commands it has."""
 
 
 def _exiting(command: Callable[..., int | None]) -> Callable[..., None]:

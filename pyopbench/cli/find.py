@@ -96,13 +96,21 @@ def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
     mixes = usage.write_mixes(used, file)
     for number, path in list(mixes.items())[:MOST_SITES]:
         sizes = list(used.sites[number - 1].calls_by_size)
-        err.print(f"mix of #{number}: {escape(str(path))}, {_range(sizes)}", soft_wrap=True)
+        count, span = formatting.count(len(sizes), "size"), formatting.size_range(sizes[0], sizes[-1])
+        err.print(
+            f"mix of #{number}: {escape(str(path))}, {count} (elements of the largest input): {span}", soft_wrap=True
+        )
     err.print(f"recording: {escape(str(file))}", soft_wrap=True)
     if any(used.may_pay(site) for site in used.sites):
         say("is a port worth it?", err)
         err.print(f"  {escape(shlex.join(['pyopbench', 'advise', '--', *command]))}", soft_wrap=True)
     else:
-        say(_not_worth_text(), err)
+        say(
+            f"not worth a port: every callback takes less than {formatting.percent(MINIMUM_EFFECT)} of that time (with "
+            f"{formatting.seconds(usage.DISPATCH_SECONDS)} a call for what is not seen around the body), or the program "
+            "does not wait for it.",
+            err,
+        )
 
 
 def _usage_row(number: int, site: usage.SiteUsage, used: usage.Usage) -> tuple[object, ...]:
@@ -130,21 +138,6 @@ def _input_text(found: usage.InputShare) -> str:
     return (
         f"{waited}; callbacks in input pipelines take at least {formatting.percent(found.callbacks)}, all threads "
         "together. `pyopbench pipeline` measures what a change saves."
-    )
-
-
-def _not_worth_text() -> str:
-    least, allowed = formatting.percent(MINIMUM_EFFECT), formatting.seconds(usage.DISPATCH_SECONDS)
-    return (
-        f"not worth a port: every callback takes less than {least} of that time (with {allowed} a call for what is not "
-        "seen around the body), or the program does not wait for it."
-    )
-
-
-def _range(sizes: list[int]) -> str:
-    return (
-        f"{formatting.count(len(sizes), 'size')} (elements of the largest input): "
-        f"{formatting.size_range(sizes[0], sizes[-1])}"
     )
 
 

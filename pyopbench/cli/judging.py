@@ -61,22 +61,17 @@ def report(
     from pyopbench.cli.report import print_export, write_report
     from pyopbench.store.run import OpenRun
 
-    if export is not None and (as_json or out_path is not None):
-        raise BadInput(
-            "--export prints to stdout, and writes no report",
-            received="--export with --json or --out",
-            hint="leave one of them out",
-        )
     required = options.read_names("--require", requires)
     sources, judging, folder, fail_on = open_judged(results, baseline, minimum_effect, mix, required, fail_on)
     run = sources[0]
-    if isinstance(run, OpenRun) and run.has_several_sides:
-        if export is not None or out_path is not None:
-            raise BadInput(
-                "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
-                received=f"{results[0]} with {'--out' if export is None else '--export'}",
-                hint="leave that out, or measure one side in a separate run",
-            )
+    are_sides = isinstance(run, OpenRun) and run.has_several_sides
+    if (out_path is not None and (are_sides or export)) or (export and (are_sides or as_json)):
+        raise BadInput(
+            "--export prints one side, and a run on several sides has its reports in its folder",
+            received=f"{results[0]} with {'--out' if export is None else '--export'}",
+            hint="leave that out, or --out and --json, or measure one side in a separate run",
+        )
+    if isinstance(run, OpenRun) and are_sides:
         return report_sides(run, judging, fail_on, as_json=as_json)
     if export is not None:
         return print_export(sources, judging)

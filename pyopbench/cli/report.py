@@ -157,22 +157,19 @@ def _settling(reason: Reason, again: list[str], report: list[str], run: Run) -> 
 
 
 def _as_measured(decision: Decision, run: Run) -> list[str]:
-    """Return the options that measure a decision as before, as far as they are not the usual ones."""
-    stored = run.catalogue.ops.get(decision.op)
+    """Return the options that measure a decision as before."""
     cases = [case for case in map(Case.from_id, run.cases) if case.op == decision.op]
     sizes = sorted({case.size for case in cases if case.threads is None})
-    quick = run.settings.quick
-    usual = sizes if stored is None else sorted(stored.quick_sizes if quick else stored.sizes)
     variant = Label.parse(decision.baseline).variant
     threads = sorted({case.threads for case in cases if case.threads and case.mode == decision.mode})
     modes = [decision.mode] if not threads else sorted({case.mode for case in cases if case.threads is None})
     return [
-        *(["--quick"] if quick else []),
+        *(["--quick"] if run.settings.quick else []),
         *(["--axis", f"mode={','.join(modes)}"] if modes != [NODE] else []),
         *(["--axis", f"threads={','.join(map(str, threads))}"] if threads else []),
         *(["--axis", f"device={decision.placement}"] if decision.placement != "cpu" else []),
         *(["--baseline", variant] if variant != BASELINE else []),
-        *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes != usual else []),
+        *(["--axis", f"size={','.join(map(str, sizes))}"] if sizes else []),
     ]
 
 

@@ -103,45 +103,37 @@ def open_resumable(
     run = open_run(folder)
     own = with_program(names[0] if names else "", own, program, stored_run.resume_command(run))
     run.own = own
-    if run.has_revisions:
-        _ask_for_revisions(run, yes=yes)
+    _ask(run, yes=yes)
     with sides.checkouts_of(run) as checkouts:
         for side in run.measured:
             stored_run.require_resumable(side, checkouts[side.side.label].moved_ops(own) if run.has_revisions else own)
-    _ask_to_install(run, yes=yes)
+    announce((side.side.asked for side in run.measured), listener_here())
     return run
 
 
-def _ask_for_revisions(run: OpenRun, *, yes: bool) -> None:
-    """Ask before revisions are checked out and run because a file of the run names them."""
-    revisions = (side.side.revision for side in run.measured if side.side.revision is not None)
-    commits = formatting.listing(
-        list(dict.fromkeys(short_hash(one.commit) for one in revisions if not one.is_worktree))
-    )
-    if commits:
-        _confirm(f"the run checks out {commits} of {sides.repository_of(run)} and runs that code", yes=yes)
-
-
-def _ask_to_install(run: OpenRun, *, yes: bool) -> None:
-    """Ask before anything is installed, or a Python started, because a file of the run names it."""
-    wanted = list(dict.fromkeys(side.side.asked for side in run.measured))
-    programs = [one.python for one in wanted if one.python is not None]
-    if programs:  # whether something is missing for a Python is only known once that has been run
-        _confirm(f"the run starts {formatting.listing(programs)}", yes=yes)
-    missing = environments.missing(wanted)
+def _ask(run: OpenRun, *, yes: bool) -> None:
+    """Ask before anything is checked out, installed or started because a file of the run names it."""
+    planned = [measured.side for measured in run.measured]
+    revisions = [side.revision for side in planned if side.revision and not side.revision.is_worktree]
+    programs = [side.python for side in planned if side.python is not None]
+    # Whether something is missing for a Python is only known once that has been run.
+    missing = environments.missing(side.asked for side in planned if side.python is None)
+    reasons = []
+    if revisions:
+        commits = formatting.listing(list(dict.fromkeys(short_hash(revision.commit) for revision in revisions)))
+        reasons.append(f"checks out {commits} of {sides.repository_of(run)} and runs that code")
+    if programs:
+        named = formatting.listing(list(dict.fromkeys(programs)))
+        reasons.append(f"starts {named}, and installs what it lacks")
     if missing:
-        _confirm(f"the run installs {environments.installing_text(missing)}", yes=yes)
-    announce(missing, listener_here())
-
-
-def _confirm(what: str, *, yes: bool) -> None:
-    if yes or (sys.stdin.isatty() and typer.confirm(f"{what}. Go on?", err=True)):
-        return
-    raise BadInput(
-        "this run continues only if you agree",
-        received=what,
-        hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
-    )
+        reasons.append(f"installs {environments.installing_text(missing)}")
+    what = f"the run {formatting.listing(reasons)}"
+    if reasons and not yes and not (sys.stdin.isatty() and typer.confirm(f"{what}. Go on?", err=True)):
+        raise BadInput(
+            "this run continues only if you agree",
+            received=what,
+            hint="pyopbench resume --yes DIR OP_FILE, if you trust the author of the folder",
+        )
 
 
 def _require_own(folder: Path, own: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import places
-from pyopbench.api.own_function import WAY_OUT, forget_shipped, home_of, op_in_words
+from pyopbench.api.own_function import WAY_OUT, home_of, op_in_words
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
@@ -160,13 +160,3 @@ def test_an_op_is_named_as_on_the_command_line(tmp_path: Path) -> None:
         targets(3, None, tmp_path)
     with refused("a function needs an example of each of its arguments, and a file has its own"):
         targets(places.line_of, None, tmp_path)
-
-
-def test_nothing_is_left_of_a_run_that_was_not_begun(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    targets(places.line_of, [X], folder)
-    forget_shipped(folder)
-    assert not folder.exists()
-    (tmp_path / "kept").write_text("mine", encoding="utf-8")
-    forget_shipped(tmp_path)
-    assert (tmp_path / "kept").exists()

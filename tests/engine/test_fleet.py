@@ -133,14 +133,14 @@ def test_a_folder_that_holds_a_fleet_is_left_alone(address: str, tmp_path: Path)
 
 @pytest.mark.usefixtures("fake_runs")
 def test_the_command_names_what_to_read_next(address: str, call: Call, tmp_path: Path) -> None:
-    ended = call("fleet", "--scheduler", address, "double", "--wrong=2", "--shards", "2", "--out", tmp_path / "fleet")
+    ended = call("fleet", "run", "--scheduler", address, "double", "--wrong=2", "--shards", "2", "--out", tmp_path / "fleet")
     assert ended.code == 1
     assert f"pyopbench report {tmp_path / 'fleet' / 'merged'}" in ended.out
 
 
 @pytest.mark.parametrize("words", [("--shard", "1/4"), ("--rev=main",)])
 def test_what_workers_are_not_given_is_refused(words: tuple[str, ...], call: Call) -> None:
-    assert call("fleet", "--scheduler", "tcp://127.0.0.1:9", *words).code == 2
+    assert call("fleet", "run", "--scheduler", "tcp://127.0.0.1:9", *words).code == 2
 
 
 @pytest.mark.slow
