@@ -133,7 +133,9 @@ def test_a_folder_that_holds_a_fleet_is_left_alone(address: str, tmp_path: Path)
 
 @pytest.mark.usefixtures("fake_runs")
 def test_the_command_names_what_to_read_next(address: str, call: Call, tmp_path: Path) -> None:
-    ended = call("fleet", "run", "--scheduler", address, "double", "--wrong=2", "--shards", "2", "--out", tmp_path / "fleet")
+    ended = call(
+        "fleet", "run", "--scheduler", address, "double", "--wrong=2", "--shards", "2", "--out", tmp_path / "fleet"
+    )
     assert ended.code == 1
     assert f"pyopbench report {tmp_path / 'fleet' / 'merged'}" in ended.out
 
