@@ -107,8 +107,8 @@ def print_usage(used: usage.Usage, file: Path, command: Sequence[str]) -> None:
     else:
         say(
             f"not worth a port: every callback takes less than {formatting.percent(MINIMUM_EFFECT)} of that time (with "
-            f"{formatting.seconds(usage.DISPATCH_SECONDS)} a call for what is not seen around the body), or the program "
-            "does not wait for it.",
+            f"{formatting.seconds(usage.DISPATCH_SECONDS)} a call for what is not seen around the body), or the "
+            "program does not wait for it.",
             err,
         )
 
