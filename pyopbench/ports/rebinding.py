@@ -16,9 +16,6 @@ from pyopbench.ports.extract.definitions import is_file_of_user, is_module_of_us
 BODY = "pyopbench_body"
 """The attribute of what stands around a user's body under which that is found."""
 
-CALLED = "pyopbench_called"
-"""The attribute of what stands around a copy of a user's body under which what it calls is found."""
-
 ARRANGE = "pyopbench_arrange"
 """The attribute of what stands around a user's body, of what gives a port of that body its arguments by name."""
 
@@ -33,7 +30,6 @@ def arrange(function: Body, port: Body) -> Body:
 
 def around(body: Body, inside: Body) -> Body:
     """Return another function inside the wrappers of a body, such as one that decodes its arguments."""
-    body = getattr(body, CALLED, body)
     if not hasattr(body, BODY):
         return inside
     inner = getattr(body, BODY)
@@ -51,7 +47,6 @@ def with_body(function: Body, body: Body) -> Body:
 
     setattr(around, BODY, body)
     setattr(around, ARRANGE, lambda port: arrange(function, port))
-    setattr(around, CALLED, function)
     return around
 
 

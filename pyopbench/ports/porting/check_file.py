@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyopbench.ports
 from pyopbench.ports.porting.facts import Facts
@@ -34,52 +36,35 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True)
 class Old:
-    """The body that a port is compared with, and the inputs of both.
-
-    Attributes:
-        units: the old body and what it needs, the gradient, and what draws the inputs.
-        function: the name of the old body.
-        examples: a list of tuples of arguments, as source.
-        tolerance: largest error, relative to the largest magnitude.
-        gradient: the name of the old gradient; empty where there is none, and differences are taken.
-        keywords: names of the last arguments, where they are given by name.
-        is_fixed: are there no other examples than these?
-        is_of_one: does it take one example, where the port takes a batch?
-        is_on_tensors: does it take eager tensors, as `tf.py_function` gives them?
-        is_random: does it draw random numbers, so that only dtypes and shapes can be the same?
-        is_seeded: does the port take a seed, from which it draws the same numbers?
-        is_alike: are the numbers that the port draws after a seed the same, and not only distributed alike?
-    """
+    """The body that a port is compared with, and the inputs of both."""
 
     units: Units
+    """The body and what it needs, the gradient, and what draws the inputs."""
     function: str
+    """The name of the body."""
     examples: str
+    """A list of tuples of arguments, as source."""
     tolerance: float
-    gradient: str = ""
-    keywords: tuple[str, ...] = ()
-    is_fixed: bool = False
-    is_of_one: bool = False
-    is_on_tensors: bool = False
-    is_random: bool = False
-    is_seeded: bool = False
-    is_alike: bool = True
+    gradient: str
+    """The name of the gradient; empty where there is none, and differences are taken."""
+    options: Mapping[str, Any]
+    """Further arguments of `PortCheck`."""
 
 
-def check_file(module: str, facts: Facts, old: Old, *, arranged: bool = False) -> str:
+def check_file(module: str, facts: Facts, old: Old, methods: Sequence[str]) -> str:
     """Return the text of a test.
 
     Args:
         module: the name of the module that the port is in.
         facts: what the port takes and returns.
         old: the reference.
-        arranged: is it of an arrangement, which is not a function of tensors, but takes and returns a dataset?
+        methods: the names of the methods of `PortCheck` that it calls.
 
     Raises:
         CannotPort: the user's code has a name that a test needs, or imports a module that the port would hide.
     """
     units = old.units
     imports, copied, bound = copied_module(MODULE)
-    methods = _methods(facts, old, arranged=arranged)
     tests = {f"test_{method.removeprefix('seeded_')}": method for method in methods}
     if module in {one.module.partition(".")[0] for one in units.imports.values()}:
         raise CannotPort(f"your function imports `{module}`, which the port would hide", fix="choose another --out")
@@ -93,7 +78,7 @@ def check_file(module: str, facts: Facts, old: Old, *, arranged: bool = False) -
     ]
     calls = "\n".join(f"    {name}()" for name in tests)
     statements.append(RUN.format(calls=calls, names=", ".join(tests)))
-    each = " for each example" if old.is_of_one else ""
+    each = " for each example" if old.options["is_of_batch"] else ""
     docstring = f"""Checks a port against the body that it replaces.
 
 `{module}.{facts.function}` has to do what `{old.function}` of {facts.file}
@@ -102,29 +87,11 @@ does{each}, of which this file has a copy.
     return module_text(docstring, statements, units, [f"import {module} as {PORT}"], imports)
 
 
-def _methods(facts: Facts, old: Old, *, arranged: bool) -> list[str]:
-    """Return the names of the methods of `PortCheck` that a test calls."""
-    if arranged:
-        return ["in_a_dataset", "elements_of_any_structure"]
-    methods = ["values"]
-    if old.is_seeded:
-        methods = ["seeded_values" if old.is_alike else "distribution", "draws"]
-    methods += ["dataset_of_batches"] if old.is_of_one else []
-    return [*methods, *(["gradient"] if facts.differentiable else [])]
-
-
 def _check(facts: Facts, old: Old) -> str:
     """Return the statement that binds the `PortCheck`."""
-    options = {
-        "keywords": old.keywords,
-        "gradient": old.gradient,
-        "differentiable": list(facts.differentiable),
-        "floating": list(facts.floating) if facts.differentiable else [],
-        "is_of_batch": old.is_of_one,
-        "is_varied": old.is_of_one and old.is_fixed,
-        "takes_tensors": old.is_on_tensors,
-        "is_random": old.is_random and not old.is_seeded,
-    }
+    options = {**old.options, "gradient": old.gradient, "differentiable": list(facts.differentiable)}
+    if facts.differentiable:
+        options["floating"] = list(facts.floating)
     texts = [f"{name}={value if name == 'gradient' else repr(value)}" for name, value in options.items() if value]
     if facts.known:
         texts.append("takes_unknown_sizes=False")

@@ -44,8 +44,8 @@ class Facts:
     """The name of the file that it is in, as a comment and a docstring may have it."""
     inputs: tuple[tuple[str, str, int], ...]
     """Name, dtype and rank of each."""
-    outputs: tuple[tuple[str, tuple[str | None, ...]], ...]
-    """The dtype of each, and its shape: a number, `input.shape[axis]`, or None for what varies."""
+    outputs: tuple[tuple[str, tuple[Axis | None, ...]], ...]
+    """The dtype of each, and for each of its axes the one of an input that always has the same size, or None."""
     differentiable: tuple[int, ...]
     """Positions of the inputs that have a gradient."""
     floating: tuple[int, ...]
@@ -73,7 +73,7 @@ def facts_of(op: Op, function: str, names: Sequence[str], file: str) -> Facts:
     examples, returned = [*examples, *(one for one, _ in probed)], [*returned, *(found for _, found in probed)]
     inputs = tuple((name, dtype_of(one), one.ndim) for name, one in zip(names, examples[0], strict=True))
     outputs = tuple(
-        (dtype_of(several[0]), _shape_of(several, examples, names, known)) for several in zip(*returned, strict=True)
+        (dtype_of(several[0]), _shape_of(several, examples, known)) for several in zip(*returned, strict=True)
     )
     return Facts(function, _plain(file), inputs, outputs, op.differentiable, op.floating_outputs)
 
@@ -127,11 +127,7 @@ def without_drawn_sizes(facts: Facts, body: Callable[..., Any], examples: Sequen
     outputs = list(facts.outputs)
     for seed, example in itertools.product(range(DRAWN_SEEDS), examples):
         np.random.seed(seed)  # noqa: NPY002 - what the body draws from
-        sizes = {
-            f"{name}.shape[{axis}]": size
-            for (name, _, _), given in zip(facts.inputs, example, strict=True)
-            for axis, size in enumerate(np.shape(given))
-        }
+        sizes = {at: several[0] for at, several in _sizes([example]).items()}
         for place, found in enumerate(body_outputs(body, example)):
             dtype, shape = outputs[place]
             pairs = zip(shape, found.shape, strict=True)
@@ -196,25 +192,17 @@ def _plain(name: str) -> str:
     return "".join(one if one.isprintable() and one not in '"\\' else f"\\u{ord(one):04x}" for one in name)
 
 
-def _shape_of(
-    outputs: Sequence[Any], examples: Sequence[Sequence[Any]], names: Sequence[str], known: int
-) -> tuple[str | None, ...]:
+def _shape_of(outputs: Sequence[Any], examples: Sequence[Sequence[Any]], known: int) -> tuple[Axis | None, ...]:
     if len({one.ndim for one in outputs}) > 1:
         return ()
-    return tuple(
-        _size_of([one.shape[axis] for one in outputs], examples, names, known) for axis in range(outputs[0].ndim)
-    )
+    return tuple(_axis_of([one.shape[axis] for one in outputs], examples, known) for axis in range(outputs[0].ndim))
 
 
-def _size_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], names: Sequence[str], known: int) -> str | None:
-    """Return what a size of an output always is, where examples of several sizes, the first `known`, show it."""
+def _axis_of(sizes: Sequence[int], examples: Sequence[Sequence[Any]], known: int) -> Axis | None:
+    """Return the axis that always has the size of an output, where examples of several sizes, `known` many, show it."""
     if len(set(sizes[:known])) < 2:
         return None  # it may be that by chance
-    for place, name in enumerate(names):
-        for axis in range(np.ndim(examples[0][place])):
-            if [np.shape(one[place])[axis] for one in examples] == list(sizes):
-                return f"{name}.shape[{axis}]"
-    return None
+    return next((at for at, others in _sizes(examples).items() if others == tuple(sizes)), None)
 
 
 def filled(paragraph: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyopbench.ports
 from pyopbench.ports.porting.body_code import body_name
-from pyopbench.ports.porting.facts import Facts
+from pyopbench.ports.porting.facts import Axis, Facts
 
 MODULE = Path(pyopbench.ports.__path__[0]) / "numba_op.py"
 """The code that each port has a copy of. It is read and not imported, because it imports Numba."""
@@ -163,7 +163,7 @@ def op_text(
     name: str,
     body: str,
     inputs: Sequence[tuple[str, int]],
-    outputs: Sequence[tuple[str, Sequence[tuple[int, int] | None]]],
+    outputs: Sequence[tuple[str, Sequence[Axis | None]]],
     gradient: str = "",
 ) -> str:
     """Return the statement that makes an op, as arguments of `NumbaOp` have it."""
@@ -186,16 +186,3 @@ def wrapper(facts: Facts, doc: str, op: str, *, is_seeded: bool = False) -> str:
         names, parameters = f"{names}, seed", f"{names}, seed=None"
     found = f"{op}({names})" if len(facts.outputs) == 1 else f"tuple({op}({names}))"
     return f"def {facts.function}({parameters}):\n    {doc}\n{draws}    return {found}"
-
-
-def sizes_of(facts: Facts) -> list[tuple[str, tuple[tuple[int, int] | None, ...]]]:
-    """Return dtype of each output, and for each axis the input and the axis of it that has the same size, or None."""
-    names = [name for name, _, _ in facts.inputs]
-
-    def axis_of(size: str | None) -> tuple[int, int] | None:
-        if size is None:
-            return None
-        name, _, axis = size.removesuffix("]").rpartition(".shape[")
-        return names.index(name), int(axis)
-
-    return [(dtype, tuple(map(axis_of, shape))) for dtype, shape in facts.outputs]

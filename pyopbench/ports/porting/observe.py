@@ -360,7 +360,8 @@ class _Watcher:
     def read(self, number: int, value: Any) -> Any:
         """Return the value of a name; of an array, as an object of its own."""
         found = self.see(number, value)
-        check_stale(found)
+        if isinstance(found, WatchedArray):  # the items of a list are checked where they are read
+            check_stale(found)
         return renew(found, found)
 
     def hold(self, value: Any) -> Any:

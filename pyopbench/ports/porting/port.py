@@ -247,10 +247,13 @@ def add_bodies(op: Op, extraction: Extraction) -> None:
 def write_test(op: Op, target: Target, variant: str, module: str, port: PortModule) -> str:
     """Return the text of the test of a port, whose module has a name; the target is that of the op."""
     with refusals_of_user():
-        old = original(op, target, port.frozen, is_of_one=variant in BATCHED)
+        old, methods = original(op, target, port.frozen, is_of_one=variant in BATCHED), ["values"]
         if port.drawn is not None:
-            old = replace(old, is_seeded=True, is_alike=port.drawn <= DRAWN_ALIKE)
-        return format_text(check_file(module, port.facts, old))
+            old = replace(old, options={**old.options, "is_random": False})
+            methods = ["seeded_values" if port.drawn <= DRAWN_ALIKE else "distribution", "draws"]
+        methods += ["dataset_of_batches"] if variant in BATCHED else []
+        methods += ["gradient"] if port.facts.differentiable else []
+        return format_text(check_file(module, port.facts, old, methods))
 
 
 def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
@@ -275,18 +278,16 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
     of_test = inputs.module()
     if not target.function:
         examples = _drawn(ast.unparse(drawn.node), value, op, is_list=isinstance(home.OP.inputs, list))
-    return Old(
-        Units.of_all(read_source(of_test.path)),
-        of_test.names[-1],
-        examples,
-        op.tolerance[op.dtypes[0]],
-        of_test.names[0] if op.numpy_gradient is not None else "",
-        keywords=own.keywords if own is not None else (),
-        is_fixed=own is not None and own.fixed_sizes,
-        is_of_one=is_of_one,
-        is_on_tensors=op.py_function is not None,
-        is_random=own is not None and own.is_random,
-    )
+    options = {
+        "keywords": own.keywords if own is not None else (),
+        "is_of_batch": is_of_one,
+        "is_varied": is_of_one and own is not None and own.fixed_sizes,
+        "takes_tensors": op.py_function is not None,
+        "is_random": own is not None and own.is_random,
+    }
+    gradient = of_test.names[0] if op.numpy_gradient is not None else ""
+    units, tolerance = Units.of_all(read_source(of_test.path)), op.tolerance[op.dtypes[0]]
+    return Old(units, of_test.names[-1], examples, tolerance, gradient, options)
 
 
 def _made(op: Op, body: Body, variant: str) -> tuple[Facts, Made]:

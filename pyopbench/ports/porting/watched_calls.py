@@ -5,6 +5,7 @@ NumPy's functions are in `watched_values`, because NumPy calls the arrays for th
 
 from __future__ import annotations
 
+import itertools
 import operator
 import types
 from typing import Any
@@ -29,6 +30,9 @@ from pyopbench.ports.porting.watched_values import (
     renew,
     watched,
 )
+
+MOST_ITEMS = 1_000_000
+"""Items that are taken of an iterator, which may be endless, such as `enumerate(itertools.count())`."""
 
 
 def _length(value: Any) -> Any:
@@ -67,7 +71,7 @@ def _listed(function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         found = function(*arguments, **options)
         if not isinstance(found, list | tuple):  # what `zip` returns has no length
-            found = list(found)
+            found = list(itertools.islice(found, MOST_ITEMS))
         if any(map(length_depends, arguments)):
             found = [(WatchedInt(place), one) for place, one in found] if function is enumerate else found
             grow(found)

@@ -218,9 +218,8 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
     if gradient:
         given, made = _gradient_op(op, facts, one, gradient, is_of_batch=is_of_batch)
         texts += made
-    inputs, sizes = [(dtype, rank) for _, dtype, rank in facts.inputs], numba_text.sizes_of(facts)
-    inputs += [("int32", 0)] if is_seeded else []
-    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, sizes, given))
+    inputs = [(dtype, rank) for _, dtype, rank in facts.inputs] + ([("int32", 0)] if is_seeded else [])
+    texts.append(numba_text.op_text(f"{facts.function}_op", called, inputs, facts.outputs, given))
     loop = " and the loop over a batch" if is_of_batch else ""
     how = f"`{facts.function}` of {facts.file}{loop}, compiled by Numba, as a TensorFlow op."
     notes = [f"{LEADING}."] if is_of_batch else []
@@ -285,21 +284,15 @@ def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool
     units.add(body.source, name)
     functions = {unit.name for unit in units.in_order() if _is_function(unit)}
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
-    adapters = [callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])]
-    gradient, picked, gradient_writes = "", None, False
-    if op.numpy_gradient is not None and not is_of_batch:
-        home, of_gradient = definition_of(unwrap(op.numpy_gradient))
-        gradient = units.add(home, of_gradient.name).name
-        picked, gradient_writes = _facts_of_gradient(op, facts)
+    adapter = callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])
     statements = BodyCode(units, name, functions, "", Types()).write_units(units)
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []
-    notes += [] if gradient or not facts.differentiable else ["It has no gradient."]
+    notes += ["It has no gradient."] if facts.differentiable else []
     doc = docstring(body.doc, facts, how, notes)
-    texts = [*_with_snippets(units, statements, [], helper_source), *adapters]
-    texts.append(callback_text.wrapper(facts, doc, gradient, picked, gradient_writes=gradient_writes))
-    return Made(module_text(how, texts, units), has_gradient=bool(gradient), notes=("callback",))
+    texts = [*_with_snippets(units, statements, [], helper_source), adapter, callback_text.wrapper(facts, doc)]
+    return Made(module_text(how, texts, units), has_gradient=False, notes=("callback",))
 
 
 def _facts_of_gradient(op: Op, facts: Facts) -> tuple[list[int] | None, bool]:

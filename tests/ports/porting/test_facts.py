@@ -32,19 +32,19 @@ SQUARE = "rng.random((size, size)), rng.random((size, size))"
 @pytest.mark.parametrize(
     ("body", "shape"),
     [
-        ("x.T + y[0, 0]", ("x.shape[1]", "x.shape[0]")),
-        ("x[:, ::-1] * y[0, 0]", ("x.shape[0]", "x.shape[1]")),
-        ("x + y", ("x.shape[0]", "x.shape[1]")),
-        ("x @ y.T", ("x.shape[0]", "y.shape[0]")),
-        ("x[:, 0] + y[0, 0]", ("x.shape[0]",)),
-        ("np.sort(y, axis=None)[: len(x)]", ("x.shape[0]",)),
-        ("x @ y", ("x.shape[0]", "y.shape[1]")),
-        ("np.add(x, y)[: min(4, len(x))]", (None, "x.shape[1]")),
-        ("x[: 2 * (len(x) // 2)] + y[: 2 * (len(y) // 2)]", (None, "x.shape[1]")),
+        ("x.T + y[0, 0]", ((0, 1), (0, 0))),
+        ("x[:, ::-1] * y[0, 0]", ((0, 0), (0, 1))),
+        ("x + y", ((0, 0), (0, 1))),
+        ("x @ y.T", ((0, 0), (1, 0))),
+        ("x[:, 0] + y[0, 0]", ((0, 0),)),
+        ("np.sort(y, axis=None)[: len(x)]", ((0, 0),)),
+        ("x @ y", ((0, 0), (1, 1))),
+        ("np.add(x, y)[: min(4, len(x))]", (None, (0, 1))),
+        ("x[: 2 * (len(x) // 2)] + y[: 2 * (len(y) // 2)]", (None, (0, 1))),
     ],
 )
 def test_axes_of_the_same_size_in_all_examples_are_told_apart(
-    body: str, shape: tuple[str | None, ...], tmp_path: Path
+    body: str, shape: tuple[facts.Axis | None, ...], tmp_path: Path
 ) -> None:
     op = op_of(body, SQUARE, "(3, 5)", tmp_path)
     assert facts.facts_of(op, "body", ["x", "y"], "shapes.py").outputs == (("float64", shape),)
