@@ -82,10 +82,3 @@ def test_the_body_bounds_callbacks_around_the_same_body_alone() -> None:
 def test_a_bound_that_a_measured_callback_is_above_is_none() -> None:
     """The bridge takes 45% of the time: nobody who saves 46% with another bridge believes that."""
     assert share(numpy_function=0.46) is None
-
-
-def test_what_a_body_bounds_is_said_in_words() -> None:
-    assert BodyShare("sinh", "node", "float32", "cpu", "today", "numpy", 0.8).text() == (
-        "the numpy body takes 80% of the time of today, so a callback around the same numpy body gains at most 1.25×; "
-        "another body may gain more"
-    )

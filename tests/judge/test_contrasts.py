@@ -89,16 +89,6 @@ def test_over_a_mix_the_sizes_count_by_todays_time() -> None:
     assert (found.n, found.mean) == (1, pytest.approx(0.05 + 0.2 + 0.2 - 1))
 
 
-def test_the_order_of_rows_is_no_matter() -> None:
-    rng = np.random.default_rng(4)
-    rows = pd.concat(
-        measured({(label, size): rng.random(5) for label in "ab" for size in (10, 100)}, launch) for launch in range(4)
-    )
-    first, second = made(rows), made(rows.sample(frac=1, random_state=2))
-    estimates = [one.over(even_mix((10, 100)), "a", "b") for one in (first, second)]
-    assert estimates[0] == estimates[1]
-
-
 FOUR = {10: [0.2] * 4}
 MOVED = 4 / 7
 """What is left of the usual variance where four launches are alike: 4 of 4 + 3 degrees of freedom."""

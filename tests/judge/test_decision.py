@@ -4,25 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from judgements import decision
-from pyopbench.judge.decision import COUNTED, Action, Answer, SizeRange, summary_text
+from pyopbench.judge.decision import COUNTED, Action, summary_text
 from pyopbench.model import formatting
-
-
-def test_an_answer_is_what_to_do_and_where_to_go() -> None:
-    assert decision("native").answer == Answer("port", "native")
-    assert decision("native", action="keep", choice=None).answer == Answer("keep", None)
-    assert SizeRange(1, 10, "switch", "py_func", 0.5, 0.4).answer == Answer("switch", "py_func")
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [(Answer("undecided", None), "undecided"), (Answer("switch", "numpy_function"), "switch to numpy_function")],
-)
-def test_an_answer_in_words(answer: Answer, words: str) -> None:
-    assert answer.text() == words
 
 
 def test_a_summary_counts_the_decisions_of_each_kind() -> None:

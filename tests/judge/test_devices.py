@@ -156,19 +156,6 @@ def test_an_interim_analysis_leaves_open_what_tells_the_devices_apart() -> None:
 
 
 @pytest.mark.nightly
-def test_devices_that_spread_unlike_are_not_told_apart_by_what_is_usual_on_the_other() -> None:
-    """Launches of the GPU spread five times as much; with one usual spread for both, two of these ten erred."""
-    wrong = 0
-    for seed in range(10):
-        cpu = Bench(
-            {"py_function_numpy": 9e-5}, launches=3, rounds=2, sizes=tuple(range(1, 21)), between=0.02, seed=seed
-        )
-        gpu = replace(cpu, between=0.1, seed=seed + 1000, placement="gpu")
-        wrong += any(one.device for one in judged(cpu, gpu).devices)
-    assert wrong == 0
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize("level", [0.95, 0.9975])
 @pytest.mark.parametrize("launches", [(2, 2), (3, 3), (3, 8), (8, 8)])
 def test_the_interval_holds_the_true_ratio_as_often_as_it_says(launches: tuple[int, int], level: float) -> None:

@@ -45,12 +45,6 @@ def test_nothing_goes_on_when_everything_is_resolved() -> None:
     assert (seen.open, seen.text) == (frozenset(), "after 4 launches: 4 of 4 verdicts resolved; done")
 
 
-def test_nothing_goes_on_when_nothing_can_be_resolved() -> None:
-    far = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), None, 9, None, 90)
-    seen = interim_analysis_of(far, 4, 8)
-    assert (seen.open, seen.text) == (frozenset(), "after 4 launches: 0 of 4 verdicts resolved; done")
-
-
 @pytest.mark.parametrize(("needed", "goes_on"), [(9, False), (8, True), (5, True), (3, True), (None, False)])
 def test_a_verdict_goes_on_with_its_baseline_while_it_is_within_reach(needed: int | None, goes_on: bool) -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), needed)
@@ -231,15 +225,25 @@ def exactly(share: float) -> list[float]:
     return [share] * 4
 
 
-def test_nothing_is_open_where_the_answer_is_sure() -> None:
-    assert labels({"native": exactly(0.10), "xla": exactly(0.50)}) == set()
-
-
-def test_an_answer_that_may_cost_a_third_of_the_minimum_effect_is_sure() -> None:
-    """The easy one costs 0.9 points more than the best, or 1.1: a point is a third of the minimum effect of 3."""
-    efforts = {"best": 2.0, "easy": 1.0}
-    assert labels({"best": exactly(0.10), "easy": exactly(0.109)}, efforts) == set()
-    assert labels({"best": exactly(0.10), "easy": exactly(0.111)}, efforts) == {"best", "easy"}
+@pytest.mark.parametrize(
+    ("shares", "rules", "open_"),
+    [
+        ({}, {}, set()),
+        ({"native": exactly(0.10), "xla": exactly(0.50)}, {}, set()),
+        # A third of the minimum effect of 3 points is a point: the easy one costs 0.9 more than the best, or 1.1.
+        ({"best": exactly(0.10), "easy": exactly(0.109)}, {"efforts": {"best": 2.0}}, set()),
+        ({"best": exactly(0.10), "easy": exactly(0.111)}, {"efforts": {"best": 2.0}}, {"best", "easy"}),
+        # 4 points saved, 3 or 5: named, or kept, costs next to nothing; whether it is worth it is what is asked.
+        ({"native": spread(0.965, 0.002)}, {}, {"today", "native"}),
+        ({"native": spread(0.97, 0.02)}, {}, {"today", "native"}),
+        ({"native": [0.10], "xla": [0.90]}, {}, {"today", "native", "xla"}),
+        ({"native": exactly(0.10), "xla": spread(0.12, 0.02)}, {"must_change": True}, {"native", "xla"}),
+    ],
+)
+def test_open_is_what_could_still_be_the_answer(
+    shares: dict[str, list[float]], rules: dict[str, Any], open_: set[str]
+) -> None:
+    assert labels(shares, **rules) == open_
 
 
 def test_open_is_what_could_be_named_if_luck_has_been_bad() -> None:
@@ -248,24 +252,3 @@ def test_open_is_what_could_be_named_if_luck_has_been_bad() -> None:
     reach = float(special.stdtrit(3, 0.95 ** (1 / 5))) * 0.02
     assert 0.10 - reach < 0.06 < 0.20 - reach
     assert labels({"best": exactly(0.10), "sure": exactly(0.18), **unsure}) == {"best", "rival", "near"}
-
-
-def test_today_is_open_where_nothing_is_clearly_worth_it() -> None:
-    assert labels({"native": spread(0.97, 0.02)}) == {"today", "native"}
-
-
-def test_a_gain_that_is_not_clear_is_open_though_it_cannot_cost_much() -> None:
-    """4 points saved, 3 or 5: named, or kept, costs next to nothing; whether it is worth it is what is asked."""
-    assert labels({"native": spread(0.965, 0.002)}) == {"today", "native"}
-
-
-def test_one_launch_leaves_all_open() -> None:
-    assert labels({"native": [0.10], "xla": [0.90]}) == {"today", "native", "xla"}
-
-
-def test_where_today_cannot_stay_it_is_not_open() -> None:
-    assert labels({"native": exactly(0.10), "xla": spread(0.12, 0.02)}, must_change=True) == {"native", "xla"}
-
-
-def test_without_candidates_nothing_is_open() -> None:
-    assert labels({}) == set()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 import pytest
 
@@ -54,13 +52,6 @@ def test_a_latency_is_the_mean_over_launches_per_call() -> None:
     assert row["high"] == pytest.approx(2.5e-5 + 12.7062 * 1.5e-5, rel=1e-4)
     assert row["low"] == pytest.approx(2.5e-5 - 12.7062 * 1.5e-5, rel=1e-4)
     assert row["launches"] == 2
-
-
-def test_one_launch_has_a_latency_and_no_interval() -> None:
-    row = latency_table(Bench({"native": 1e-5}, launches=1, within=0, between=0).frame(), OPS).iloc[0]
-    assert row["seconds"] == pytest.approx(1e-5)
-    assert math.isnan(row["low"])
-    assert math.isnan(row["high"])
 
 
 def test_in_a_graph_it_is_what_one_op_costs_beyond_the_empty_function() -> None:
@@ -120,12 +111,6 @@ def test_where_the_usual_gradient_was_not_measured_the_next_one_is_the_baseline(
     bench = Bench({"py_function_numpy+override_map": 1.0, "native": 1.0}, sizes=(10,), directions=("backward",))
     found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
     assert list(found.values()) == ["sinh/py_function_numpy/override_map/backward/call/float32/10/cpu"]
-
-
-def test_groups_without_the_baseline_are_left_out() -> None:
-    bench = Bench({"py_function_numpy": {10: 1.0}, "native": 1.0}, sizes=(10, 20))
-    found = baseline_of(measured_cases(bench.frame(), OPS), "py_function_numpy", GRADIENTS)
-    assert list(found) == ["sinh/native/none/forward/call/float32/10/cpu"]
 
 
 def test_pairs_of_their_own_replace_the_baseline_case_by_case_of_the_same_gradient() -> None:

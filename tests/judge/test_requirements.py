@@ -99,12 +99,6 @@ def test_gpu_is_met_by_what_was_measured_on_one() -> None:
     assert on_a_gpu(failed, "native") == Bar("native", "gpu", "fails", "no kernel")
 
 
-def test_requirements_leave_measurements_alone() -> None:
-    free, bound = (judged(line("xla", "native", "fails", "no"), requires=names) for names in ((), ("xla",)))
-    assert len(bound.latencies) == len(free.latencies)
-    assert bound.verdicts == free.verdicts
-
-
 def test_what_was_removed_is_said_with_its_reason() -> None:
     lines = [
         line("xla", "native", "fails", "no kernel"),

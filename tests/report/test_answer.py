@@ -79,7 +79,7 @@ def test_many_decisions_have_a_row_for_each_op_and_a_note_for_all():
 
 
 def test_what_a_body_bounds_is_said():
-    share = BodyShare("sinh", "call", "float32", "cpu", "py_function_numpy", "numpy", 0.68, 0.2)
+    share = BodyShare("sinh", "call", "float32", "cpu", "py_function_numpy", "numpy", 0.68)
     judged = dataclasses.replace(plain(), decisions=(decision("sinh"),))
     vars(judged)["body_shares"] = (share,)  # as a cached property holds it
     assert any(note.startswith(share.text()) for note in notes_of(judged))

@@ -40,11 +40,3 @@ def test_what_is_no_finite_number_is_null(number):
     verdict = dataclasses.replace(judged.verdicts[0], ratio=number)
     document = json.loads(decisions_json(dataclasses.replace(judged, verdicts=(verdict,))))
     assert document["verdicts"][0]["ratio"] is None
-
-
-def test_what_an_answer_costs_and_what_else_saves_as_much_is_there():
-    judged = plain()
-    document = json.loads(decisions_json(judged))
-    for decision, found in zip(judged.decisions, document["decisions"], strict=True):
-        assert found["as_good"] == list(decision.as_good)
-        assert found["seconds"] == [dataclasses.asdict(one) for one in decision.seconds]

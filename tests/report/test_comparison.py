@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.model import formatting
 from pyopbench.model.case import Case
 from pyopbench.report import comparison
-from pyopbench.report.markdown import escape
 
 OPS = ("double", "square", "cube", "sinh")
 SLOW = cases(ops=OPS)[5]
@@ -112,14 +110,3 @@ def test_hostile_names_stay_text_in_markdown(tmp_path: Path) -> None:
     rows = [line for line in markdown.splitlines() if line.startswith("| evil")]
     assert rows
     assert all(row.replace("\\|", "").count("|") == len(comparison.COLUMNS) + 1 for row in rows)
-
-
-def test_many_unresolved_cases_do_not_fill_a_ticket(found: Comparison) -> None:
-    many = replace(found, cases=found.cases * 20)
-    reasons = [(case.case, case.verdict.reason) for case in many.cases if case.verdict.reason is not None]
-    shown, left = comparison.MOST_REASONS, len(reasons) - comparison.MOST_REASONS
-    assert left > 0
-    assert comparison.markdown(many, "").splitlines()[-shown - 1 :] == [
-        *(f"- {escape(str(key))}: {escape(reason)}" for key, reason in reasons[:shown]),
-        f"- and {left} more",
-    ]

@@ -82,10 +82,3 @@ def test_the_chart_has_a_row_for_each_arrangement_the_quickest_on_top() -> None:
     assert rows[0]["arrangement"] == BATCH.key
     assert len(rows) == len(ALL)
     assert all(row["low"] <= row["rate"] <= row["high"] for row in rows)
-
-
-@pytest.mark.parametrize("step", [None, 1e-3, 3.2e-3, 1.0])
-def test_every_judgement_has_words_for_its_step(step: float | None) -> None:
-    found = judged({BATCH.key: 1e-5}, step)
-    assert found.why_text() in found.sentences()
-    assert any("of a step of 32 elements" in sentence for sentence in found.sentences())

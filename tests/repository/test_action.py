@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,36 +20,6 @@ for word in "$@"; do printf '[%s]' "$word"; done > "$RECORD"
 mkdir -p "$FOLDER"; [ -z "$WRITES" ] || echo '### the comment' > "$FOLDER/comment.md"
 exit "$ENDS_WITH"
 """
-
-
-EVENTS_AND_JOBS = {"name", "on", "permissions", "jobs"}
-OF_JOB = {"name", "runs-on", "needs", "if", "permissions", "env", "timeout-minutes", "steps"}
-OF_STEP = {"name", "id", "if", "uses", "with", "run", "shell", "env"}
-"""The keys that the workflows here have, of those that GitHub knows. It passes over none: another one is an error."""
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-
-
-def faults_of_workflow(text: str) -> set[str]:
-    """Return what is wrong with a workflow, where actionlint is not installed too: the keys and values in question."""
-    # YAML takes `on` for a truth value.
-    workflow = {"on" if key is True else key: value for key, value in yaml.safe_load(text).items()}
-    faults = set(workflow) - EVENTS_AND_JOBS
-    for job in workflow["jobs"].values():
-        needs = job.get("needs", [])
-        faults |= set(job) - OF_JOB
-        faults |= {*([needs] if isinstance(needs, str) else needs)} - set(workflow["jobs"])
-        faults = faults.union(*map(faults_of_step, job["steps"]))
-    return faults
-
-
-def faults_of_step(step: dict[str, Any]) -> set[str]:
-    uses, script = step.get("uses", "./"), step.get("run", "")
-    faults = set(step) - OF_STEP
-    faults |= set() if uses == "./" or "@" in uses else {uses}
-    faults |= set() if ("run" in step) != ("uses" in step) else {"run and uses"}
-    is_shell = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False).returncode == 0
-    faults |= set() if is_shell and "${{" not in script else {script}
-    return faults | set(re.findall(r"^make ([a-z-]+)", script, re.MULTILINE)) - TARGETS
 
 
 def run_stubbed(name: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -112,41 +80,11 @@ def test_expressions_stay_out_of_shells() -> None:
     assert not [one for one in scripts if "${{" in one]
 
 
-EVERY_WORKFLOW = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     "path",
     [*sorted(WORKFLOWS.glob("*.yml")), *sorted((ROOT / "examples" / "workflows").glob("*.yml"))],
     ids=lambda path: path.stem,
 )
-
-
-def test_there_are_three_workflows() -> None:
-    (paths,) = EVERY_WORKFLOW.args[1:]
-    assert [path.stem for path in paths] == ["benchmarks", "nightly", "pyopbench"]
-
-
-@EVERY_WORKFLOW
-def test_a_workflow_has_known_keys_and_shell_that_parses(path: Path) -> None:
-    assert faults_of_workflow(path.read_text(encoding="utf-8")) == set()
-
-
-@pytest.mark.parametrize(
-    ("now", "then", "fault"),
-    [
-        ("run: make versions\n", "run: make versions (\n", "make versions ("),
-        ("run: make versions\n", "run: make versionz\n", "versionz"),
-        ("run: make versions\n", "run: make versions ${{ x }}\n", "make versions ${{ x }}"),
-        ("timeout-minutes", "timeout-minute", "timeout-minute"),
-        ("permissions:", "permission:", "permission"),
-        ("actions/checkout@v4", "actions/checkout", "actions/checkout"),
-        ("    runs-on:", "    needs: testz\n    runs-on:", "testz"),
-    ],
-)
-def test_what_is_wrong_with_a_workflow_is_found(now: str, then: str, fault: str) -> None:
-    text = (WORKFLOWS / "nightly.yml").read_text(encoding="utf-8")
-    assert fault in faults_of_workflow(text.replace(now, then, 1))
-
-
-@EVERY_WORKFLOW
 def test_actionlint_finds_nothing(path: Path) -> None:
     """In a workflow of this repository it checks the action's inputs too, and shell scripts where shellcheck is."""
     program = shutil.which("actionlint")

@@ -41,77 +41,37 @@ def graph(copies: int, seconds: float, floor: float = NAN, **fields: Any) -> dic
 # A round
 
 
-def test_a_call_costs_what_it_takes() -> None:
-    assert cost(call(12.0, calls=4), call(10.0, calls=2, round=1)) == [3.0, 5.0]
-
-
-def test_blocks_of_one_round_become_their_median() -> None:
-    """A group that was measured again in the same rounds."""
-    assert cost(call(1.0), call(2.0), call(9.0)) == [2.0]
-
-
-def test_a_copy_costs_what_its_graph_takes_beyond_the_empty_function() -> None:
-    """By hand: two calls of eight copies in 36 s are 18 a call, 16 more than the empty function, 2 a copy."""
-    assert cost(graph(8, 36.0, floor=2.0, calls=2)) == [2.0]
-
-
-def test_the_first_copy_tells_what_a_callback_costs() -> None:
-    """By hand: 15 - 10 beside four that take 24, whose mean is 3.5."""
-    assert cost(graph(1, 15.0, floor=10.0), graph(4, 24.0, floor=10.0)) == [5.0]
-
-
-def test_which_graph_tells_does_not_hang_on_how_long_it_takes() -> None:
-    """Of two copies of one callback the one would else be told by its first, and the other by a mean."""
-    assert cost(graph(1, 10.5, floor=10.0), graph(4, 24.0, floor=10.0)) == [0.5]
-
-
-def test_a_cost_below_zero_is_a_number() -> None:
-    """An op that costs next to nothing is sometimes faster than nothing: its mean is what is asked for."""
-    assert cost(graph(4, 9.0, floor=10.0), graph(4, 11.0, floor=10.0, round=1)) == [-0.25, 0.25]
-
-
-def test_of_several_graphs_the_largest_counts() -> None:
-    """The first callback in a step costs more than each further one."""
-    assert cost(graph(1, 15.0, floor=10.0), graph(4, 30.0, floor=10.0)) == [5.0]
-
-
-def test_without_a_floor_the_smallest_graph_is_taken_off() -> None:
-    """By hand: three more copies take 9 s more."""
-    assert cost(graph(1, 15.0), graph(2, 18.0), graph(4, 24.0)) == [3.0]
-
-
-def test_without_a_floor_one_graph_alone_tells_nothing() -> None:
-    assert cost(graph(4, 24.0)) == []
-
-
-def test_a_round_that_lacks_the_largest_graph_or_what_is_taken_off_has_no_cost() -> None:
-    rows = [graph(4, 24.0), graph(1, 15.0, round=1), graph(1, 15.0, round=2), graph(4, 27.0, round=2)]
-    assert cost(*rows) == [4.0]
-
-
-def test_a_round_with_a_floor_does_not_need_one_in_the_others() -> None:
-    rows = [graph(1, 15.0, floor=10.0), graph(4, 30.0, floor=10.0), graph(1, 15.0, round=1), graph(4, 27.0, round=1)]
-    assert cost(*rows) == [5.0, 4.0]
-
-
-def test_the_largest_graph_is_that_of_a_launch() -> None:
-    """Another worker may have taken fewer copies."""
-    assert cost(graph(4, 30.0, floor=10.0), graph(2, 22.0, floor=10.0, launch=1)) == [5.0, 6.0]
-
-
-def test_a_body_alone_is_a_call_though_its_mode_is_node() -> None:
-    """Its rows have one copy, no floor and no other graph: not a cost inside a graph."""
-    assert cost(graph(1, 7.0)) == []
+@pytest.mark.parametrize(
+    ("rows", "costs_by_hand"),
+    [
+        ([call(12.0, calls=4), call(10.0, calls=2, round=1)], [3.0, 5.0]),
+        ([call(1.0), call(2.0), call(9.0)], [2.0]),  # a group that was measured again in the same rounds
+        ([call(0.0), call(2.0, round=1)], [2.0]),  # what took no longer than the clock has no cost
+        # Two calls of eight copies in 36 s are 18 a call, 16 more than the empty function, 2 a copy.
+        ([graph(8, 36.0, floor=2.0, calls=2)], [2.0]),
+        # The first copy tells what a callback costs, however long it takes: 15 - 10 beside four of a mean of 3.5.
+        ([graph(1, 15.0, floor=10.0), graph(4, 24.0, floor=10.0)], [5.0]),
+        ([graph(1, 10.5, floor=10.0), graph(4, 24.0, floor=10.0)], [0.5]),
+        # An op that costs next to nothing is sometimes faster than nothing: its mean is what is asked for.
+        ([graph(4, 9.0, floor=10.0), graph(4, 11.0, floor=10.0, round=1)], [-0.25, 0.25]),
+        # Without a floor the smallest graph is taken off: three more copies take 9 s more. One graph tells nothing.
+        ([graph(1, 15.0), graph(2, 18.0), graph(4, 24.0)], [3.0]),
+        ([graph(4, 24.0)], []),
+        ([graph(1, 7.0)], []),  # a body alone is a call though its mode is node
+        # A round that lacks the largest graph, or what is taken off, has no cost.
+        ([graph(4, 24.0), graph(1, 15.0, round=1), graph(1, 15.0, round=2), graph(4, 27.0, round=2)], [4.0]),
+        # The largest graph is that of a launch: another worker may have taken fewer copies.
+        ([graph(4, 30.0, floor=10.0), graph(2, 22.0, floor=10.0, launch=1)], [5.0, 6.0]),
+    ],
+)
+def test_what_a_round_costs(rows: list[dict[str, Any]], costs_by_hand: list[float]) -> None:
+    assert cost(*rows) == costs_by_hand
 
 
 def test_modes_beside_each_other_keep_their_numbers() -> None:
     both = blocks(call(3.0), graph(8, 36.0, floor=4.0, case="b"))
     found = costs.round_costs(both, UNIT).set_index("case")["seconds"].to_dict()
     assert found == {"a": 3.0, "b": 4.0}
-
-
-def test_what_took_no_longer_than_the_clock_has_no_cost() -> None:
-    assert cost(call(0.0), call(2.0, round=1)) == [2.0]
 
 
 # Ratios to the current callback

@@ -172,21 +172,6 @@ def test_launches_of_other_runs_and_tools_are_not_paired_with_each_other() -> No
     np.testing.assert_allclose(found["value"], math.log(2))
 
 
-def test_a_launch_is_the_median_over_rounds_of_seconds_per_call() -> None:
-    frame = pd.DataFrame({"seconds": [10.0, 3.0, 8.0], "calls": [10, 1, 4], "round": [0, 1, 2]})
-    frame = frame.assign(case="a", tool="x", run="r", launch=0, mode="call", copies=1, floor_seconds=math.nan)
-    assert launch_logs(frame)["value"].tolist() == pytest.approx([math.log(2.0)])
-
-
-def test_shuffled_rows_give_the_same_numbers_to_the_last_bit() -> None:
-    bench = Bench({"py_function_numpy": 1e-5, "native": 2e-5}, launches=7, rounds=6)
-    frame = bench.frame()
-    shuffled = frame.sample(frac=1, random_state=1).reset_index(drop=True)
-    assert estimates(launch_logs(shuffled)) == estimates(launch_logs(frame))
-    paired, shuffled_paired = (paired_logs(one, pairs(bench)) for one in (frame, shuffled))
-    assert estimates(shuffled_paired) == estimates(paired)
-
-
 VALUES = [0.11, 0.07, 0.13, 0.10, 0.02]
 
 
@@ -251,15 +236,6 @@ def test_an_end_beyond_float64_is_infinite_and_nothing_stays_nothing() -> None:
     assert math.isnan(statistics.exp(math.nan))
 
 
-def test_blocks_that_took_no_longer_than_the_clock_are_left_out() -> None:
-    bench = Bench({"py_function_numpy": 1e-5, "native": 1e-6}, sizes=(10,))
-    frame = bench.frame()
-    zero = frame.assign(seconds=frame["seconds"].where(frame["round"] > 0, 0.0))
-    kept = frame[frame["round"] > 0]
-    assert launch_logs(zero).equals(launch_logs(kept))
-    assert paired_logs(zero, pairs(bench)).equals(paired_logs(kept, pairs(bench)))
-
-
 def test_luck_may_have_been_bad_and_needs_fewer_launches_then() -> None:
     """A mean on the border is given up only when two standard errors are not enough to leave it."""
     border = math.log(1.03)
@@ -279,17 +255,6 @@ def test_a_shared_variance_is_added_after_the_launches() -> None:
     assert Estimate(0.0, 0.03, 9, 8.0, 4e-4, 4.0).degrees == pytest.approx(25 / (1 / 8 + 16 / 4))
     alone = Estimate(0.0, 0.03, 9, 8.0)
     assert (alone.standard_error, alone.degrees) == (pytest.approx(0.01), 8.0)
-
-
-def test_no_number_of_launches_clears_what_all_of_them_share() -> None:
-    assert Estimate(0.0, 0.01, 4, 3.0, shared=0.03**2).launches_to_clear(0.05, 0.95) is None
-    assert Estimate(0.0, 0.01, 4, 3.0).launches_to_clear(0.05, 0.95) is not None
-
-
-def test_without_any_spread_only_what_is_shared_is_left() -> None:
-    found = Estimate(0.1, 0.0, 3, 2.0, shared=1e-4)
-    assert (found.standard_error, found.degrees) == (pytest.approx(0.01), math.inf)
-    assert found.interval()[0] == pytest.approx(0.1 - 1.959964 * 0.01, rel=1e-6)
 
 
 # the usual spread, and launches that count by what their turns are worth
@@ -380,12 +345,6 @@ def test_a_cost_of_next_to_nothing_is_told_beside_a_callback_that_costs_far_more
     assert not cost.is_too_noisy(today=1e-4)
     assert cost.is_too_noisy(today=3e-6)
     assert cost.is_too_noisy()
-
-
-def test_what_is_clearly_above_nothing_is_told_and_what_is_clearly_below_is_noise() -> None:
-    assert not Estimate.of([1.0, 1.1]).is_too_noisy()
-    assert Estimate.of([-1.0, -1.001, -0.999]).is_too_noisy()
-    assert not Estimate.of([-1.0, -1.001, -0.999]).is_too_noisy(today=100.0)
 
 
 def test_one_launch_is_too_noisy_where_its_cost_is_impossible() -> None:

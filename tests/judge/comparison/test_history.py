@@ -31,7 +31,7 @@ from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.stats.change_points import SMALLEST_ERROR
 from pyopbench.store.json_file import encode_in_lines
 from pyopbench.store.measured_run import Run
-from pyopbench.store.read import read_one, read_source
+from pyopbench.store.read import read_source
 from pyopbench.store.run import RUN_FILE
 from pyopbench.store.types import Revision
 
@@ -95,12 +95,6 @@ def test_what_was_found_wrong_has_no_point():
     assert list(variants_of(replace(run, failures=(Failure(wrong, "wrong", "differs", 0),)))) == [BASELINE]
 
 
-def test_one_launch_has_a_value_and_no_interval():
-    native = variants_of(bench(2e-4, launches=1))["native"]
-    assert native.error == 0.0
-    assert math.isnan(native.low)
-
-
 def test_files_of_other_tools_have_the_points_that_each_has_alone(tmp_path):
     content = foreign_files.document("asv-first")
     for place, factor in enumerate((1.0, 2.0, 3.0)):
@@ -135,14 +129,6 @@ def test_machines_and_versions_are_series_of_their_own(tmp_path):
     assert all(len(one.points) == 1 for one in found)
     _, alike = series_of([first, second], "commit")
     assert {one.environment for one in alike} == {()}
-
-
-def test_a_ratio_and_a_latency_of_one_case_are_never_one_series(tmp_path):
-    without = [key for key in KEYS if BASELINE not in key]
-    first = write_run(tmp_path / "first", KEYS, environment={**stored.ENVIRONMENT, "commit": commit(1)})
-    second = write_run(tmp_path / "second", without, environment={**stored.ENVIRONMENT, "commit": commit(2)})
-    _, found = series_of(read(first, second), "commit")
-    assert sorted(one.measure for one in found if one.case == CHANGED) == ["latency", "ratio"]
 
 
 def test_results_of_asv_are_latencies_in_the_order_of_their_commits(tmp_path):
@@ -205,10 +191,6 @@ def test_the_command_that_confirms_is_of_the_run_without_its_sides_and_folder_al
         paths.append(write_run(folder, KEYS, seed=number, factors=factors, command=words, own=own))
     (command,) = read_history(paths).commands()
     assert command == f"{again} --rev {commit(6)} --rev {commit(7)}"
-
-
-def test_what_the_data_cannot_tell_is_said(slowed):
-    assert kinds(slowed) == ["only_latency"]
 
 
 def test_small_changes_are_counted_and_not_listed(tmp_path):
@@ -322,16 +304,6 @@ def test_a_change_has_a_direction_a_size_and_a_place():
     assert replace(early, last="ccc").place_text() == "aaa to bbb, or as early as aab or as late as ccc"
 
 
-def test_how_many_changes_there_are_is_one_sentence(tmp_path):
-    found = read_history(write_commits(tmp_path, stepped(14, 8, 1.3)))
-    assert found.title() == "6 series over 14 commits"
-    assert found.summary() == "1 suspected change."
-    assert replace(found, changes=()).summary() == "No change was found."
-    assert found.alarm_text().split(". ")[1] == ("Expect about 0.06 false alarms: 1% of 6 series")
-    assert {one.measure_text().split(" ")[0] for one in found.series} == {"time"}
-    assert found.moments[0].label == commit(0)[:10]
-
-
 def own_run(folder: Path, number: int, *, dirty: bool = False) -> Path:
     """Write a run of an own op at a commit of the user's; pyopbench is of one commit in all."""
     revision = {
@@ -363,10 +335,3 @@ def test_changed_files_of_an_own_op_are_no_commit(tmp_path):
     paths = [own_run(tmp_path, 0), own_run(tmp_path, 1), own_run(tmp_path, 2, dirty=True)]
     found = read_history(paths)
     assert [one.value for one in found.moments] == [commit(0), commit(1), f"{commit(2)[:10]}-dirty"]
-
-
-def test_runs_of_an_own_op_are_pooled_though_other_files_were_committed(tmp_path):
-    paths = [own_run(tmp_path, number) for number in range(2)]
-    one, two = (read_source(path)[0] for path in paths)
-    assert (one.environment["commit"], two.environment["commit"]) == ("f" * 40, "f" * 40)
-    assert len(read_one(paths).launches) == len(one.launches) + len(two.launches)

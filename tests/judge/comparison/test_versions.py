@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pyopbench
 import stored
-from pairs import VARIANTS, cases, lines_of, write_versions
-from pyopbench.api.results import RunResult, SidesResult
+from pairs import VARIANTS, cases, write_versions
+from pyopbench.api.results import SidesResult
 from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.versions import VersionComparison
 from pyopbench.judge.judge import Judgement
-from pyopbench.store.json_file import encode_in_lines
-from pyopbench.store.run import RUN_FILE, report_folder
+from pyopbench.store.run import report_folder
 
 SLOWER = cases()[-1]
 """xla at its largest size."""
@@ -60,21 +59,3 @@ def test_a_pair_has_one_verdict_in_report_gate_and_frames(tmp_path: Path) -> Non
     assert verdicts[SLOWER].outcome == "slower"
     for comparison in (across.comparisons["2.21.0"], result.comparisons["2.21.0"].comparison):
         assert {case.case: case.verdict for case in comparison.cases} == verdicts
-
-
-def test_a_version_that_has_no_case_in_common_says_so(tmp_path: Path) -> None:
-    folder = write_versions(tmp_path / "run", "2.16.2", "2.21.0")
-    content = stored.read_run(folder)
-    others = cases(ops=("cube",))
-    content["sides"][1]["cases"] = others
-    (folder / RUN_FILE).write_bytes(encode_in_lines(content))
-    stored.replace_lines(folder, 1, lines_of(others))
-    _, found = of(folder)
-    assert not found.comparisons
-    assert found.unmatched["2.21.0"].message == "nothing to compare: no case has a number on both sides"
-
-
-def test_a_run_on_one_version_is_a_run_like_any_other(tmp_path: Path) -> None:
-    result = pyopbench.read(write_versions(tmp_path / "run", "2.16.2"))
-    assert isinstance(result, RunResult)
-    assert "Answers by side" not in result.report().read_text(encoding="utf-8")
