@@ -31,12 +31,12 @@ def compiled(body: Any, *inputs: Any) -> Any:
     if not inputs:
         return lambda *given: compiled(body, *given)(*given)
     extracted, loaded, _ = extract(lambda extraction: extraction.add(body))
-    units, name = Units(), extracted.names[-1]
-    units.add(read_source(extracted.path), name)
+    name = extracted.names[-1]
+    units = Units(read_source(extracted.path), name)
     functions = {unit.name for unit in units.in_order() if isinstance(unit.node, ast.FunctionDef)}
     types = types_of(vars(loaded)[name], [inputs])
     code = BodyCode(units, name, functions, DECORATOR, types)
-    statements = code.write_units(units).values()
+    statements = code.write_units().values()
     parts = [*helper_source(needed_helpers(code.helpers)), *statements]
     text = module_text("A body for Numba.", parts, units)
     with tempfile.TemporaryDirectory() as folder:

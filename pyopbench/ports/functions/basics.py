@@ -120,6 +120,15 @@ def np_number(value, dtype):
     return tf.constant(np.asarray(value, tf.as_dtype(dtype).as_numpy_dtype))
 
 
+def np_outputs(returned):
+    """Return outputs with NumPy's dtypes for numbers of Python's, which have 32 bits in TensorFlow."""
+    if isinstance(returned, (list, tuple)):
+        return type(returned)(
+            one if any(map(tf.is_tensor, tf.nest.flatten(one))) else tf.constant(np.asarray(one)) for one in returned
+        )
+    return tf.constant(np.asarray(returned))
+
+
 def np_checked(tensor, holds, message):
     """Return a tensor; where something does not hold, this is an error, and no other numbers than NumPy's."""
     refusal = tf.debugging.Assert(holds, [message])
@@ -295,15 +304,13 @@ def np_element_places(tensor):
     return tf.reshape(tf.range(tf.size(tensor)), tf.shape(tensor))
 
 
-def np_looked_up(table, key, dtype, default=None):
-    """Return the value in a dictionary of numbers for a key; a missing key is an error if there is no default."""
+def np_looked_up(table, key, dtype):
+    """Return the value in a dictionary of numbers for a key; a missing key is an error."""
     values = list(table.values())
     if len({type(one) for one in values}) > 1 or any(tf.is_tensor(one) for one in values):
         raise NotImplementedError("needs a dictionary whose values are of one type")
     is_key = tf.equal(tf.constant(list(table), key.dtype), key)
     found = tf.gather(tf.constant(values, dtype), tf.argmax(tf.cast(is_key, tf.int32)))
-    if default is not None:
-        return tf.where(tf.reduce_any(is_key), found, tf.cast(default, dtype))
     with tf.control_dependencies([tf.debugging.Assert(tf.reduce_any(is_key), ["KeyError", key])]):
         return tf.identity(found)
 

@@ -97,7 +97,7 @@ UNARY = {
     "cosh": "tf.cosh", "tanh": "tf.tanh", "arcsinh": "tf.asinh", "arccosh": "tf.acosh", "arctanh": "tf.atanh",
     "sign": "tf.sign", "floor": "tf.floor", "ceil": "tf.math.ceil", "rint": "tf.math.rint", "negative": "tf.negative",
     "reciprocal": "tf.math.reciprocal", "isnan": "tf.math.is_nan", "isinf": "tf.math.is_inf",
-    "isfinite": "tf.math.is_finite", "logical_not": "tf.logical_not", "conjugate": "tf.math.conj",
+    "isfinite": "tf.math.is_finite", "logical_not": "np_not", "conjugate": "tf.math.conj",
     "positive": "tf.identity", "trunc": "np_trunc",
 }  # fmt: skip
 BINARY = {
@@ -112,13 +112,13 @@ BINARY = {
 """Those of two arrays; each has `.outer`, too."""
 
 for _name in ("radians", "deg2rad"):
-    row(f"np.{_name}", "x", "({x:loop} * (np.pi / 180))")
+    row(f"np.{_name}", "x", "{x:loop} * (np.pi / 180)")
 for _name in ("degrees", "rad2deg"):
-    row(f"np.{_name}", "x", "({x:loop} * (180 / np.pi))")
-row("np.log2", "x", "(tf.math.log({x:loop}) / np.log(2))")
-row("np.log10", "x", "(tf.math.log({x:loop}) / np.log(10))")
-row("np.bitwise_and", "x y", "({x:loop} & {y:loop})")
-row("np.bitwise_or", "x y", "({x:loop} | {y:loop})")
+    row(f"np.{_name}", "x", "{x:loop} * (180 / np.pi)")
+row("np.log2", "x", "tf.math.log({x:loop}) / np.log(2)")
+row("np.log10", "x", "tf.math.log({x:loop}) / np.log(10)")
+row("np.bitwise_and", "x y", "{x:loop} & {y:loop}")
+row("np.bitwise_or", "x y", "{x:loop} | {y:loop}")
 for _name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
     row(f"math.{_name}", "x", f"{UNARY[_name]}({{x:float64}})")
 row("abs", "x", "tf.abs({x})")
@@ -174,8 +174,8 @@ row("np.ones", "shape dtype", "tf.ones({shape:shape}, {dtype})")
 row("np.full_like", "a fill_value dtype", "tf.fill(tf.shape({a}), {fill_value:result})")
 row("np.full", "shape fill_value dtype", "tf.fill({shape:shape}, {fill_value:result})")
 row("np.arange", "start stop step dtype", "tf.range({start:result}, {stop:result}, {step:result})")
-row("np.ndim", "a", "{a:atom}.shape.rank")
-row("np.shape", "a", "tuple(np_known_sizes({a:atom}))")
+row("np.ndim", "a", "{a:written}.shape.rank")
+row("np.shape", "a", "tuple(np_known_sizes({a:written}))")
 
 
 def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any]]) -> dict[str, list[np.dtype[Any]]]:

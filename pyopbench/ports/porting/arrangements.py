@@ -129,7 +129,6 @@ class _Arranged:
     key: ArrangementKey
     facts: Facts
     keywords: tuple[str, ...]
-    units: Units
     same_shapes: Mapping[int, int]
     on_tensors: bool = False
     """Must the body be called with eager tensors? False if it takes arrays, or was rewritten to take them."""
@@ -155,17 +154,18 @@ def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
     if key.form in OF_PORTS or key.variant in PORTABLE:
         return _around_port(op, key)
     with refusals_of_user():
-        return _around_body(_arranged(op, key), key.variant or callback)
+        return _around_body(*_arranged(op, key), key.variant or callback)
 
 
-def _arranged(op: Op, key: ArrangementKey) -> _Arranged:
+def _arranged(op: Op, key: ArrangementKey) -> tuple[_Arranged, Units]:
     yours, _ = extracted_op(op)
     require_same(op, yours)
     if key.batch:
         require_fixed_shapes(op)
     body, on_tensors = unwrap(yours.numpy), yours.is_on_tensors
     found = body_of(op, body)
-    return _Arranged(yours, key, found.facts, found.keywords, Units.of_all(found.source), _same_shapes(op), on_tensors)
+    arranged = _Arranged(yours, key, found.facts, found.keywords, _same_shapes(op), on_tensors)
+    return arranged, Units(found.source)
 
 
 def _same_shapes(op: Op) -> dict[int, int]:
@@ -186,9 +186,9 @@ def _same_shapes(op: Op) -> dict[int, int]:
     }
 
 
-def _around_body(arranged: _Arranged, callback: str) -> PortModule:
+def _around_body(arranged: _Arranged, units: Units, callback: str) -> PortModule:
     """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
-    key, facts, units = arranged.key, arranged.facts, arranged.units
+    key, facts = arranged.key, arranged.facts
     is_pool, on_tensors = key.form == "processes", arranged.on_tensors
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
@@ -199,8 +199,7 @@ def _around_body(arranged: _Arranged, callback: str) -> PortModule:
         given = arranged.given("[one if isinstance(one, bytes) else one.copy() for one in arrays]")
     body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given)
     dtypes = ", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype, _ in facts.outputs)
-    code = Code(units)
-    yours = list(code.write_units(units).values())
+    yours = list(Code(units).write_units().values())
     also = ["import numpy as np", *([] if is_pool and not on_tensors else ["import tensorflow as tf"])]
     statements = [*yours, AS_ARRAYS.format(dtypes=dtypes), body]
     summary = f"`{facts.function}` of {facts.file} {_how(key)}"
@@ -227,7 +226,7 @@ def _around_port(op: Op, key: ArrangementKey) -> PortModule:
     made = write_port(op, variant)
     count = len(examples_of(op, 1, 1)[0])
     keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
-    arranged = _Arranged(op, key, made.facts, keywords, Units(), _same_shapes(op))
+    arranged = _Arranged(op, key, made.facts, keywords, _same_shapes(op))
     given = arranged.given("inputs")
     call = (
         f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"

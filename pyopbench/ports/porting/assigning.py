@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.syntax import NUMBER, number_of
-from pyopbench.ports.porting.calls import write_call
 from pyopbench.ports.porting.control_flow import carried, dtype_of_name, in_lines, is_sequence_where_ways_meet
 from pyopbench.ports.porting.grown_lists import refuse_grown, write_list
 from pyopbench.ports.porting.indexing import (
     IndexEntry,
     called,
+    comes_from,
     entries_of,
-    holds_for,
     is_by_tensor,
     pick,
 )
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import NUMBER_KIND, TENSOR, dtype_of
 from pyopbench.ports.porting.operators import BINARY, SHIFTS, write_between, write_items
-from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 from pyopbench.ports.porting.watching import output_of, without_keys
 
@@ -97,24 +95,9 @@ def _replacing(code: TypedCode, entries: list[list[IndexEntry]], axes: int, rank
 
 def _is_once(code: TypedCode, entry: IndexEntry) -> bool:
     """Does the source show that indices contain no element twice?"""
-    return holds_for(code, entry.node, _distinct if entry.kind == "places" else _distinct_together)
-
-
-def _distinct(code: TypedCode, node: ast.expr) -> bool | Sequence[ast.expr]:
-    """Are the places of one axis distinct? Of several, each has its own, and theirs may be equal."""
-    if isinstance(node, ast.Subscript):
-        entries = entries_of(code, node.slice)
-        return [node.value, *(entry.node for entry in entries if entry.kind in ("places", "points"))]
-    if not isinstance(node, ast.Call):
-        return False
-    name, given = called(code, node)
-    is_row = code.rank(node) <= 1 or all(code.rank(one) <= 1 for one in given[:1] if code.is_tensor(one))
-    return is_row and name in DISTINCT and not (name == "np.where" and len(given) > 1)  # which chooses values
-
-
-def _distinct_together(code: TypedCode, node: ast.expr) -> bool:
-    name, given = called(code, node) if isinstance(node, ast.Call) else ("", [])
-    return name in TOGETHER and not (name == "np.where" and len(given) > 1)
+    if entry.kind == "points":
+        return comes_from(code, entry.node, TOGETHER)
+    return comes_from(code, entry.node, DISTINCT, of_rows=True)
 
 
 def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]]:
@@ -143,13 +126,6 @@ def assign(code: Any, node: ast.Assign) -> str | None:
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, _ = root_of(code, target)
         text, rank = code.tensor(value, code.dtype(root)), code.one(value).rank
-        items = target.slice.elts if isinstance(target.slice, ast.List) and target.value is root else []
-        if any(map(code.is_tensor, items)) and not any(map(code.rank, items)) and rank == code.rank(root):
-            # Of equal places, the last value is kept.
-            rows = code.fresh("rows")
-            each = [ast.copy_location(ast.Subscript(root, one, ast.Store()), target) for one in items]
-            lines = [write_item(code, one, f"{rows}[{place}]", rank - 1, node) for place, one in enumerate(each)]
-            return in_lines(node, [f"{rows} = {text}", *lines])
         return write_item(code, target, text, rank, node)
     text = bound_text(code, target, value) if isinstance(target, ast.Name) else ""
     return f"{target.id} = {text}" if text else None  # type: ignore[attr-defined]
@@ -274,7 +250,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         for key in keys:
             text = pick(code, target, text, entries_of(code, key))
         rank = max(code.one(value).rank, 1)  # what is added to differs from place to place
-        return write_item(code, target, f"{text} {sign} {bracketed(code.operand(value, dtype))}", rank, node)
+        return write_item(code, target, f"{text} {sign} ({code.operand(value, dtype)})", rank, node)
     if isinstance(target, ast.Name) and (code.holds_tensors(value) or code.is_tensor(target)):
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
@@ -283,7 +259,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         given = code.operand(value, dtype)
         if kinds <= {"tensor", "number"}:
             return f"{target.id} {sign}= {given}"
-        return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} {bracketed(given)}"
+        return f"{target.id} = tf.cast({target.id}, tf.{dtype}) {sign} ({given})"
     return None
 
 
@@ -304,10 +280,10 @@ def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
     """
     listed = write_list(code, target, value)
     if listed is not None:
-        return listed.partition(" = ")[2]
+        return listed
     if code.is_tensor(value):
         text = code.write(value)
-        return f"tf.identity({text})" if text == target.id and not isinstance(value, ast.Name) else ""
+        return f"tf.identity({text})" if text.strip("()") == target.id and not isinstance(value, ast.Name) else ""
     if isinstance(value, ast.Tuple | ast.List) and any(map(is_number, value.elts)):
         return write_items(code, value) if is_sequence_where_ways_meet(code, target.id) else ""
     dtype = dtype_of_name(code, target.id)
@@ -325,27 +301,10 @@ def write_statement(code: TypedCode, call: ast.Call) -> str | None:
         return _scatter(code, call, SCATTERS[ufunc]) if ufunc in SCATTERS else None
     if not any(map(code.holds_tensors, given)):
         return None
-    if name == "np.sort" and len(given) > len(call.args):
-        return f"{_name(code, given[0])} = {write_call(code, name, call, given[0])}"
-    if name == "np.fill":
-        return _fill(code, given[0], ast.Constant(...), given[1], call)
-    is_one = name in ("np.place", "np.putmask") and list(map(code.rank, given[1:])) == [code.rank(given[0]), 0]
-    if is_one and code.dtype(given[1]) == "bool":
-        return _fill(code, given[0], given[1], given[2], call)
     if name == "np.fill_diagonal" and code.is_tensor(given[0]):
         array, value = _name(code, given[0]), code.tensor(given[1], code.dtype(given[0]))
         return f"{array} = tf.linalg.set_diag({array}, tf.fill(tf.shape({array})[:1], {value}))"
-    if name in ("np.copyto", "np.put", "np.putmask", "np.place"):
-        raise code.refusal(call, f"`{name}` has no counterpart in TensorFlow", "assign to elements")
     return None
-
-
-def _fill(code: TypedCode, array: ast.expr, key: ast.expr, value: ast.expr, call: ast.Call) -> str:
-    """Return a call as `array[key] = value`, of one value."""
-    target = ast.copy_location(ast.Subscript(array, key, ast.Store()), call)
-    root, _ = root_of(code, target)
-    statement = ast.copy_location(ast.Assign([target], value), call)
-    return write_item(code, target, code.tensor(value, code.dtype(root)), 0, statement)
 
 
 def _write_output(code: TypedCode, call: ast.Call) -> str | None:

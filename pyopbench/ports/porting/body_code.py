@@ -40,7 +40,7 @@ class BodyCode(Code):
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement, functions with their decorator and all as Numba takes it."""
-        self.source, self.unit = unit.source, unit
+        self.unit = unit
         node = copy.deepcopy(unit.node)
         is_compiled = bool(self.decorator) and unit.name in self.compiled
         if isinstance(node, ast.FunctionDef) and is_compiled:
@@ -49,7 +49,7 @@ class BodyCode(Code):
             _take_by_position(node.args)
         elif self.decorator and isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
             node.value = ast.Tuple(node.value.elts, ast.Load())  # a list is a variable for Numba
-        names = names_in(node, self.value_of, self.types, unit.source.path) if is_compiled else None
+        names = names_in(node, self.value_of, self.types, self.source.path) if is_compiled else None
         node = _Rewriting(self, names).visit(node)
         if isinstance(node, ast.FunctionDef) and unit.name == self.root:
             node.name = body_name(self.root)

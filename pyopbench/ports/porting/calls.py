@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.ports.functions.table import NUMBER, TABLE, Helper, TableEntry, dtypes_by_rule
-from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
-from pyopbench.ports.porting.render import bracketed
+from pyopbench.ports.porting.observe import NUMBER_KIND, OTHER, SEQUENCE, TENSOR
 from pyopbench.ports.porting.typed import TypedCode
 
 PLACE = re.compile(r"(, )?\{(\w*)(=\w*|:[\w ]+)?\}")
@@ -22,14 +21,13 @@ PLACE = re.compile(r"(, )?\{(\w*)(=\w*|:[\w ]+)?\}")
 {x}: a tensor of its own dtype.
 {x:result}, {x:loop}, {x:bool}: of the dtype of the call's result, of a ufunc's loop, or of the one that is named.
 {x:flat}, {x:result flat}: the same as a vector, where no axis is given.
-{x:written}, {x:atom}, {x:shape}, {x:items}: as it is, the same so that `.name` can follow, sizes in a list, and
-    tensors in a list.
+{x:written}, {x:shape}, {x:items}: as it is, sizes in a list, and tensors in a list.
 {x:helper}: a tensor for a helper, which takes no array.
 {axis=}: `axis=...` as it is; {axis=0}: the same, 0 where it is not given; {axis=number}: as {axis=}, and no
     expression where it is more than one axis.
 {dtype}: that of the result.
 
-What is not given, or None, is left out with the comma before it. An argument next to an operator is put in brackets.
+What is not given, or None, is left out with the comma before it.
 """
 
 
@@ -92,9 +90,7 @@ def _filled(given: Given, expression: str) -> str | None:
         text = "axis=0" if kind == "=0" and name not in given.by_name else text
         if not text and not comma:
             given[name]  # which is refused
-        before, after = expression[: place.start()], expression[place.end() :]
-        is_whole = (comma or before[-1:] in ("(", "[")) and after[:1] in (",", ")", "]")
-        parts += [expression[end : place.start()], comma if text else "", text if is_whole else bracketed(text)]
+        parts += [expression[end : place.start()], comma if text else "", text]
         end = place.end()
     text = "".join([*parts, expression[end:]])
     return re.sub(r"^np_\w+|(?<=\()np_\w+(?=\()", lambda found: code.use(found.group()), text)
@@ -112,8 +108,6 @@ def _argument(given: Given, name: str, node: ast.expr, kind: str) -> str:
     is_flat, kind = kind.endswith("flat"), kind.removeprefix(":").removesuffix("flat").strip()
     if kind == "written":
         return code.write(node)
-    if kind == "atom":
-        return code.atom(node)
     if kind == "shape":
         return write_shape(code, node)
     if kind == "items":
@@ -150,23 +144,14 @@ def _given(code: TypedCode, name: str, node: ast.Call, first: ast.expr | None, e
             break
         found[by_place[place]] = argument
     names = [one.removeprefix("*") for one in names]
-    for number, keyword in enumerate(node.keywords):
-        # An array is called `a` in one function and `x` in another.
-        is_first = number == 0 and not positional and keyword.arg not in names
-        if is_first and keyword.arg in FIRST:
-            found[names[0]] = keyword.value
-        elif keyword.arg in names:
-            found[keyword.arg] = keyword.value
-        else:
+    for keyword in node.keywords:
+        if keyword.arg not in names:
             return None
+        found[keyword.arg] = keyword.value
     axis = found.get("axis")
     if entry.helper is not None and isinstance(axis, ast.Name) and {one.kind for one in code.seen(axis)} == {OTHER}:
         return None  # a name that is None, which the functions on tensors take as NumPy's do
     return Given(code, name, node, found)
-
-
-FIRST = ("a", "x", "arr", "ary", "m", "array", "v", "p")
-"""What NumPy calls the first array of a function."""
 
 
 def _several(nodes: Sequence[ast.expr]) -> ast.expr:
@@ -242,9 +227,5 @@ def _for_helper(code: TypedCode, node: ast.expr, dtype: str) -> str:
     seen = code.seen(node)
     if seen and all(one.kind == TENSOR and one.dtype == dtype for one in seen):
         return code.write(node)
-    if seen and all(one.kind in (NUMBER_KIND, SEQUENCE, ARRAY) for one in seen) and not code.holds_tensors(node):
-        return f"tf.constant({code.write(node)}, tf.{dtype})"
-    if all(one.kind == TENSOR for one in seen):
-        return f"tf.cast({code.write(node)}, tf.{dtype})"
     text = code.tensor(node, dtype)
-    return text if text.startswith("tf.") else f"tf.convert_to_tensor({text})"
+    return text if text.lstrip("(").startswith("tf.") else f"tf.convert_to_tensor({text})"

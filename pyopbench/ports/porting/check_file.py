@@ -66,11 +66,11 @@ def check_file(module: str, facts: Facts, old: Old, methods: Sequence[str]) -> s
     units = old.units
     imports, copied, bound = copied_module(MODULE)
     tests = {f"test_{method.removeprefix('seeded_')}": method for method in methods}
-    if module in {one.module.partition(".")[0] for one in units.imports.values()}:
+    if module in {one.split()[1].partition(".")[0] for one in units.imports.values()}:
         raise CannotPort(f"your function imports `{module}`, which the port would hide", fix="choose another --out")
     of_tests = {name for name in units.by_name if name.startswith("test_")}  # they would be run as tests
     require_free(units, {*bound, PORT, CHECK, *of_tests}, imports)
-    statements = [*Code(units).write_units(units).values(), copied, _check(facts, old)]
+    statements = [*Code(units).write_units().values(), copied, _check(facts, old)]
     checks = [one for one in ast.walk(ast.parse(copied)) if isinstance(one, ast.FunctionDef)]
     says = {one.name: ast.get_docstring(one) for one in checks}
     statements += [

@@ -11,8 +11,6 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR, Seen, dtype_of
 from pyopbench.ports.porting.operators import write_truth
@@ -37,48 +35,14 @@ def dtype_of_name(code: TypedCode, name: str) -> str:
     return dtype_of(carried(code, name))
 
 
-# Liveness.
+# Assignments before a statement.
 
 
-def _names(node: ast.AST | None, *, bound: bool = False) -> set[str]:
-    """Return the names that a node reads, or those that it binds."""
-    walked = ast.walk(node) if node is not None else ()
-    return {one.id for one in walked if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) == bound}
-
-
-def live_behind(function: ast.AST, node: ast.stmt) -> set[str]:
-    """Return the names that may be read behind a statement of a function before they are bound again."""
-    behind: dict[ast.stmt, set[str]] = {}
-    _live(getattr(function, "body", []), set(), behind)
-    return behind.get(node, set())
-
-
-def _live(statements: Sequence[ast.stmt], live: set[str], behind: dict[ast.stmt, set[str]]) -> set[str]:
-    """Return the names that are live before statements by those live behind them, which are noted of each."""
-    for one in reversed(statements):
-        behind[one] = behind.get(one, set()) | live
-        live = _live_before(one, live, behind)
-    return live
-
-
-def _live_before(node: ast.stmt, live: set[str], behind: dict[ast.stmt, set[str]]) -> set[str]:
-    if isinstance(node, ast.If):
-        return _names(node.test) | _live(node.body, live, behind) | _live(node.orelse, live, behind)
-    if isinstance(node, ast.For | ast.While):
-        first, target = (node.iter, node.target) if isinstance(node, ast.For) else (node.test, None)
-        again = _live(node.orelse, live, behind) | (_names(first) if target is None else set())
-        for _ in range(2):  # the second time with what the next round reads
-            again = again | (_live(node.body, again, behind) - _names(target, bound=True))
-        return _names(first) | again
-    if isinstance(node, ast.With | ast.Try):
-        handlers = [_live(one.body, live, behind) for one in getattr(node, "handlers", ())]
-        inside = [*node.body, *getattr(node, "orelse", ()), *getattr(node, "finalbody", ())]
-        items = [_names(one) for one in getattr(node, "items", ())]
-        return _live(inside, live, behind).union(*handlers, *items)
-    if isinstance(node, ast.Return | ast.Raise):
-        return _names(node)
-    changed = _names(node.target, bound=True) if isinstance(node, ast.AugAssign) else set()
-    return (live - _names(node, bound=True)) | _names(node) | changed
+def _is_read_outside(function: ast.AST, node: ast.stmt, name: str) -> bool:
+    """Does a function read a name outside of a statement? AutoGraph itself sees which of these reads come first."""
+    inside = {id(one) for one in ast.walk(node)}
+    names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+    return any(isinstance(one.ctx, ast.Load) and id(one) not in inside for one in names)
 
 
 def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
@@ -97,12 +61,9 @@ def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
             seen = [one for one in code.observed.leaves(code.source, node).get(name, ()) if one.kind == SEQUENCE]
-            if any(one.holds_tensors for one in seen) or (seen and name in live_behind(code.unit.node, node)):
+            if any(one.holds_tensors for one in seen) or (seen and _is_read_outside(code.unit.node, node, name)):
                 return True
     return False
-
-
-# Assignments before a statement.
 
 
 def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
@@ -118,7 +79,7 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
     if is_bound_before(function, node, name):
         is_number = name in parameters_of(function) and any(one.kind == NUMBER_KIND for one in carried(code, name))
         return [f"{name} = tf.cast({name}, tf.{dtype})"] if is_number and dtype else []
-    if is_on_all or name not in live_behind(function, node):
+    if is_on_all or not _is_read_outside(function, node, name):
         return []
     dtype = dtype_of(seen) or dtype
     ranks = {one.rank for one in seen if one.kind in (TENSOR, ARRAY, NUMBER_KIND)}
@@ -265,14 +226,17 @@ def _elements(code: Any, node: ast.expr) -> str:
 
 
 def write_return(code: Any, node: ast.Return) -> str | None:
-    """Return a `return`, of the dtype that all of them have; in the entry, with 64 bits for numbers of Python's."""
+    """Return a `return`, of the dtype that all of them have; in the entry, with NumPy's dtypes for Python's numbers."""
     function = code.unit.node
     if node.value is None or not isinstance(function, ast.FunctionDef):
         return None
     left = code.observed.leaves(code.source, function)
     if not code.observed.decides(code.source, function):
-        is_own = node in of_function(function.body)
-        return _with_numbers(code, node.value) if is_own and code.units.is_entry(code.unit) else None
+        parts = [node.value, *getattr(node.value, "elts", ())]
+        is_entry = code.units.is_entry(code.unit) and node in of_function(function.body)
+        if is_entry and any(_holds_number(one) for part in parts for one in code.seen(part)):
+            return f"return {code.use('np_outputs')}({code.write(node.value)})"
+        return None
     values = node.value.elts if isinstance(node.value, ast.Tuple) and "return" not in left else [node.value]
     names = ["return"] if "return" in left else [f"return {place}" for place in range(len(values))]
     dtypes = [dtype_of(left.get(name, set())) for name in names]
@@ -282,28 +246,9 @@ def write_return(code: Any, node: ast.Return) -> str | None:
     return f"return {', '.join(map(code.tensor, values, dtypes))}"
 
 
-def _with_numbers(code: Any, value: ast.expr) -> str | None:
-    """Return a `return` with numbers of Python's in NumPy's dtype of them, as TensorFlow gives them 32 bits."""
-    is_display = isinstance(value, ast.Tuple | ast.List)
-    texts = {}
-    for one in value.elts if is_display else [value]:  # type: ignore[attr-defined]
-        seen = code.seen(one)
-        kinds, weak = {each.kind for each in seen}, {each.weak for each in seen}
-        if len(kinds) != 1 or len(weak) != 1 or not weak <= {int, float, complex} or code.holds_tensors(one):
-            continue
-        dtype = f"tf.{np.dtype(next(iter(weak))).name}"
-        if kinds == {NUMBER_KIND} or (kinds == {SEQUENCE} and is_display):
-            texts[one] = f"tf.constant({code.write(one)}, {dtype})"
-        elif kinds == {SEQUENCE} and all(each.rank == 1 for each in seen):  # each item is an output
-            texts[one] = f"[tf.constant(item, {dtype}) for item in {code.write(one)}]"
-    if not texts:
-        return None
-    if not is_display:
-        return f"return {texts[value]}"
-    items = [texts.get(one) or code.write(one) for one in value.elts]  # type: ignore[attr-defined]
-    if isinstance(value, ast.List):
-        return f"return [{', '.join(items)}]"
-    return f"return {', '.join(items)}{',' if len(items) == 1 else ''}"
+def _holds_number(seen: Seen) -> bool:
+    """Is it a number of Python's, or a sequence of them?"""
+    return seen.kind in (NUMBER_KIND, SEQUENCE) and seen.weak in (int, float, complex) and not seen.holds_tensors
 
 
 def write_rare(code: Any, node: ast.stmt) -> str | None:
@@ -324,17 +269,8 @@ def write_rare(code: Any, node: ast.stmt) -> str | None:
         said = repr(ast.unparse(node)) if node.msg is None else code.write(node.msg)
         return f"tf.debugging.Assert({write_truth(code, node.test)}, [{said}])"
     assert isinstance(node, ast.Raise)
-    function = code.unit.node
-    if code.observed.decides(code.source, function) and _ends_with(function.body, node):
-        raise code.refusal(node, "whether it ends with an error depends on values", "return something in its place")
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, DECIDING) and node in ast.walk(one)]
     if not any(code.observed.decides(code.source, one) for one in around):
         return None
     said = ast.unparse(node.exc) if node.exc is not None else "raise"
     return f"tf.debugging.Assert(False, [{said!r}])"
-
-
-def _ends_with(statements: Sequence[ast.stmt], node: ast.stmt) -> bool:
-    """Is a statement the last one of others, also in a branch of an `if`?"""
-    last = statements[-1] if statements else None
-    return last is node or (isinstance(last, ast.If) and any(_ends_with(one, node) for one in (last.body, last.orelse)))

@@ -9,8 +9,7 @@ import numpy as np
 
 from pyopbench.ports.functions.table import BINARY, UNARY, row
 from pyopbench.ports.porting.calls import Given, write_helper
-from pyopbench.ports.porting.operators import COMPARISONS, dtypes_compared, is_order_of_floats, write_product
-from pyopbench.ports.porting.render import bracketed
+from pyopbench.ports.porting.operators import COMPARISONS, dtypes_compared, write_product
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 
 
@@ -49,8 +48,6 @@ def unary(given: Given) -> str:
     """Return a ufunc of one array."""
     ufunc = given.name.removeprefix("np.")
     function, (dtype,) = UNARY[ufunc], _dtypes(given, ufunc, "x")
-    if ufunc == "logical_not" and is_order_of_floats(given.code, given["x"]):
-        function = "np_not"
     if ufunc in OF_FLOATS and "float" not in dtype:
         function = OF_FLOATS[ufunc]
     if function.startswith("np_"):
@@ -95,9 +92,9 @@ def outer(given: Given) -> str:
 @writes("np.invert", "x")
 def invert(given: Given) -> str:
     """Return `~x`."""
-    if is_order_of_floats(given.code, given["x"]):
+    if given.dtype == "bool":
         return write_helper(given.code, "np_not", [(given["x"], "bool")])
-    return f"(~{given.code.atom(given['x'])})"
+    return f"~{given.code.write(given['x'])}"
 
 
 @writes("np.matmul np.dot", "a b")
@@ -179,9 +176,9 @@ def length(given: Given) -> str:
     if not code.is_tensor(given["x"]) and not _is_shape(code, given["x"]):  # a list
         return f"len({code.write(given['x'])})"
     inner = given["x"]
-    text = code.atom(inner)
+    text = code.write(inner)
     if isinstance(inner, ast.Attribute) and inner.attr == "shape" and code.is_tensor(inner.value):
-        return f"len({code.atom(inner.value)}.shape)"
+        return f"len({code.write(inner.value)}.shape)"
     if code.is_tensor(given.node):
         return f"tf.shape({text}, tf.int64)[0]"
     return f"{code.use('np_known_size')}({text}, 0)"
@@ -211,8 +208,8 @@ def rounded(given: Given) -> str | None:
     if decimals is not None and code.one(given["x"]).weak is float:
         return f"{code.use('np_rounded_decimal')}({text}, {code.write(decimals)})"
     if decimals is not None:
-        scale = f"10.0 ** {bracketed(code.write(decimals))}"
-        return f"(tf.round({bracketed(text)} * {scale}) / {scale})"
+        scale = f"10.0 ** {code.write(decimals)}"
+        return f"tf.round({text} * {scale}) / {scale}"
     if code.dtype(given["x"]) == "bool":  # NumPy makes float16 of it
         text = f"tf.cast({text}, tf.float16)"
     found = f"tf.round({text})"
@@ -256,7 +253,7 @@ def like(given: Given) -> str:
     """Return zeros or ones in the shape of an array."""
     name = "ones_like" if "ones" in given.name else "zeros_like"
     if not given.code.is_tensor(given.node):  # its shape alone is taken, which is known
-        return f"np.{name.removesuffix('_like')}(tuple({given.code.atom(given['a'])}.shape), np.{given.dtype})"
+        return f"np.{name.removesuffix('_like')}(tuple({given.code.write(given['a'])}.shape), np.{given.dtype})"
     own = given.code.dtype(given["a"]) == given.dtype
     return f"tf.{name}({joined([given.code.tensor(given['a']), '' if own else f'dtype=tf.{given.dtype}'])})"
 
@@ -266,7 +263,7 @@ def size(given: Given) -> str | None:
     """Return the number of elements."""
     if given.get("axis") is not None:
         return None
-    text = given.code.atom(given["a"])
+    text = given.code.write(given["a"])
     if given.code.is_tensor(given.node):
         return f"tf.size({text}, tf.int64)"
     return f"int(np.prod({given.code.use('np_known_sizes')}({text})))"

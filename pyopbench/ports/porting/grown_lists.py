@@ -78,7 +78,7 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
     options = f"size={len(value.elts)}, dynamic_size=True, clear_after_read=False, element_shape={shape}"
     options += ", infer_shape=False" if None in shape else ""
     filled = f".unstack({code.tensor(value, dtype)})" if value.elts else ""
-    return f"{target.id} = tf.TensorArray(tf.{dtype}, {options}){filled}"
+    return f"tf.TensorArray(tf.{dtype}, {options}){filled}"
 
 
 def write_append(code: Any, call: ast.Call) -> str | None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
 
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import ARRAY, NUMBER_KIND, OTHER, SEQUENCE, TENSOR
@@ -22,6 +20,9 @@ NEVER_NEGATIVE = frozenset(
     }
 )
 """Functions of which no result is below 0, so that it can be gathered as it is."""
+
+PASSED_ON = ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten")
+"""Functions that return the values of their first argument."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,9 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
         name, given = called(code, whole)
         if name in ("np.where", "np.nonzero") and len(given) == 1 and not whole.keywords:
             return f"tf.where({code.tensor(given[0], 'bool')})[:, {ast.unparse(key)}]"
-    if is_table(code, whole) and code.is_tensor(key):
-        return look_up(code, node, whole, key)
+    is_table = isinstance(whole, ast.Dict) or {one.kind for one in code.seen(whole)} == {OTHER}
+    if is_table and code.is_tensor(key):
+        return _look_up(code, node, whole, key)
     is_array = isinstance(key, ast.Tuple) or any(one.kind == ARRAY for one in code.seen(whole))
     by_tensor = code.holds_tensors(key) or is_by_tensor(code, key)
     if not code.is_tensor(whole) and not (by_tensor and is_array):
@@ -81,24 +83,13 @@ def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     return pick(code, node, code.base(whole), entries_of(code, key))
 
 
-def is_table(code: TypedCode, node: ast.expr) -> bool:
-    """Is it a dictionary, a set, or anything else that is neither an array nor a number?"""
-    return isinstance(node, ast.Dict | ast.Set) or {one.kind for one in code.seen(node)} == {OTHER}
-
-
-def look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr, default: ast.expr | None = None) -> str:
+def _look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr) -> str:
     """Return the value in a dictionary for a key that is a tensor."""
-    dtype, others = code.dtype(node), ""
+    dtype = code.dtype(node)
     if not code.holds_tensors(node) or code.rank(key) or not dtype:
         why = f"`{ast.unparse(node)}` is supported only for a single key and values that are numbers"
         raise code.refusal(node, why, "use an array")
-    if default is not None:
-        is_whole = code.one(default).weak is int and np.dtype(dtype).kind in "iu"
-        if not is_whole and not np.can_cast(code.dtype(default), dtype, "same_kind"):
-            why = f"`{ast.unparse(node)}` has a default of another type than its values"
-            raise code.refusal(node, why, "use one type")
-        others = f", {code.tensor(default, dtype)}"
-    text = f"{code.use('np_looked_up')}({code.write(table)}, {code.tensor(key)}, tf.{dtype}{others})"
+    text = f"{code.use('np_looked_up')}({code.write(table)}, {code.tensor(key)}, tf.{dtype})"
     return f"tf.unstack({text})" if code.one(node).kind == SEQUENCE else text
 
 
@@ -216,59 +207,37 @@ def _counted(code: TypedCode, node: ast.expr, whole: str, axis: object, dtype: s
         return f"tf.cast({code.write(node)}, tf.{dtype})" if dtype else code.write(node)
     own = code.dtype(node)
     text = code.tensor(node, dtype or (own if code.is_tensor(node) and own == "int32" else "int64"))
-    items = node.elts if is_sequence and isinstance(node, ast.List | ast.Tuple) else [node]
-    if all(is_never_negative(code, one) for one in items):
+    if own.startswith("u") or comes_from(code, node, NEVER_NEGATIVE):
         return text
     return f"{code.use('np_from_front')}({text}, tf.shape({whole})[{axis}])"
 
 
-def holds_for(
-    code: TypedCode,
-    node: ast.expr,
-    rule: Callable[[TypedCode, ast.expr], bool | Sequence[ast.expr]],
-    asked: frozenset[str] = frozenset(),
+def comes_from(
+    code: TypedCode, node: ast.expr, functions: Set[str], *, of_rows: bool = False, asked: frozenset[str] = frozenset()
 ) -> bool:
-    """Does the source show that a rule holds for an expression? It may return others for which it has to hold then.
+    """Does the source show that all values of an expression, or a selection of them, are from calls of some functions?
 
-    It holds for a name if it does for all values that the function assigns to it; `asked` are names under question,
-    as in `order = order[:n]`.
+    A name has to get all its values from them; `asked` are names under question, as in `order = order[:n]`. With
+    `of_rows`, the functions are given one row.
     """
-    found = rule(code, node)
-    if not found and isinstance(node, ast.Name):
-        values = [] if node.id in asked else assigned(code, node.id)
-        return node.id in asked or (
-            bool(values) and all(one is not None and holds_for(code, one, rule, asked | {node.id}) for one in values)
-        )
-    return found if isinstance(found, bool) else all(holds_for(code, one, rule, asked) for one in found)
-
-
-def is_never_negative(code: TypedCode, node: ast.expr) -> bool:
-    """Does the source show that no element is below 0?"""
-    return holds_for(code, node, _never_negative)
-
-
-def _never_negative(code: TypedCode, node: ast.expr) -> bool | Sequence[ast.expr]:
-    one = code.one(node)
-    if one.dtype.startswith("u") or one.dtype == "bool":
+    values: list[ast.expr | None] = []
+    if isinstance(node, ast.Name) and node.id in asked:
         return True
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, int) and node.value >= 0
-    if isinstance(node, ast.Subscript):
-        return [node.value]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult | ast.FloorDiv | ast.Mod):
-        return [node.left, node.right]
-    if not isinstance(node, ast.Call):
-        return False
-    name, given = called(code, node)
-    if name in ("np.astype", "np.ravel", "np.reshape", "np.copy", "np.flatten"):
-        return given[:1]
-    if name == "np.where" and len(given) > 1:  # which chooses values
-        return given[1:]
-    if name in ("np.arange", "range") and (len(given) > 1 or node.keywords):
-        is_named = any(one.arg != "dtype" for one in node.keywords)
-        first_and_step = [*given[:1], *given[2:3]] if len(given) > 1 else []
-        return not is_named and (first_and_step or True)
-    return name in NEVER_NEGATIVE
+    if isinstance(node, ast.Name):
+        values, asked = assigned(code, node.id), asked | {node.id}
+    elif isinstance(node, ast.Subscript):
+        places = [one.node for one in entries_of(code, node.slice) if one.kind in ("places", "points")]
+        values = [node.value, *places]
+    elif isinstance(node, ast.Call):
+        name, given = called(code, node)
+        if name not in PASSED_ON:
+            is_row = not of_rows or all(code.rank(one) <= 1 for one in given[:1] if code.is_tensor(one))
+            is_other = name in ("np.where", "np.arange", "range") and len(given) != 1
+            return is_row and name in functions and not is_other
+        values = [*given[:1]]
+    return bool(values) and all(
+        one is not None and comes_from(code, one, functions, of_rows=of_rows, asked=asked) for one in values
+    )
 
 
 def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:

@@ -66,7 +66,7 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequenc
         read |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} - own
     found = {}
     for name in sorted(read - set(vars(builtins))):
-        statement = units.imports[name].statement if name in units.imports else USUAL.get(name, "")
+        statement = units.imports[name] if name in units.imports else USUAL.get(name, "")
         if statement and name not in bound:
             found[name] = statement
     return _in_groups([*found.values(), *also], extra)
@@ -96,7 +96,7 @@ def copied_module(path: Path) -> tuple[list[str], str, set[str]]:
 
 def require_free(units: Units, taken: Set[str], imports: Sequence[str] = (), *, is_anywhere: bool = False) -> None:
     """Check that the user's code, or no function in it either, binds one of these names, unless by the same import."""
-    imported = {name for name, one in units.imports.items() if one.statement in imports}
+    imported = {name for name, one in units.imports.items() if one in imports}
     bound = {*units.by_name, *units.imports} - imported
     if is_anywhere:
         bound |= {name for unit in units.in_order() for name in bound_in(unit.node)}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
 from pyopbench.ports.porting.calls import write_helper
-from pyopbench.ports.porting.indexing import assigned, is_table
-from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number
 
 BINARY = {
@@ -25,8 +22,6 @@ COMPARISONS = {
     ast.Lt: np.less, ast.LtE: np.less_equal, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }  # fmt: skip
-SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
@@ -76,14 +71,10 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
     sides = [node.left, *node.comparators]
     if not any(map(code.holds_tensors, sides)):
         return None
-    if isinstance(node.ops[0], ast.Is | ast.IsNot):
-        if any(isinstance(one, ast.Constant) and one.value is None for one in sides):
-            return None
-        raise code.refusal(node, f"`{ast.unparse(node)}` compares the identity of a value", "compare with `==`")
+    if isinstance(node.ops[0], ast.Is | ast.IsNot) and any(ast.unparse(one) == "None" for one in sides):
+        return None
     if len(sides) > 2:
         return _write_chain(code, node, sides)
-    if isinstance(node.ops[0], ast.In | ast.NotIn):
-        return _write_membership(code, node)
     if type(node.ops[0]) not in COMPARISONS:
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     return write_sides(code, node, sides, dtypes_compared(code, COMPARISONS[type(node.ops[0])], sides))
@@ -96,63 +87,26 @@ def dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr])
 
 
 def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
-    """Return `a < b < c`, of which Python evaluates `b` once, as one comparison and another."""
+    """Return `a < b < c`, of which Python evaluates `b` once."""
     if any(type(one) not in COMPARISONS for one in node.ops):
         raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it in two")
-    ufuncs = [COMPARISONS[type(one)] for one in node.ops]
-    pairs = list(itertools.pairwise(sides))
-    dtypes = [dtypes_compared(code, ufunc, pair) for ufunc, pair in zip(ufuncs, pairs, strict=True)]
-    several = {one for pair in dtypes for one in pair}
-    if not all(isinstance(one, ast.Name | ast.Constant) for one in sides[1:-1]):
-        if len(several) > 1:
-            raise code.refusal(node, f"`{ast.unparse(node)}` compares several dtypes", "write it in two")
-        (dtype,) = several
-        parts = [code.tensor(sides[0], dtype)]
-        for ufunc, side in zip(ufuncs, sides[1:], strict=True):
-            parts += [f"tf.{ufunc.__name__}", code.tensor(side, dtype)]
-        return f"{code.use('np_chain')}({', '.join(parts)})"
-    texts = []
-    for pair, sign, (first, second) in zip(pairs, node.ops, dtypes, strict=True):
-        left, right = bracketed(code.operand(pair[0], first)), bracketed(code.operand(pair[1], second))
-        texts.append(f"({left} {SIGNS[type(sign)]} {right})")
-    return " & ".join(texts)
-
-
-def _write_membership(code: TypedCode, node: ast.Compare) -> str:
-    """Return `x in several`."""
-    (several,) = node.comparators
-    if is_table(code, several):
-        dtype = code.dtype(node.left)
-        items = f"tf.constant(list({code.write(several)}), tf.{dtype})"
-    else:
-        dtype = code.loop_dtype(node.left, several)
-        items = code.tensor(several, dtype)
-    found = f"tf.reduce_any(tf.equal({items}, {code.tensor(node.left, dtype)}))"
-    return f"not {found}" if isinstance(node.ops[0], ast.NotIn) else found
+    dtype = code.loop_dtype(*sides)
+    if dtype == "bool":  # of which TensorFlow has no order
+        dtype = "uint8"
+    parts = [code.tensor(sides[0], dtype)]
+    for operator, side in zip(node.ops, sides[1:], strict=True):
+        parts += [f"tf.{COMPARISONS[type(operator)].__name__}", code.tensor(side, dtype)]
+    return f"{code.use('np_chain')}({', '.join(parts)})"
 
 
 def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
-    """Return `not x`, which is none of NumPy's where `x` is no truth value; all others stay as they are."""
-    if isinstance(node.op, ast.Not | ast.Invert) and is_order_of_floats(code, node.operand):
-        return f"{code.use('np_not')}({code.write(node.operand)})"
-    if not isinstance(node.op, ast.Not):
-        return None
-    return f"not {write_truth(code, node.operand)}" if code.is_tensor(node.operand) else None
-
-
-def is_order_of_floats(code: TypedCode, node: ast.expr, asked: frozenset[str] = frozenset()) -> bool:
-    """May it be `x < y` of floats, of which TensorFlow computes `not x < y` as `x >= y`? `asked` are names seen before.
-
-    Its optimizer of graphs does (`RemoveLogicalNot` in
-    https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/grappler/optimizers/arithmetic_optimizer.cc).
-    """
-    if isinstance(node, ast.Name) and code.is_tensor(node) and node.id not in asked:
-        values = [one for one in assigned(code, node.id) if one is not None]
-        return any(is_order_of_floats(code, one, asked | {node.id}) for one in values)
-    if not isinstance(node, ast.Compare) or not all(isinstance(one, ORDERS) for one in node.ops):
-        return False
-    sides = [node.left, *node.comparators]
-    return code.is_tensor(node) and any("float" in one.dtype for side in sides for one in code.seen(side))
+    """Return `not x` and `~x` of truth values; all others stay as they are."""
+    is_negation = isinstance(node.op, ast.Not) or (isinstance(node.op, ast.Invert) and code.dtype(node) == "bool")
+    return (
+        f"{code.use('np_not')}({write_truth(code, node.operand)})"
+        if is_negation and code.is_tensor(node.operand)
+        else None
+    )
 
 
 def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:
@@ -175,10 +129,6 @@ def write_choice(code: TypedCode, node: ast.IfExp) -> str | None:
     if all(isinstance(one, ast.Tuple | ast.List) for one in sides):
         texts = [write_items(code, one) for one in sides]  # type: ignore[arg-type]
     elif code.is_tensor(node):
-        inside = [one for side in sides for one in ast.walk(side) if isinstance(one, ast.IfExp)]
-        if any(code.is_tensor(one.test) for one in inside):
-            why = "one `a if x else b` inside another, which AutoGraph does not convert"
-            raise code.refusal(node, why, "write an `if`")
         texts = [code.tensor(one, code.dtype(node)) for one in sides]
     else:
         return None
@@ -198,7 +148,7 @@ def write_truth(code: TypedCode, node: ast.expr) -> str:
     """Return an expression as the condition that Python asks for."""
     if isinstance(node, ast.BoolOp):
         parts = [(*code.source.span(one), write_truth(code, one)) for one in node.values]
-        return code.source.replaced(*code.source.span(node), parts)
+        return f"({code.source.replaced(*code.source.span(node), parts)})"
     if isinstance(node, ast.Compare) or not code.is_tensor(node):
         return code.write(node)
     text = code.tensor(node, "bool")

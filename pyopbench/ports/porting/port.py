@@ -286,7 +286,7 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
         "is_random": own is not None and own.is_random,
     }
     gradient = of_test.names[0] if op.numpy_gradient is not None else ""
-    units, tolerance = Units.of_all(read_source(of_test.path)), op.tolerance[op.dtypes[0]]
+    units, tolerance = Units(read_source(of_test.path)), op.tolerance[op.dtypes[0]]
     return Old(units, of_test.names[-1], examples, tolerance, gradient, options)
 
 

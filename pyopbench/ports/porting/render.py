@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
-from pyopbench.model.syntax import Source, parts_of, read_source
-from pyopbench.ports.extract.definitions import first_line
+from pyopbench.model.syntax import DEFINITIONS, parts_of
+from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Unit, Units
+
+LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""Expressions that an operator next to them may take apart."""
 
 
 class Code:
     """Prints statements unchanged; subclasses override `rewrite` for nodes that must change."""
 
     def __init__(self, units: Units) -> None:
-        self.units = units
-        self.source: Source = read_source(__file__)  # the file of the statement that is being written
-        self.unit: Unit | None = None  # that statement
+        self.units, self.source = units, units.source
+        self.unit: Unit | None = None  # the statement that is being written
         self.refused: list[CannotPort] = []
 
-    def write_units(self, units: Units) -> dict[str, str]:
+    def write_units(self) -> dict[str, str]:
         """Return all statements by what they define; what cannot be written is raised as its first with all others."""
-        texts = {unit.name: self._or_noted(self.write_unit, unit) for unit in units.in_order()}
+        texts = {unit.name: self._or_noted(self.write_unit, unit) for unit in self.units.in_order()}
         if self.refused:
             first, *others = {(one.place, one.why): one for one in self.refused}.values()
             first.others = tuple(others)
@@ -33,14 +34,17 @@ class Code:
 
     def write_unit(self, unit: Unit) -> str:
         """Return a statement of the top level."""
-        self.source, self.unit = unit.source, unit
-        return self.write(unit.node)
+        self.unit = unit
+        return unparsed([(ast.parse(self.write(unit.node)).body[0], "")])[0].rstrip("\n")
 
     def write(self, node: ast.AST) -> str:
-        """Return the text of a node; if it is a statement that cannot be written, note that and go on."""
-        if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return self._written(node)
-        return self._or_noted(self._written, node)
+        """Return the text of a node, which any operator may stand next to.
+
+        If it is a statement that cannot be written, note that and go on.
+        """
+        if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
+            return self._or_noted(self._written, node)
+        return self._written(node)
 
     def _or_noted(self, write: Callable[[Any], str], what: Any) -> str:
         """Return what is written; note a refusal, and pass over any error after one, which may follow from that."""
@@ -55,7 +59,9 @@ class Code:
 
     def _written(self, node: ast.AST) -> str:
         found = self.rewrite(node)
-        return self.as_it_stands(node) if found is None else found
+        text = self.as_it_stands(node) if found is None else found
+        # Where they are not needed, `write_unit` leaves these parentheses out.
+        return f"({text})" if isinstance(node, LOOSE) or (isinstance(node, ast.expr) and found is not None) else text
 
     def rewrite(self, node: ast.AST) -> str | None:
         """Return the text of a node that has to be rewritten; None for one that stays."""
@@ -79,7 +85,7 @@ class Code:
     def value_of(self, node: ast.AST) -> Any:
         """Return what `name` or `module.name` means in the file; None for what is no global."""
         if isinstance(node, ast.Name):
-            return self.units.value(self.source, node.id) if self.is_global(node) else None
+            return self.units.value(node.id) if self.is_global(node) else None
         if isinstance(node, ast.Attribute):
             home = self.value_of(node.value)
             return None if home is None else getattr(home, node.attr, None)
@@ -88,33 +94,3 @@ class Code:
     def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
         """Return the error about a line."""
         return CannotPort(why, fix=fix, place=(self.source.path, getattr(node, "lineno", 1)))
-
-
-LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
-"""Expressions that an operator next to them may take apart."""
-
-
-def bracketed(text: str) -> str:
-    """Return an expression in parentheses if an operator next to it could take it apart."""
-    is_loose = isinstance(ast.parse(f"({text}\n)", mode="eval").body, LOOSE)
-    return f"({text})" if is_loose and not _is_enclosed(text) else text
-
-
-def _is_enclosed(text: str) -> bool:
-    """Is the text of an expression in parentheses of its own?"""
-    return text.startswith("(") and ast.parse(f"({text}\n)", mode="eval").body.col_offset > 1
-
-
-def with_head(text: str, name: str, head: str) -> str:
-    """Return the source of a function at the left margin with another `def NAME(` in place of its own."""
-    return re.sub(rf"^def {name}\(", head, text, count=1, flags=re.MULTILINE)
-
-
-def documented(text: str, doc: str) -> str:
-    """Return the source of a function at the left margin with a docstring, in its quotes, in place of its own."""
-    function = next(one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef))
-    lines, first = text.splitlines(keepends=True), first_line(function.body[0]) - 1
-    has_own = ast.get_docstring(function) is not None
-    last = function.body[0].end_lineno if has_own else first
-    indent = " " * function.body[0].col_offset
-    return "".join([*lines[:first], indent, doc.replace("\n    ", f"\n{indent}"), "\n", *lines[last:]])

@@ -20,7 +20,7 @@ from pyopbench.ports.porting.control_flow import (
     write_return,
     write_while,
 )
-from pyopbench.ports.porting.indexing import is_table, look_up, write_subscript
+from pyopbench.ports.porting.indexing import write_subscript
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
 from pyopbench.ports.porting.operators import (
@@ -32,9 +32,7 @@ from pyopbench.ports.porting.operators import (
     write_unary,
 )
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import bracketed
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
-from pyopbench.ports.porting.units import Unit
 
 FILLED = (expressions,)
 """What enters functions into the table."""
@@ -143,8 +141,6 @@ class TensorCode(TypedCode):
         if isinstance(function, ast.Attribute) and self.is_tensor(function.value):
             return self._method(node, function)
         arguments = [*node.args, *(one.value for one in node.keywords)]
-        if isinstance(function, ast.Attribute) and function.attr == "get" and is_table(self, function.value):
-            return look_up(self, node, function.value, *node.args) if self.is_tensor(node.args[0]) else None
         value = self.value_of(function)
         name = name_of(value)
         if name == "print" and not (self.is_mapped or self.is_compiled):
@@ -157,7 +153,7 @@ class TensorCode(TypedCode):
             return self._unpacking(node, name)
         if name == "map":
             return self._mapped(node)
-        is_own = isinstance(function, ast.Name) and isinstance(self.units.resolve(self.source, function.id), Unit)
+        is_own = isinstance(function, ast.Name) and function.id in self.units.by_name
         if name in REFUSED or name.startswith("np.") or (_is_of_library(value) and not is_own):
             raise self.refusal(node, f"`{ast.unparse(function)}` has no counterpart in TensorFlow")
         return None
@@ -190,7 +186,7 @@ class TensorCode(TypedCode):
         dtype = self.dtype(node) if name == "sum" else "bool"
         text = f"{REDUCED[name]}({self.tensor(node.args[0], dtype)}, 0)"
         start = [*node.args[1:], *(one.value for one in node.keywords)]
-        return f"({text} + {bracketed(self.operand(start[0], dtype))})" if start else text
+        return f"{text} + {self.operand(start[0], dtype)}" if start else text
 
     def _mapped(self, node: ast.Call) -> str | None:
         """Return `map(function, items)` of a function of NumPy's as a generator expression."""
@@ -209,7 +205,7 @@ class TensorCode(TypedCode):
         if function.attr == "astype":
             return self._cast(node, function.value)
         if function.attr == "item":
-            text = self.atom(function.value)
+            text = self.write(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
         if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
             return write_call(self, name, node, function.value)
@@ -218,10 +214,10 @@ class TensorCode(TypedCode):
     def _cast(self, node: ast.Call, array: ast.expr) -> str:
         wanted = node.args[0] if node.args else next((one.value for one in node.keywords if one.arg == "dtype"), None)
         if isinstance(wanted, ast.Attribute) and wanted.attr == "dtype" and self.is_tensor(wanted.value):
-            return f"tf.cast({self.write(array)}, {self.atom(wanted.value)}.dtype)"
+            return f"tf.cast({self.write(array)}, {self.write(wanted.value)}.dtype)"
         dtype = self.dtype(node)
         if all(one.kind == "tensor" and one.dtype == dtype for one in self.seen(array)):
-            return self.atom(array)
+            return self.write(array)
         return f"tf.cast({self.write(array)}, tf.{dtype})"
 
 
@@ -247,8 +243,8 @@ def write_attribute(code: TypedCode, node: ast.Attribute) -> str:
     name = node.attr
     if name in ATTRIBUTES:
         expression = ATTRIBUTES[name]
-        return expression.format(code.write(node.value) if expression.endswith("({})") else code.atom(node.value))
-    text = code.atom(node.value)
+        return expression.format(code.write(node.value))
+    text = code.write(node.value)
     if name == "size":
         is_unknown = code.is_tensor(node)
         return f"tf.size({text}, tf.int64)" if is_unknown else f"int(np.prod({code.use('np_known_sizes')}({text})))"
@@ -264,7 +260,7 @@ def write_size(code: TypedCode, node: ast.Subscript) -> str | None:
     shape = node.value
     if not (isinstance(shape, ast.Attribute) and shape.attr == "shape" and code.is_tensor(shape.value)):
         return None
-    text, key = code.atom(shape.value), code.write(node.slice)
+    text, key = code.write(shape.value), code.write(node.slice)
     if isinstance(node.slice, ast.Slice):
         return f"tuple({code.use('np_known_sizes')}({text}, np.s_[{key}]))"
     if code.is_tensor(node):

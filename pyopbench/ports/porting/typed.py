@@ -33,8 +33,6 @@ WEAK = {int: 1, float: 1.0, complex: 1j}
 SEVERAL = "convert it first, write one function for each, or use numba_op"
 """What serves a function that is called with several dtypes or numbers of axes."""
 
-ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
-
 
 class TypedCode(Code):
     """Code that knows what its expressions are."""
@@ -89,11 +87,6 @@ class TypedCode(Code):
         """Return the dtype that NumPy gives an expression."""
         one = self.one(node)
         return one.dtype or one.common or (np.dtype(one.weak).name if one.weak else "float64")
-
-    def atom(self, node: ast.expr) -> str:
-        """Return the text of an expression to which `.name` or `[...]` can be added."""
-        text = self.write(node)
-        return text if isinstance(node, ATOMS) or _is_call(text) else f"({text})"
 
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
@@ -176,7 +169,7 @@ class TypedCode(Code):
         """Return the text of what `[...]` is added to; an array that becomes a tensor later is made one."""
         seen = self.seen(node) | self._of_argument(node)
         is_tensor = {one.kind for one in seen} == {TENSOR}
-        return self.atom(node) if is_tensor else f"tf.convert_to_tensor({self.write(node)})"
+        return self.write(node) if is_tensor else f"tf.convert_to_tensor({self.write(node)})"
 
     def _of_argument(self, node: ast.expr) -> set[Seen]:
         """Return what an argument is in all places of a function, which another call may reach with another value."""
@@ -217,16 +210,6 @@ def is_number(node: ast.AST | None) -> bool:
 def _is_literal(node: ast.expr) -> TypeGuard[ast.List | ast.Tuple]:
     """Is it a list or tuple whose items are all written down?"""
     return isinstance(node, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in node.elts)
-
-
-def _is_call(text: str) -> bool:
-    """Is it a call and nothing else?"""
-    if not text.endswith(")") or not text.startswith("tf."):
-        return False
-    try:
-        return isinstance(ast.parse(text, mode="eval").body, ast.Call)
-    except SyntaxError:
-        return False
 
 
 def joined(texts: Iterable[str]) -> str:

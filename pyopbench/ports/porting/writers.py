@@ -14,6 +14,8 @@ from pyopbench.model.op import Op
 from pyopbench.model.portable import BRIDGE
 from pyopbench.model.syntax import Source
 from pyopbench.ports.arrays import as_given, as_tuple
+from pyopbench.ports.extract.module import unparsed
+from pyopbench.ports.for_numba.names import tree
 from pyopbench.ports.for_numba.types import Types, types_of
 from pyopbench.ports.functions.sources import source_of
 from pyopbench.ports.porting import callback_text, numba_text
@@ -29,7 +31,6 @@ from pyopbench.ports.porting.facts import (
 from pyopbench.ports.porting.module_text import copied_module, module_text, require_free
 from pyopbench.ports.porting.observe import Observed, definition_of, multiplies_integers, observe, refuse_stale
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.render import documented, with_head
 from pyopbench.ports.porting.tensor_code import TensorCode
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.written_inputs import writes_to_arrays, written_inputs
@@ -92,11 +93,11 @@ def _traced(op: Op, body: Body, examples: Examples, *, is_compiled: bool = False
 
 def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) -> Made:
     """Return the body in TensorFlow ops."""
-    units, facts, name = Units(), body.facts, body.definition.name
-    units.add(body.source, name)
+    facts, name = body.facts, body.definition.name
+    units = Units(body.source, name)
     code = TensorCode(units, observed)
     code.is_mapped, code.is_compiled = body.is_mapped, is_compiled
-    statements = code.write_units(units)
+    statements = code.write_units()
     notes, says = [], []
     if multiplies_integers(observed):
         notes.append("64 bits")
@@ -107,13 +108,23 @@ def _of_tensors(body: Body, observed: Observed, *, is_compiled: bool = False) ->
         _refuse_lost_gradients(code)
     gradient = "the gradient runs it again" if reruns else "the gradient is TensorFlow's own"
     how = f"TensorFlow port of `{facts.function}` in {facts.file}{with_xla}; {gradient}."
-    statements[name] = documented(statements[name], docstring(body.doc, facts, how, says))
-    if is_compiled:
-        decorator = code.use("np_compiled") if reruns else "tf.function(jit_compile=True)"
-        statements[name] = with_head(statements[name], name, f"@{decorator}\ndef {name}(")
+    decorator = "tf.function(jit_compile=True)" if is_compiled else ""
+    if reruns:
+        decorator = code.use("np_compiled")
+    statements[name] = _documented(statements[name], docstring(body.doc, facts, how, says), decorator)
     texts = _with_snippets(units, statements, sorted(code.snippets))
     text = module_text(f"`{facts.function}` of {facts.file} as TensorFlow ops.", texts, units)
     return Made(text, not_run=tuple(sorted(set(code.not_run))), notes=tuple(notes))
+
+
+def _documented(text: str, doc: str, decorator: str) -> str:
+    """Return the source of a function with another docstring, given in quotes, and with a decorator, if any."""
+    (function,) = ast.parse(text).body
+    assert isinstance(function, ast.FunctionDef)
+    statements = function.body if ast.get_docstring(function) is None else function.body[1:]
+    function.body = [ast.parse(doc).body[0], *statements]
+    function.decorator_list += [tree(decorator)] if decorator else []
+    return unparsed([(function, "")])[0]
 
 
 def _has_control_flow(code: TensorCode) -> bool:
@@ -124,29 +135,28 @@ def _has_control_flow(code: TensorCode) -> bool:
     return any(True for _ in _decided(code, ast.For, ast.While, ast.If, ast.IfExp))
 
 
-def _decided(code: TensorCode, *kinds: type[ast.AST]) -> Iterator[tuple[Source, Any]]:
-    """Yield the statements and expressions of these kinds that depend on data, and their files."""
+def _decided(code: TensorCode, *kinds: type[ast.AST]) -> Iterator[Any]:
+    """Yield the statements and expressions of these kinds that depend on data."""
     for unit in code.units.in_order():
         for node in ast.walk(unit.node):
-            if isinstance(node, kinds) and code.observed.decides(unit.source, node):
-                yield unit.source, node
+            if isinstance(node, kinds) and code.observed.decides(code.source, node):
+                yield node
 
 
 def _refuse_lost_gradients(code: TensorCode) -> None:
     """Refuse elements that a condition selects in a loop: compiled by XLA of TensorFlow 2.21, their gradient is 0."""
-    seen = code.observed.of
-    for source, loop in _decided(code, ast.For, ast.While):
+    for loop in _decided(code, ast.For, ast.While):
         for node in (one for statement in loop.body for one in ast.walk(statement)):
             if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
                 continue
             keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             is_selected = any(
-                one.rank and (one.dtype == "bool" or None in one.shape) for key in keys for one in seen(source, key)
+                one.rank and (one.dtype == "bool" or None in one.shape) for key in keys for one in code.seen(key)
             )
-            if is_selected and any(None in one.shape and "float" in one.dtype for one in seen(source, node)):
+            if is_selected and any(None in one.shape and "float" in one.dtype for one in code.seen(node)):
                 raise CannotPort(
                     f"a condition selects `{ast.unparse(node)}` in a loop, and XLA returns 0 as its gradient",
-                    place=(source.path, node.lineno),
+                    place=(code.source.path, node.lineno),
                     fix="port it to traced",
                 )
 
@@ -183,20 +193,20 @@ def _numba_op(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = Fal
 
     That of a batch calls the body for each example.
     """
-    units, facts, name = Units(), body.facts, body.definition.name
+    facts, name = body.facts, body.definition.name
     one = _of_one(facts) if is_of_batch else facts
-    units.add(body.source, name)
+    units = Units(body.source, name)
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     gradient = ""
     if op.numpy_gradient is not None:
-        home, of_gradient = definition_of(unwrap(op.numpy_gradient))
-        gradient = units.add(home, of_gradient.name).name
+        gradient = definition_of(unwrap(op.numpy_gradient))[1].name
+        units.add(gradient)
     compiled = {unit.name for unit in units.in_order() if _is_function(unit)}
     types = types_of(op.numpy, examples_of(op, 2, 1))
     if op.numpy_gradient is not None:
         types = types_of(op.numpy_gradient, [_given_to_gradient(op, one)], types)
     code = BodyCode(units, name, compiled, DECORATOR, types)
-    statements = code.write_units(units)
+    statements = code.write_units()
     helpers = needed_helpers(code.helpers) if code.helpers else []
     imports, module, bound = copied_module(numba_text.MODULE)
     require_free(units, {*bound, f"{facts.function}_op", *helpers}, imports, is_anywhere=True)
@@ -280,12 +290,12 @@ def _of_one(facts: Facts) -> Facts:
 
 def _numpy_function(op: Op, body: Body, examples: Examples, *, is_of_batch: bool = False) -> Made:
     """Return the body and what it needs, what calls it with arrays, and the function of tensors around that."""
-    units, facts, name = Units(), body.facts, body.definition.name
-    units.add(body.source, name)
+    facts, name = body.facts, body.definition.name
+    units = Units(body.source, name)
     functions = {unit.name for unit in units.in_order() if _is_function(unit)}
     written_to = written_inputs(arrange(op.numpy, unwrap(op.numpy)), examples_of(op, 2, 1), units)
     adapter = callback_text.adapter(facts, [place for place in written_to if facts.inputs[place][2]])
-    statements = BodyCode(units, name, functions, "", Types()).write_units(units)
+    statements = BodyCode(units, name, functions, "", Types()).write_units()
     called = "called once with a batch" if is_of_batch else "on arrays"
     how = f"`{facts.function}` of {facts.file}, {called}, behind `tf.numpy_function`."
     notes = [f"{LEADING}."] if is_of_batch else []

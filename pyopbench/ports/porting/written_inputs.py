@@ -33,7 +33,7 @@ def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], 
     """
     functions = [unit for unit in units.in_order() if isinstance(unit.node, Function | ast.ClassDef)]
     writes = any(_writes(node) for unit in functions for node in ast.walk(unit.node))
-    if writes and not _are_run(body, examples, functions):
+    if writes and not _are_run(body, examples, functions, units.source.path):
         return list(range(len(examples[0])))
     return sorted(set().union(*(_written_on(body, example) for example in examples)))
 
@@ -49,22 +49,22 @@ def _writes(node: ast.AST) -> bool:
     return isinstance(node, ast.AugAssign)
 
 
-def _are_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], functions: Sequence[Unit]) -> bool:
+def _are_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], functions: Sequence[Unit], path: str) -> bool:
     """Do the examples reach all statements of functions, and is no expression of them one array or another?"""
-    nodes = [(unit.source.path, node) for unit in functions for node in ast.walk(unit.node)]
-    tests = {id(one) for _, node in nodes for one in ast.walk(getattr(node, "test", None) or ast.Pass())}
+    nodes = [node for unit in functions for node in ast.walk(unit.node)]
+    tests = {id(one) for node in nodes for one in ast.walk(getattr(node, "test", None) or ast.Pass())}
     if any(
         isinstance(node, ast.Lambda)
         or (isinstance(node, ast.IfExp | ast.BoolOp) and id(node) not in tests)
         or getattr(node, "ifs", None)
-        for _, node in nodes
+        for node in nodes
     ):
         return False
-    lines = _lines_run(body, examples)
+    lines = _lines_run(body, examples, path)
     heads = {id(unit.node) for unit in functions}
     return all(
-        (path, node.lineno) in lines or id(node) in heads or not _may_pass_on(node)
-        for path, node in nodes
+        node.lineno in lines or id(node) in heads or not _may_pass_on(node)
+        for node in nodes
         if isinstance(node, ast.stmt)
     )
 
@@ -77,14 +77,14 @@ def _may_pass_on(node: ast.stmt) -> bool:
     return not isinstance(node, ast.Raise | ast.Global | ast.Nonlocal | ast.Pass | ast.Continue | ast.Break)
 
 
-def _lines_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Set[tuple[str, int]]:
-    """Return the lines of files that a body runs on examples."""
+def _lines_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], path: str) -> Set[int]:
+    """Return the lines of a file that a body runs on examples."""
     tracer, before = trace.Trace(count=True, trace=False), sys.gettrace()
     for example in examples:
         with contextlib.suppress(Exception):  # the body is the user's own
             tracer.runfunc(body, *map(np.array, example))
     sys.settrace(before)
-    return set(tracer.results().counts)
+    return {line for file, line in tracer.results().counts if file == path}
 
 
 def writes_to_arrays(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:

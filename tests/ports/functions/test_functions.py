@@ -90,10 +90,9 @@ def loaded(folder: Path, source: str, name: str) -> ModuleType:
 def written(body: Any, arrays: tuple[Any, ...]) -> str:
     """Return the text of a port of a body that was seen with some arrays."""
     source, definition = definition_of(body)
-    units = Units()
-    units.add(source, definition.name)
+    units = Units(source, definition.name)
     code = TensorCode(units, observe(body, [arrays]))
-    statements = code.write_units(units).values()
+    statements = code.write_units().values()
     return module_text("A port.", [*source_of(sorted(code.snippets)), *statements], units)
 
 

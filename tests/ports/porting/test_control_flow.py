@@ -8,22 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loop_bodies import KERNELS
 from pyopbench.model.modules import load_file
 from pyopbench.ports.porting.observe import MOST_STEPS, TENSOR, observe
 from pyopbench.ports.porting.refusal import CannotPort
 from written_ports import line_of, lines_of, run_its_test, write_source
 
-VECTOR, MATRIX = "rng.random(6)", "rng.random((5, 4))"
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_with_loops_is_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, *inputs = KERNELS[name]
-    made = write_source(tmp_path, source.lstrip(), *inputs)
-    assert "numpy_function" not in made.port
-    assert "test_values" in run_its_test(made, tmp_path, monkeypatch)
+VECTOR = "rng.random(6)"
 
 
 BODIES = {
@@ -52,6 +42,8 @@ BODIES = {
     "numbers as conditions": "s = 1.0\n    if np.floor(x[0] * 2) and x[1]:\n        s = 2.0\n    return x * s",
     "a shape that is an input": "return np.zeros(np.floor(x[:2] * 3).astype(int)) + 1.0",
     "rounded truths": "return np.round(x > 0.5) + x",
+    "a number between others": "n = (x * 9).astype(int)\n    return x * (0 < n.sum() < 2.5)",
+    "not both": "return x + 1 if not (x[0] > 0.1 and x[1] > 0.2) else x",
     "both and not": "s = 1.0\n    if x[0] > 0.1 and not (0.2 < x[1] < 0.7):\n        s = 2.0\n    return x * s",
     "elif with a name of its own": (
         "s = x.sum()\n    if s > 4:\n        k = 1\n    elif s > 3:\n        k = 2\n        w = 1.0\n"
@@ -113,15 +105,11 @@ def test_a_loop_with_conditions_on_values_is_unrolled_for_fewer_rounds(tmp_path:
         ("s = 2 if False else 3\n    if x.sum() > 1:\n        s = 0.5\n    return s * x", "if x.sum() > 1:"),
         ("try:\n        y = 1 / x.sum()\n    except ZeroDivisionError:\n        y = 0.0\n    return y", "try:"),
         ("d = {'a': 0.0}\n    if x[0] > 0.5:\n        d['a'] += x[0]\n    return x", "d['a'] += x[0]"),
-        ("n = (x * 9).astype(int)\n    return x * (0 < n.sum() < 2.5)", "return x * (0 < n.sum() < 2.5)"),
         ("global SUM\n    SUM = x.sum()\n    return x", "SUM = x.sum()"),
         ("if (n := x.sum()) > 1:\n        return x * n\n    return x", "if (n := x.sum()) > 1:"),
-        ("if x.sum() > 1:\n        return x * 2\n    raise ValueError(len(x))", "raise ValueError(len(x))"),
         ("return np.maximum.accumulate(x)", "return np.maximum.accumulate(x)"),
-        (
-            "x = x.copy()\n    np.place(x, (x > 0.5).astype(int), 0)\n    return x",
-            "np.place(x, (x > 0.5).astype(int), 0)",
-        ),
+        ("x = x.copy()\n    np.place(x, x > 0.5, 0)\n    return x", "np.place(x, x > 0.5, 0)"),
+        ("return x * (int(x[0] * 9) in (1, 2))", "return x * (int(x[0] * 9) in (1, 2))"),
         ("y = x.reshape(1, 2, 3, 1)\n    return y[:, np.array([1, 0]), :, 0]", "return y[:, np.array([1, 0]), :, 0]"),
     ],
 )

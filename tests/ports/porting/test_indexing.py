@@ -61,7 +61,7 @@ BODIES = {
     ),
     "no places": ("x[at] = x[at] + 1\n    return x", "np.zeros(0, np.int64)"),
     "a dictionary": (
-        "k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {0: 2.5}.get(at[3], 7.0), at[0] in {0: 1}, at[0] not in {1}",
+        "k = {3: 10, 5: 2}[int(at[1])]\n    return x * k + {2: 2.5}[at[3]]",
         PLACES,
     ),
     "a dictionary of rows": ("return np.array({0: (1, 2), 3: (5, 6)}[at[1]]) * x[:2]", PLACES),
@@ -140,13 +140,6 @@ def test_what_is_added_at_places_that_come_twice_is_that_of_the_last() -> None:
         found = port_of(body, x, at, y)(tf.constant(x), tf.constant(at), given)
     assert difference(found, body(x, at, y)) == ""
     assert difference(tape.gradient(found, given), np.array([[0.0, 0], [1, 1], [1, 1]])) == ""
-
-
-def test_a_default_of_another_type_than_the_values_of_a_dictionary_is_refused(tmp_path: Path) -> None:
-    source = "TABLE = {0: 2, 1: 3}\n\n\ndef body(x, at):\n    return TABLE.get(int(at), 0.5) * x\n"
-    with pytest.raises(CannotPort) as refused:
-        write_source(tmp_path, source, VECTOR, "np.array(1)")
-    assert line_of(refused.value) == "return TABLE.get(int(at), 0.5) * x"
 
 
 def test_a_key_that_is_not_in_a_dictionary_is_an_error() -> None:
