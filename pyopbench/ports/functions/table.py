@@ -66,7 +66,7 @@ class TableEntry:
 
 
 TABLE: dict[str, TableEntry] = {}
-"""By name: `len`, `np.median`, `np.add.outer`, `scipy.special.softmax`."""
+"""By name: `len`, `np.median`, `np.add.reduce`, `scipy.special.softmax`."""
 
 
 def row(names: str, parameters: str, expression: str | Callable[[Any], str | None]) -> None:
@@ -109,7 +109,6 @@ BINARY = {
     "hypot": "np_hypot", "fmax": "np_fmax", "fmin": "np_fmin", "logaddexp": "np_logaddexp",
     "left_shift": "np_left_shift", "right_shift": "np_right_shift", "bitwise_xor": "np_bitwise_xor",
 }  # fmt: skip
-"""Those of two arrays; each has `.outer`, too."""
 
 for _name in ("radians", "deg2rad"):
     row(f"np.{_name}", "x", "{x:loop} * (np.pi / 180)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,13 +36,11 @@ SCATTERS = {"np.add": "add", "np.subtract": "sub", "np.maximum": "max", "np.mini
 """Functions whose `.at` is an op that scatters, by its name in TensorFlow."""
 
 
-def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int, node: ast.stmt) -> str:
+def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int) -> str:
     """Return `x[key] = value` or `x[key][key] = value`, of so many axes, as a statement that binds `x`."""
     root, keys = root_of(code, target)
     name = code.write(root)
     entries = [entries_of(code, key) for key in keys]
-    if not isinstance(node, ast.Assign | ast.AugAssign):
-        _refuse_copy(code, target, entries)
     _refuse_copy(code, target, entries[:-1])
     is_mask = [(one.kind, one.rank) for one in entries[0]] == [("mask", code.rank(root))]
     if len(entries) == 1 and not rank and is_mask:
@@ -119,14 +116,20 @@ def assign(code: Any, node: ast.Assign) -> str | None:
             raise code.refusal(one, f"`{ast.unparse(one)}` of an array is assigned to", "bind a new array to a name")
     target, value = node.targets[0], node.value
     if len(node.targets) > 1:
-        is_changed = _is_changed(code, node.targets, [value] * len(node.targets))
-        return in_lines(node, _to_each(code, node)) if is_changed else None
+        return in_lines(node, _to_each(code, node))
     if isinstance(target, ast.Tuple | ast.List):
         return _unpack(code, node, target, value)
     if isinstance(target, ast.Subscript) and _writes(code, target, value):
         root, _ = root_of(code, target)
         text, rank = code.tensor(value, code.dtype(root)), code.one(value).rank
-        return write_item(code, target, text, rank, node)
+        items = target.slice.elts if isinstance(target.slice, ast.List) and target.value is root else []
+        if any(map(code.is_tensor, items)) and not any(map(code.rank, items)) and rank == code.rank(root):
+            # Of equal places, the last value is kept.
+            rows = code.fresh("rows")
+            each = [ast.copy_location(ast.Subscript(root, one, ast.Store()), target) for one in items]
+            lines = [write_item(code, one, f"{rows}[{place}]", rank - 1) for place, one in enumerate(each)]
+            return in_lines(node, [f"{rows} = {text}", *lines])
+        return write_item(code, target, text, rank)
     text = bound_text(code, target, value) if isinstance(target, ast.Name) else ""
     return f"{target.id} = {text}" if text else None  # type: ignore[attr-defined]
 
@@ -145,19 +148,6 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
         )
 
 
-def _is_changed(code: TypedCode, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
-    """Is a target rewritten?"""
-    for target, value in zip(targets, values, strict=True):
-        inner = getattr(target, "elts", ())
-        if isinstance(target, ast.Name) and bound_text(code, target, value):
-            return True
-        if isinstance(target, ast.Subscript) and _writes(code, target, value):
-            return True
-        if inner and _is_changed(code, inner, [value] * len(inner)):
-            return True
-    return False
-
-
 def _to_each(code: Any, node: ast.Assign) -> list[str]:
     """Return `x = y = value` as a statement for each target."""
     value, names = node.value, [one for one in node.targets if isinstance(one, ast.Name)]
@@ -166,35 +156,32 @@ def _to_each(code: Any, node: ast.Assign) -> list[str]:
     name = names[0].id if names else code.fresh("value")
     others = [one for one in node.targets if not (isinstance(one, ast.Name) and one.id == name)]
     first = (bound_text(code, names[0], value) if names else "") or code.write(value)
-    rank = code.one(value).rank
-    return [f"{name} = {first}", *(line for one in others for line in _to(code, one, name, rank, node))]
+    return [f"{name} = {first}", *(_to(code, one, value, name, code.one(value).rank) for one in others)]
 
 
-def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: ast.expr) -> str | None:
+def _unpack(code: Any, node: ast.Assign, target: ast.Tuple | ast.List, value: ast.expr) -> str:
     """Return `x, y[key] = values`: items are written to after all values are computed."""
     is_display = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
     values = value.elts if is_display else [value] * len(target.elts)  # type: ignore[attr-defined]
-    is_changed, casts = _is_changed(code, target.elts, values), [] if is_display else _casts(code, target)
-    if not is_changed and not casts and not code.is_tensor(value):
-        return None
     is_unknown = any(one.kind == TENSOR and one.shape[:1] == (None,) for one in code.seen(value))
     if is_unknown and any(isinstance(one, ast.Starred) for one in target.elts):
         raise code.refusal(target, f"`{ast.unparse(target)}` takes any number of items", "take slices")
     names, lines = [], []
     for one, part in zip(target.elts, values, strict=True):
-        if isinstance(one, ast.Name) or not is_changed:
-            names.append(code.source.text(*code.source.span(one)))
-            continue
-        names.append(code.fresh("item"))
-        lines += _to(code, one, names[-1], code.one(part).rank - (not is_display), node)
+        if isinstance(one, ast.Subscript) and _writes(code, one, part):
+            names.append(code.fresh("item"))
+            lines.append(_to(code, one, part, names[-1], code.one(part).rank - (not is_display)))
+        else:
+            names.append(code.write(one))
     if is_display:
         pairs = zip(target.elts, values, strict=True)
         texts = [(isinstance(one, ast.Name) and bound_text(code, one, part)) or code.write(part) for one, part in pairs]
     else:
+        lines += _casts(code, target)
         number = f", num={len(names)}" if is_unknown else ""
         texts = [f"tf.unstack({code.write(value)}{number})" if code.is_tensor(value) else code.write(value)]
     end = "," if len(names) == 1 else ""
-    return in_lines(node, [f"{', '.join(names)}{end} = {', '.join(texts)}{end * is_display}", *lines, *casts])
+    return in_lines(node, [f"{', '.join(names)}{end} = {', '.join(texts)}{end * is_display}", *lines])
 
 
 def _casts(code: TypedCode, target: ast.Tuple | ast.List) -> list[str]:
@@ -207,16 +194,12 @@ def _casts(code: TypedCode, target: ast.Tuple | ast.List) -> list[str]:
     ]
 
 
-def _to(code: TypedCode, target: ast.expr, text: str, rank: int, node: ast.Assign) -> list[str]:
-    """Return the statements that assign a name's value, of some number of axes, to a target."""
-    if isinstance(target, ast.Name):
-        return [f"{target.id} = {text}"]
-    if not isinstance(target, ast.Subscript):
-        raise code.refusal(node, "nested targets of an assignment", "write one statement per line")
-    if not _writes(code, target, node.value):
-        return [f"{code.source.text(*code.source.span(target))} = {text}"]
+def _to(code: TypedCode, target: ast.expr, value: ast.expr, name: str, rank: int) -> str:
+    """Return the statement that assigns a name, which has a value of some number of axes, to a target."""
+    if not isinstance(target, ast.Subscript) or not _writes(code, target, value):
+        return f"{code.write(target)} = {name}"
     root, _ = root_of(code, target)
-    return [write_item(code, target, f"tf.cast({text}, tf.{code.dtype(root)})", max(rank, 0), node)]
+    return write_item(code, target, f"tf.cast({name}, tf.{code.dtype(root)})", max(rank, 0))
 
 
 def _writes(code: TypedCode, target: ast.Subscript, value: ast.expr) -> bool:
@@ -250,7 +233,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
         for key in keys:
             text = pick(code, target, text, entries_of(code, key))
         rank = max(code.one(value).rank, 1)  # what is added to differs from place to place
-        return write_item(code, target, f"{text} {sign} ({code.operand(value, dtype)})", rank, node)
+        return write_item(code, target, f"{text} {sign} ({code.operand(value, dtype)})", rank)
     if isinstance(target, ast.Name) and (code.holds_tensors(value) or code.is_tensor(target)):
         kinds = {one.kind for one in code.seen(target)}
         if kinds == {"sequence"}:
@@ -324,7 +307,8 @@ def _write_output(code: TypedCode, call: ast.Call) -> str | None:
     if code.rank(output) != max(map(code.rank, given)):
         text = f"tf.broadcast_to({text}, tf.shape({code.write(output)}))"
     if isinstance(output, ast.Subscript):
-        return write_item(code, output, text, code.rank(output), ast.copy_location(ast.Expr(call), call))
+        _refuse_copy(code, output, [entries_of(code, key) for key in root_of(code, output)[1]])
+        return write_item(code, output, text, code.rank(output))
     return f"{_name(code, output)} = {text}"
 
 

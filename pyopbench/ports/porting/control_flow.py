@@ -75,7 +75,8 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
         isinstance(node, ast.If) and {int, float} <= weak and all(one.kind != TENSOR or one.weak for one in seen)
     )
     if is_of_two_types or (OTHER in kinds and kinds & {TENSOR, ARRAY, NUMBER_KIND}):
-        raise _of_two_types(code, node, name)
+        why = f"`{name}` differs in dtype between branches that depend on values"
+        raise code.refusal(node, why, "assign a number or an array of one dtype to it before, and in all branches")
     if is_bound_before(function, node, name):
         is_number = name in parameters_of(function) and any(one.kind == NUMBER_KIND for one in carried(code, name))
         return [f"{name} = tf.cast({name}, tf.{dtype})"] if is_number and dtype else []
@@ -84,16 +85,11 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
     dtype = dtype_of(seen) or dtype
     ranks = {one.rank for one in seen if one.kind in (TENSOR, ARRAY, NUMBER_KIND)}
     if not dtype or len(ranks) != 1 or kinds & {OTHER, SEQUENCE}:
-        raise _of_two_types(code, node, name)
+        return []
     rank = ranks.pop()
     if rank:
         return [f"{name} = tf.zeros({[0] * rank}, tf.{dtype})"]
     return [f"{name} = tf.constant({'False' if dtype == 'bool' else '0'}, tf.{dtype})"]
-
-
-def _of_two_types(code: TypedCode, node: ast.AST, name: str) -> Exception:
-    why = f"`{name}` differs in dtype or number of axes between branches that depend on values"
-    return code.refusal(node, why, "assign a number or an array of one dtype to it before, and in all branches")
 
 
 def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
@@ -205,15 +201,11 @@ def _write_loop(
     if node.orelse:
         raise code.left_to_numba(node, "`else` of a loop whose length depends on values")
     names = sorted(names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body))
-    left, source = code.observed.leaves(code.source, node), code.source
+    left = code.observed.leaves(code.source, node)
     started = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
-    first = [*invariants(code, node, names, started), *first]
-    (begin, _), (inside, _) = source.span(node), source.span(node.body[0])
-    _, end = source.span(node.iter if isinstance(node, ast.For) else node.test)
-    end = inside - len(source.text(end, inside).lstrip(" )").encode())
-    added = (inside, inside, in_lines(node.body[0], [*first, ""]))
-    body = [(*source.span(one), code.write(one)) for one in node.body]
-    return in_lines(node, [*started, *before, source.replaced(*source.span(node), [(begin, end, head), added, *body])])
+    body = [*invariants(code, node, names, started), *first, *map(code.write, node.body)]
+    inside = " " * node.body[0].col_offset
+    return in_lines(node, [*started, *before, f"{head}:\n{inside}{in_lines(node.body[0], body)}"])
 
 
 def _elements(code: Any, node: ast.expr) -> str:

@@ -76,19 +76,6 @@ def _of_dtype(ufunc: str, dtype: str) -> str:
     return f"tf.{BOOLEAN[ufunc]}" if dtype == "bool" and ufunc in BOOLEAN else BINARY[ufunc]
 
 
-@writes(" ".join(f"np.{one}.outer" for one in BINARY), "x y")
-def outer(given: Given) -> str:
-    """Return a ufunc of each element of an array with each of another."""
-    code, ufunc = given.code, given.name.removeprefix("np.").removesuffix(".outer")
-    first, second = _dtypes(given, ufunc, "x", "y")
-    added = ", ".join(["tf.newaxis"] * code.rank(given["y"]))
-    x = f"tf.convert_to_tensor({code.tensor(given['x'], first)})[..., {added}]"
-    function = _of_dtype(ufunc, first)
-    if function.startswith("np_"):
-        code.use(function)
-    return f"{function}({x}, tf.convert_to_tensor({code.tensor(given['y'], second)}))"
-
-
 @writes("np.invert", "x")
 def invert(given: Given) -> str:
     """Return `~x`."""

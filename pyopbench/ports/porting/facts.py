@@ -94,11 +94,9 @@ def probed_examples(
         equal = [other for other in sizes if sizes[other] == sizes[at]]
         tried = [{at}, {other for other in equal if other[1] == at[1]}, *({at, other} for other in equal)]
         for each in dict.fromkeys(map(frozenset, tried)):
-            if time.monotonic() > end:
-                return found
             inputs = _resized(examples[0], dict.fromkeys(each, sizes[at][0] + change))
-            returned = None if inputs is None else _outputs_within(op, inputs, PROBE_SECONDS)
-            if inputs is not None and returned is not None:
+            returned = _outputs_before(op, inputs, end)
+            if returned is not None:
                 if [one.ndim for one in returned] == [one.ndim for one in outputs]:
                     found.append((inputs, returned))
                 break
@@ -111,15 +109,13 @@ def smaller_examples(op: Op, examples: Sequence[Sequence[Any]]) -> list[tuple[An
     They are fewer along all axes of one size.
     """
     sizes = {at: several[0] for at, several in _sizes(examples).items()}
-    found: list[tuple[Any, ...]] = []
     end = time.monotonic() + PROBES_SECONDS
-    for size in dict.fromkeys(sizes.values()):
-        for smaller in sorted({-(-size // divisor) for divisor in (2, 4, 16)} - {size}, reverse=True):
-            inputs = _resized(examples[0], {at: smaller for at in sizes if sizes[at] == size})
-            if inputs is None or time.monotonic() > end or _outputs_within(op, inputs, PROBE_SECONDS) is None:
-                continue
-            found.append(inputs)
-    return found
+    resized = [
+        _resized(examples[0], {at: smaller for at in sizes if sizes[at] == size})
+        for size in dict.fromkeys(sizes.values())
+        for smaller in sorted({-(-size // divisor) for divisor in (2, 4, 16)} - {size}, reverse=True)
+    ]
+    return [inputs for inputs in resized if _outputs_before(op, inputs, end) is not None]
 
 
 def without_drawn_sizes(facts: Facts, body: Callable[..., Any], examples: Sequence[Sequence[Any]]) -> Facts:
@@ -141,16 +137,16 @@ def _sizes(examples: Sequence[Sequence[Any]]) -> dict[Axis, tuple[int, ...]]:
     return {(place, axis): tuple(np.shape(one[place])[axis] for one in examples) for place, axis in axes}
 
 
-def _resized(example: Sequence[Any], sizes: Mapping[Axis, int]) -> tuple[Any, ...] | None:
+def _resized(example: Sequence[Any], sizes: Mapping[Axis, int]) -> tuple[Any, ...]:
     """Return inputs of other sizes: without the last elements, or with the last one repeated.
 
-    None if an axis is or would be empty.
+    Empty if an axis is or would be empty.
     """
     inputs = list(example)
     for (place, axis), size in sizes.items():
         array = np.asarray(inputs[place])
         if not array.shape[axis] or size < 1:
-            return None
+            return ()
         inputs[place] = np.take(array, np.minimum(range(size), array.shape[axis] - 1), axis)
     return tuple(inputs)
 
@@ -159,18 +155,19 @@ class _TooLong(BaseException):
     """A call took too long. Not an `Exception`: the body might catch it."""
 
 
-def _outputs_within(op: Op, inputs: Sequence[Any], seconds: float) -> tuple[Any, ...] | None:
-    """Return what a body returns for inputs; None if it raises, exits, or takes too long, as if it had not been called.
+def _outputs_before(op: Op, inputs: Sequence[Any], end: float) -> tuple[Any, ...] | None:
+    """Return what a body returns for inputs; None if there are none, or if it raises, exits, or takes too long.
 
     Only the main thread can be interrupted; in any other one, the body is not called.
     """
-    if threading.current_thread() is not threading.main_thread():
+    seconds = min(PROBE_SECONDS, end - time.monotonic())
+    if not inputs or seconds <= 0 or threading.current_thread() is not threading.main_thread():
         return None
 
-    def end(*_: Any) -> None:
+    def interrupt(*_: Any) -> None:
         raise _TooLong
 
-    before = signal.signal(signal.SIGALRM, end)
+    before = signal.signal(signal.SIGALRM, interrupt)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:

@@ -207,7 +207,8 @@ def _counted(code: TypedCode, node: ast.expr, whole: str, axis: object, dtype: s
         return f"tf.cast({code.write(node)}, tf.{dtype})" if dtype else code.write(node)
     own = code.dtype(node)
     text = code.tensor(node, dtype or (own if code.is_tensor(node) and own == "int32" else "int64"))
-    if own.startswith("u") or comes_from(code, node, NEVER_NEGATIVE):
+    is_behind = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and ast.unparse(node.right).isdigit()
+    if own.startswith("u") or comes_from(code, node.left if is_behind else node, NEVER_NEGATIVE):  # type: ignore[attr-defined]
         return text
     return f"{code.use('np_from_front')}({text}, tf.shape({whole})[{axis}])"
 

@@ -27,13 +27,13 @@ from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction, extract
 from pyopbench.ports.extract.module import place_of_user
 from pyopbench.ports.porting import batches
+from pyopbench.ports.porting.body_code import lines_of_body
 from pyopbench.ports.porting.check_file import Old, check_file
 from pyopbench.ports.porting.facts import SEEDS, Facts, examples_of, facts_of, filled
 from pyopbench.ports.porting.module_text import import_text, with_layer
 from pyopbench.ports.porting.numba_text import DRAWN_ALIKE
 from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
-from pyopbench.ports.porting.statement_lines import lines_of_body
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made
 from pyopbench.ports.rebinding import around, unwrap, with_body
@@ -353,12 +353,10 @@ def _drawn(text: str, value: ast.expr, op: Op, *, is_list: bool) -> str:
 
 
 def _expression(text: str) -> str:
-    """Return an input as a part of a tuple: without what ends a line, and several values in parentheses."""
+    """Return an input as a part of a tuple."""
     if text.endswith(".npy"):
         return f"np.load({str(real_path(text))!r})"  # the test is run in any folder
-    tree = ast.parse(text.strip(), mode="eval")
-    is_plain = not (isinstance(tree.body, ast.Tuple) or "#" in text or "\n" in text)
-    return text.strip() if is_plain else ast.unparse(tree)
+    return ast.unparse(ast.parse(text.strip(), mode="eval"))
 
 
 def _inputs_of(source: Source) -> ast.expr:

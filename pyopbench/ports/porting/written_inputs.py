@@ -9,9 +9,8 @@ import trace
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
-import numpy as np
-
 from pyopbench.model.syntax import Function
+from pyopbench.ports.arrays import as_given, read_only
 from pyopbench.ports.porting.units import Unit, Units
 from pyopbench.ports.porting.watched_values import METHODS, WRITING
 from pyopbench.ports.porting.watching import output_of
@@ -82,29 +81,23 @@ def _lines_run(body: Callable[..., Any], examples: Sequence[Sequence[Any]], path
     tracer, before = trace.Trace(count=True, trace=False), sys.gettrace()
     for example in examples:
         with contextlib.suppress(Exception):  # the body is the user's own
-            tracer.runfunc(body, *map(np.array, example))
+            tracer.runfunc(body, *as_given(example))
     sys.settrace(before)
     return {line for file, line in tracer.results().counts if file == path}
 
 
 def writes_to_arrays(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
     """Does a function of arrays fail only if it cannot write to them?"""
-    return _fails(function, [_read_only(one) for one in arrays]) and not _fails(function, [*map(np.array, arrays)])
+    return _fails(function, read_only(arrays)) and not _fails(function, as_given(arrays))
 
 
 def _written_on(body: Callable[..., Any], example: Sequence[Any]) -> Iterator[int]:
     if not writes_to_arrays(body, example):
         return
     for place, array in enumerate(example):
-        others = [*map(np.array, example)]
+        others = as_given(example)
         if writes_to_arrays(lambda one: body(*others[:place], one, *others[place + 1 :]), [array]):  # noqa: B023
             yield place
-
-
-def _read_only(array: Any) -> Any:
-    array = np.array(array)
-    array.flags.writeable = False
-    return array
 
 
 def _fails(function: Callable[..., Any], arrays: Sequence[Any]) -> bool:
