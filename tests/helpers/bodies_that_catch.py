@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -28,26 +27,9 @@ def bump() -> Any:
     CONFIG.scale = 2
 
 
-def bump_class() -> Any:
-    Config.scale = 2
-
-
 @functools.cache
 def table_of(n: Any) -> Any:
     return np.arange(n) * 2.0
-
-
-def raises_two(x: Any) -> Any:
-    try:
-        if x[0] > 0:
-            raise ValueError
-        else:  # noqa: RET506
-            raise KeyError
-    except ValueError:
-        y = 1.0
-    except KeyError:
-        y = 2.0
-    return x * y
 
 
 def caught_helper(x: Any) -> Any:
@@ -57,53 +39,6 @@ def caught_helper(x: Any) -> Any:
     except ValueError:
         y = x * 3
     return y
-
-
-def caught_in_loop(x: Any) -> Any:
-    n = 0.0
-    for v in x:
-        try:
-            check(v)
-        except ValueError:
-            continue
-        n += v
-    return x * n
-
-
-def math_log_domain(x: Any) -> Any:
-    s = 0.0
-    for v in x:
-        try:
-            s += math.log(v)
-        except ValueError:  # noqa: PERF203
-            s -= 1
-    return x * 0 + s
-
-
-def empty_max(x: Any) -> Any:
-    try:
-        m = x[x > 1.5].max()
-    except ValueError:
-        m = 0.0
-    return x * m
-
-
-def bare_except(x: Any) -> Any:
-    try:
-        v = 1.0 if x[0] > 0 else 2.0
-    except:  # noqa: E722
-        v = 3.0
-    return x * v
-
-
-def base_except(x: Any) -> Any:
-    s = 0.0
-    for v in x:
-        try:
-            s = s + (v if v > 0 else 10.0)
-        except BaseException:  # noqa: BLE001, PERF203
-            s = s + 100.0
-    return x * s
 
 
 def name_error(x: Any) -> Any:
@@ -141,15 +76,6 @@ def zero_division(x: Any) -> Any:
     return np.float64(p)
 
 
-def zero_division2(x: Any) -> Any:
-    n = int((x > 5).sum())
-    try:
-        p = 10 // n
-    except ZeroDivisionError:
-        p = -1
-    return np.int64(p)
-
-
 def module_cache(x: Any) -> Any:
     if x[0] > 0:
         CACHE["a"] = 2
@@ -163,13 +89,6 @@ def config_helper(x: Any) -> Any:
     if x[0] > 0:
         bump()
     return x * CONFIG.scale
-
-
-def class_helper(x: Any) -> Any:
-    Config.scale = 1
-    if x[0] > 0:
-        bump_class()
-    return x * Config.scale
 
 
 def module_buffer(x: Any) -> Any:

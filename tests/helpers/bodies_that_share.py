@@ -31,15 +31,6 @@ def two_names_of_a_list_loop(x: Any) -> Any:
     return s * x
 
 
-def one_list_or_other(x: Any) -> Any:
-    a = [1.0, 2.0]
-    b = [3.0, 4.0]
-    cur = a
-    if x[0] > 0:
-        cur = b
-    return np.array(cur) * x[0]
-
-
 def one_list_or_other_written(x: Any) -> Any:
     a = [1.0, 2.0]
     b = [3.0, 4.0]
@@ -48,15 +39,6 @@ def one_list_or_other_written(x: Any) -> Any:
         cur = b
     cur.append(5.0)
     return np.array(a).sum() * x
-
-
-def list_or_new(x: Any) -> Any:
-    a = [1.0, 2.0]
-    cur = a
-    if x[0] > 0:
-        cur = [3.0, 4.0]
-    cur[0] = 9.0
-    return np.array(a) * x[0] + np.array(cur)
 
 
 def best_box(x: Any) -> Any:
@@ -119,27 +101,9 @@ def corder_loop(x: Any) -> Any:
     return y
 
 
-def array_is(x: Any) -> Any:
-    a = x * 2
-    b = x * 3
-    cur = a
-    if x[0] > 0:
-        cur = b
-    if cur is a:
-        return x
-    return x + 1
-
-
 def ascontig(x: Any) -> Any:
     a = np.outer(x, x)
     b = np.ascontiguousarray(a.T)
-    b[0] = 5
-    return a, b
-
-
-def asfortran(x: Any) -> Any:
-    a = np.outer(x, x)
-    b = np.asfortranarray(a)
     b[0] = 5
     return a, b
 

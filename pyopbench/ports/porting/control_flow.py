@@ -22,7 +22,6 @@ DECIDING = (ast.If, ast.For, ast.While)
 
 def carried(code: TypedCode, name: str) -> set[Seen]:
     """Return what a name is where branches of the graph join; nothing for one that no such statement binds."""
-    assert code.unit is not None
     found: set[Seen] = set()
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
@@ -57,7 +56,6 @@ def is_bound_before(function: ast.AST, node: ast.stmt, name: str) -> bool:
 
 def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
     """Is a name a tuple or list after a statement that depends on values? AutoGraph makes tensors of its numbers."""
-    assert code.unit is not None
     for node in ast.walk(code.unit.node):
         if isinstance(node, DECIDING) and code.observed.joins(code.source, node):
             seen = [one for one in code.observed.leaves(code.source, node).get(name, ()) if one.kind == SEQUENCE]
@@ -68,7 +66,6 @@ def is_sequence_where_ways_meet(code: TypedCode, name: str) -> bool:
 
 def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on_all: bool = False) -> list[str]:
     """Return what binds a name for AutoGraph before a statement that changes it, `seen` behind that, if need be."""
-    assert code.unit is not None
     function, dtype = code.unit.node, dtype_of_name(code, name)
     kinds, weak = {one.kind for one in seen}, {one.weak for one in seen}
     is_of_two_types = (
@@ -94,7 +91,6 @@ def starts(code: TypedCode, node: ast.stmt, name: str, seen: set[Seen], *, is_on
 
 def invariants(code: TypedCode, node: ast.stmt, names: Sequence[str], started: Sequence[str]) -> list[str]:
     """Return the statement that says which sizes change from round to round; none if none do."""
-    assert code.unit is not None
     found = []
     for name in names:
         is_started = any(one.startswith(f"{name} = ") for one in started)

@@ -19,7 +19,7 @@ STACKING = ("np.array", "np.asarray", "np.stack")
 
 def is_grown(code: Any, node: ast.AST | None) -> bool:
     """Is it the name of a list that is changed in a loop or branch that depends on values?"""
-    return isinstance(node, ast.Name) and code.unit is not None and node.id in _grown_names(code)
+    return isinstance(node, ast.Name) and node.id in _grown_names(code)
 
 
 def _grown_names(code: Any) -> set[str]:

@@ -243,7 +243,6 @@ def comes_from(
 
 def assigned(code: TypedCode, name: str) -> list[ast.expr | None]:
     """Return all values that the function assigns to a name; None for what is no simple assignment."""
-    assert code.unit is not None
     found: list[ast.expr | None] = []
     for node in ast.walk(code.unit.node):
         if isinstance(node, ast.arg) and node.arg == name:

@@ -45,27 +45,22 @@ Frozen: TypeAlias = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class PortModule:
-    """A port as the text of a module: what is measured, what a report shows, and what the command `port` puts in place.
-
-    Attributes:
-        text: of the module.
-        function: the name of the function of tensors in it.
-        not_run: lines of the user's that no example went through: file and line.
-        notes: kinds of notes, as in a `PortLine`.
-        dataset: the call of `Dataset.map` that goes with a batched form; empty for others.
-        facts: what it takes and returns, and what of it is differentiable.
-        frozen: statements of the user's whose values are written down in their place: file and name.
-        drawn: functions of `numpy.random` that draw in it after a seed that it takes; None where it takes none.
-    """
+    """A port as the text of a module, which is measured, shown in a report, and put in place by the command `port`."""
 
     text: str
     function: str
+    """The name of the function of tensors in it."""
     not_run: tuple[tuple[str, int], ...]
+    """Lines of the user's that no example went through: file and line."""
     notes: tuple[str, ...]
+    """Kinds of notes, as in a `PortLine`."""
     dataset: str
+    """The call of `Dataset.map` that goes with a batched form; empty for others."""
     facts: Facts
     frozen: Frozen
+    """Statements of the user's whose values are written down in their place: file and name."""
     drawn: frozenset[str] | None = None
+    """Functions of `numpy.random` that draw in it after a seed that it takes; None where it takes none."""
 
 
 def write_port(op: Op, variant: str) -> PortModule:
@@ -107,14 +102,7 @@ def _inputs_of_known_sizes(
     """Return which inputs have to have sizes that are known where a port is traced, by running it.
 
     None if it takes all sizes unknown, or does not even take known ones, which its test will say; one if that alone is
-    enough; else all that have sizes.
-
-    Args:
-        text: of its module.
-        source: the file of the body.
-        facts: what it takes and returns.
-        keywords: names of the last inputs, where it takes them by name.
-        example: the inputs that it is run on.
+    enough; else all that have sizes. The last inputs may be taken by name, as `keywords`.
     """
     port = getattr(import_text("of_unknown_sizes", text), facts.function)
     names = [name for name, _, _ in facts.inputs]
@@ -159,9 +147,8 @@ def _with_sentence(text: str, facts: Facts) -> str:
     """Return the text of a port whose docstring says which sizes have to be known."""
     what = f"The sizes of {_sizes_text(facts)} have to be known where it is traced, as in batches of a fixed size."
     said = textwrap.indent(filled(what), "    ")
-    start = [found.end() for found in re.finditer(rf"^def {facts.function}\(", text, re.MULTILINE)][-1]
-    begin = text.index('"""', start)
-    place = text.rindex("\n\n    Args:\n", begin, text.index('"""', begin + 3))
+    start = text.rindex(f"\ndef {facts.function}(")
+    place = text.rindex("\n\n    Args:\n", start, text.index('"""\n', start))
     return f"{text[:place]}\n\n{said}{text[place:]}"
 
 

@@ -18,9 +18,11 @@ LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda,
 class Code:
     """Prints statements unchanged; subclasses override `rewrite` for nodes that must change."""
 
+    unit: Unit
+    """The statement that is being written."""
+
     def __init__(self, units: Units) -> None:
         self.units, self.source = units, units.source
-        self.unit: Unit | None = None  # the statement that is being written
         self.refused: list[CannotPort] = []
 
     def write_units(self) -> dict[str, str]:
@@ -80,7 +82,7 @@ class Code:
 
     def is_global(self, name: ast.Name) -> bool:
         """Is it a name of the top level of the file, and none of the function?"""
-        return self.unit is not None and isinstance(name.ctx, ast.Load) and name.id in self.unit.reads
+        return isinstance(name.ctx, ast.Load) and name.id in self.unit.reads
 
     def value_of(self, node: ast.AST) -> Any:
         """Return what `name` or `module.name` means in the file; None for what is no global."""

@@ -72,7 +72,6 @@ class TensorCode(TypedCode):
 
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
-        assert self.unit is not None
         found = unused_name(name, every_name(self.unit.node) | self.made)
         self.made.add(found)
         return found
@@ -103,7 +102,7 @@ class TensorCode(TypedCode):
 
     def _is_left_out(self, node: ast.stmt) -> bool:
         """Is it a statement of a traced function that was never run?"""
-        value, unit = getattr(node, "value", None), self.unit
+        value = getattr(node, "value", None)
         if (
             not isinstance(node, ast.Assign | ast.AugAssign | ast.Return | ast.Expr)
             or value is None
@@ -112,7 +111,7 @@ class TensorCode(TypedCode):
             return False
         is_docstring = isinstance(node, ast.Expr) and isinstance(value, ast.Constant)
         functions = [function for _, function in self.observed.functions.values()]
-        if is_docstring or unit is None or unit.node not in functions:
+        if is_docstring or self.unit.node not in functions:
             return False
         return not any(self.observed.of(self.source, one) for one in ast.walk(node))
 

@@ -173,7 +173,7 @@ class TypedCode(Code):
 
     def _of_argument(self, node: ast.expr) -> set[Seen]:
         """Return what an argument is in all places of a function, which another call may reach with another value."""
-        function = None if self.unit is None else self.unit.node
+        function = self.unit.node
         if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
             return set()
         if all(one.arg != node.id for one in ast.walk(function.args) if isinstance(one, ast.arg)):
