@@ -59,11 +59,8 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int) ->
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
     """Refuse to write to part of a selection by a mask or arrays of indices: in NumPy the selection is a copy."""
     if any(entry.is_copied for one in entries for entry in one):
-        raise code.refusal(
-            target,
-            f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array",
-            "combine the keys into one",
-        )
+        why = f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array"
+        raise code.refusal(target, why, "combine the keys into one")
 
 
 def _is_of_part(entry: IndexEntry) -> bool:
@@ -104,7 +101,7 @@ def root_of(code: TypedCode, target: ast.expr) -> tuple[ast.Name, list[ast.expr]
         keys.append(target.slice)
         target = target.value
     if not isinstance(target, ast.Name):
-        raise code.refusal(target, f"`{ast.unparse(target)}` is written to, and is not a variable", "give it a name")
+        raise code.refusal(target, fix="give it a name")
     return target, keys[::-1]
 
 
@@ -113,7 +110,7 @@ def assign(code: Any, node: ast.Assign) -> str | None:
     for one in node.targets:
         _refuse_container(code, one)
         if isinstance(one, ast.Attribute) and code.is_tensor(one.value):
-            raise code.refusal(one, f"`{ast.unparse(one)}` of an array is assigned to", "bind a new array to a name")
+            raise code.refusal(one, fix="bind a new array to a name")
     target, value = node.targets[0], node.value
     if len(node.targets) > 1:
         return in_lines(node, _to_each(code, node))
@@ -140,11 +137,8 @@ def _refuse_container(code: TypedCode, target: ast.expr) -> None:
     around = [one for one in ast.walk(code.unit.node) if isinstance(one, ast.If | ast.For | ast.While)]
     inside = any(one is target for each in around if code.observed.decides(code.source, each) for one in ast.walk(each))
     if inside and isinstance(target, ast.Subscript) and kinds and not kinds & {"tensor", "array"}:
-        raise code.refusal(
-            target,
-            f"`{ast.unparse(target)}` is written to in a list or dict under a condition on values",
-            "use an array",
-        )
+        why = f"`{ast.unparse(target)}` is written to in a list or dict under a condition on values"
+        raise code.refusal(target, why, "use an array")
 
 
 def _to_each(code: Any, node: ast.Assign) -> list[str]:
@@ -216,7 +210,7 @@ def assign_in_place(code: TypedCode, node: ast.AugAssign) -> str | None:
     """Return `x += y` and `x[key] += y` of tensors."""
     target, value = node.target, node.value
     if isinstance(target, ast.Attribute):  # the observer does not follow arrays through attributes that are changed
-        raise code.refusal(node, f"`{ast.unparse(target)}` is changed in place", "bind a new array to a name")
+        raise code.refusal(node, fix="bind a new array to a name")
     refuse_grown(code, target)
     _refuse_container(code, target)
     if type(node.op) in SHIFTS and isinstance(target, ast.Name) and code.is_tensor(target):
@@ -313,7 +307,7 @@ def _write_output(code: TypedCode, call: ast.Call) -> str | None:
 
 def _name(code: TypedCode, node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
-        raise code.refusal(node, f"`{ast.unparse(node)}` is written to, and is not a variable", "give it a name")
+        raise code.refusal(node, fix="give it a name")
     return node.id
 
 

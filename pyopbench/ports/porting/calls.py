@@ -43,7 +43,7 @@ class Given:
     def __getitem__(self, name: str) -> ast.expr:
         """Return an argument that has to be there."""
         if name not in self.by_name:
-            raise self.code.refusal(self.node, f"`{self.name}` is called without `{name}`")
+            raise self.code.refusal(self.node)
         return self.by_name[name]
 
     def get(self, name: str) -> ast.expr | None:
@@ -70,7 +70,7 @@ def write_call(code: TypedCode, name: str, node: ast.Call, first: ast.expr | Non
             return text
     if entry.helper is not None:
         return _write_helper_call(code, entry.helper, name, node, first)
-    raise code.refusal(node, f"`{name}` is called with arguments that have no counterpart in TensorFlow")
+    raise code.refusal(node)
 
 
 def _filled(given: Given, expression: str) -> str | None:
@@ -195,7 +195,7 @@ def _bound(code: TypedCode, entry: Helper, name: str, node: ast.Call, first: ast
     """Return the arguments by the names of parameters; what may be any number is a tuple."""
     positional = [*([] if first is None else [first]), *node.args]
     if any(isinstance(one, ast.Starred) for one in positional) or any(one.arg is None for one in node.keywords):
-        raise code.refusal(node, f"`{name}` is called with arguments that cannot be written", "write them one by one")
+        raise code.refusal(node, fix="write its arguments one by one")
     try:
         bound = entry.signature.bind(*positional, **{str(one.arg): one.value for one in node.keywords})
     except TypeError as error:

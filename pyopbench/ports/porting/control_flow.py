@@ -160,7 +160,7 @@ def write_for(code: Any, node: ast.For) -> str | None:
         return None
     call, name = node.iter, ""
     if not isinstance(node.target, ast.Name):
-        raise code.left_to_numba(node, "the loop has several targets, and its length depends on values")
+        raise code.refusal(node, "the loop has several targets, and its length depends on values")
     if isinstance(call, ast.Call):
         name = name_of(code.value_of(call.func))
     if name != "range":
@@ -193,9 +193,9 @@ def _write_loop(
     """Return a loop of the graph with another head, and with statements before it and at the start of its rounds."""
     ends = [one for one in of_loop(node.body) if isinstance(one, ast.Break | ast.Continue)]
     for one in (*ends, *(one for one in of_function(node.body) if isinstance(one, ast.Return))):
-        raise code.left_to_numba(one, f"`{ast.unparse(one)}` in a loop whose length depends on values")
+        raise code.refusal(one, f"`{ast.unparse(one)}` in a loop whose length depends on values")
     if node.orelse:
-        raise code.left_to_numba(node, "`else` of a loop whose length depends on values")
+        raise code.refusal(node, "`else` of a loop whose length depends on values")
     names = sorted(names_bound([node]) if isinstance(node, ast.For) else names_bound(node.body))
     left = code.observed.leaves(code.source, node)
     started = [line for name in names for line in starts(code, node, name, left.get(name, set()))]
@@ -208,7 +208,7 @@ def _elements(code: Any, node: ast.expr) -> str:
     """Return what a loop of the graph iterates over, as a tensor."""
     seen = code.seen(node)
     if any(one.kind == OTHER for one in seen) or not seen:
-        raise code.left_to_numba(node, f"the length of a loop over `{ast.unparse(node)}` depends on values")
+        raise code.refusal(node, f"the length of a loop over `{ast.unparse(node)}` depends on values")
     text = code.tensor(node)
     return text if {one.kind for one in seen} == {TENSOR} else f"tf.convert_to_tensor({text})"
 
@@ -242,10 +242,7 @@ def _holds_number(seen: Seen) -> bool:
 def write_rare(code: Any, node: ast.stmt) -> str | None:
     """Return `raise` or `assert` as its equivalent in a graph, or refuse what has none."""
     if isinstance(node, ast.Global | ast.Nonlocal):
-        names = ", ".join(node.names)
-        raise code.refusal(
-            node, f"assigns to {names} outside the function", "return the value that the next call needs"
-        )
+        raise code.refusal(node, fix="return the value that the next call needs")
     if isinstance(node, ast.Try):
         inside = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.expr)]
         if node.handlers and any(map(code.holds_tensors, inside)):

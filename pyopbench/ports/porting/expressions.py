@@ -65,7 +65,7 @@ def binary(given: Given) -> str:
         arrays = [(given["x"], first), (given["y"], second), (out, given.dtype), (where, "bool")]
         return write_helper(given.code, "np_divide_where", arrays)
     if out is not None or where is not None:
-        raise given.code.refusal(given.node, f"`np.{ufunc}(..., out=...)` has no counterpart in TensorFlow")
+        raise given.code.refusal(given.node)
     function = _of_dtype(ufunc, first)
     if function.startswith("np_"):
         return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
@@ -112,9 +112,7 @@ def select(given: Given) -> str:
     """Return elements of the first array whose condition is true."""
     code, conditions, choices = given.code, given["condlist"], given["choicelist"]
     if not isinstance(conditions, ast.List | ast.Tuple) or not isinstance(choices, ast.List | ast.Tuple):
-        raise code.refusal(
-            given.node, "`np.select` of lists that are not written in the call", "write them into the call"
-        )
+        raise code.refusal(given.node, fix="write its lists into the call")
     default = given.get("default")
     found = f"tf.constant(0, tf.{given.dtype})" if default is None else code.tensor(default, given.dtype)
     for condition, choice in reversed(list(zip(conditions.elts, choices.elts, strict=True))):

@@ -119,5 +119,5 @@ def refuse_grown(code: Any, node: ast.expr) -> None:
 
 def _refusal(code: Any, name: str, node: ast.AST) -> Exception:
     problem = f"`{name}` grows where a value decides it, and `{ast.unparse(node)}` does more than append to it"
-    refusal: Exception = code.left_to_numba(node, problem)
+    refusal: Exception = code.refusal(node, problem)
     return refusal

@@ -38,7 +38,7 @@ def write_binary(code: TypedCode, node: ast.BinOp) -> str | None:
 def write_between(code: TypedCode, node: ast.AST, operator: ast.operator, left: ast.expr, right: ast.expr) -> str:
     """Return the text of an operation, which stays as it is where no side needs a cast."""
     if type(operator) not in BINARY:
-        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
+        raise code.refusal(node)
     (first, second), _ = code.loop(BINARY[type(operator)], [left, right])
     helper = SHIFTS.get(type(operator)) or (ROUNDED.get(type(operator)) if "float" in first else None)
     if helper is not None:
@@ -73,10 +73,10 @@ def write_comparison(code: TypedCode, node: ast.Compare) -> str | None:
         return None
     if isinstance(node.ops[0], ast.Is | ast.IsNot) and any(ast.unparse(one) == "None" for one in sides):
         return None
+    if any(type(one) not in COMPARISONS for one in node.ops):
+        raise code.refusal(node)
     if len(sides) > 2:
         return _write_chain(code, node, sides)
-    if type(node.ops[0]) not in COMPARISONS:
-        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow")
     return write_sides(code, node, sides, dtypes_compared(code, COMPARISONS[type(node.ops[0])], sides))
 
 
@@ -88,8 +88,6 @@ def dtypes_compared(code: TypedCode, ufunc: np.ufunc, sides: Sequence[ast.expr])
 
 def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) -> str:
     """Return `a < b < c`, of which Python evaluates `b` once."""
-    if any(type(one) not in COMPARISONS for one in node.ops):
-        raise code.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write it in two")
     dtype = code.loop_dtype(*sides)
     if dtype == "bool":  # of which TensorFlow has no order
         dtype = "uint8"

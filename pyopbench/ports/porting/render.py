@@ -20,6 +20,8 @@ class Code:
 
     unit: Unit
     """The statement that is being written."""
+    otherwise = ""
+    """What serves a body that is refused."""
 
     def __init__(self, units: Units) -> None:
         self.units, self.source = units, units.source
@@ -93,6 +95,7 @@ class Code:
             return None if home is None else getattr(home, node.attr, None)
         return None
 
-    def refusal(self, node: ast.AST, why: str, fix: str = "") -> CannotPort:
+    def refusal(self, node: ast.AST, why: str = "", fix: str = "") -> CannotPort:
         """Return the error about a line."""
-        return CannotPort(why, fix=fix, place=(self.source.path, getattr(node, "lineno", 1)))
+        why = why or f"`{ast.unparse(node)}` has no counterpart in TensorFlow"
+        return CannotPort(why, fix=fix or self.otherwise, place=(self.source.path, getattr(node, "lineno", 1)))

@@ -31,7 +31,6 @@ from pyopbench.ports.porting.operators import (
     write_truth,
     write_unary,
 )
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.typed import TypedCode, is_number, joined
 
 FILLED = (expressions,)
@@ -61,14 +60,12 @@ WRITERS: dict[type[ast.AST], Callable[[Any, Any], str | None]] = {
 class TensorCode(TypedCode):
     """Writes functions of NumPy's arrays as functions of tensors."""
 
+    otherwise = "use numba_op, or keep the callback"
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay
         self.made: set[str] = set()
-
-    def left_to_numba(self, node: ast.AST, what: str) -> CannotPort:
-        """Return the refusal of something that only a compiled body can do as in Python."""
-        return self.refusal(node, f"{what}, which has no TensorFlow form here", "use numba_op, or keep the callback")
 
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""
@@ -93,7 +90,7 @@ class TensorCode(TypedCode):
             why = f"`{ast.unparse(node)}` assigns a tensor inside an expression"
             raise self.refusal(node, why, "assign it on the line before")
         if isinstance(node, ast.ListComp) and self.observed.decides(self.source, node):
-            raise self.left_to_numba(node, "the length of a comprehension depends on values")
+            raise self.refusal(node, "the length of a comprehension depends on values")
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             return write_size(self, node) or write_subscript(self, node)
         if isinstance(node, ast.Attribute) and self.is_tensor(node.value):
@@ -154,7 +151,7 @@ class TensorCode(TypedCode):
             return self._mapped(node)
         is_own = isinstance(function, ast.Name) and function.id in self.units.by_name
         if name in REFUSED or name.startswith("np.") or (_is_of_library(value) and not is_own):
-            raise self.refusal(node, f"`{ast.unparse(function)}` has no counterpart in TensorFlow")
+            raise self.refusal(function)
         return None
 
     def _printed(self, node: ast.Call) -> str | None:
@@ -197,7 +194,7 @@ class TensorCode(TypedCode):
             return f"({expression.replace('{x:loop}', 'item')} for item in {self.write(node.args[1])})"
         if not name.startswith("np."):
             return None
-        raise self.refusal(node, f"`{ast.unparse(node)}` has no counterpart in TensorFlow", "write a comprehension")
+        raise self.refusal(node, fix="write a comprehension")
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         name = f"np.{function.attr}"
@@ -208,7 +205,7 @@ class TensorCode(TypedCode):
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
         if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
             return write_call(self, name, node, function.value)
-        raise self.refusal(node, f"`.{function.attr}()` has no counterpart in TensorFlow")
+        raise self.refusal(function)
 
     def _cast(self, node: ast.Call, array: ast.expr) -> str:
         wanted = node.args[0] if node.args else next((one.value for one in node.keywords if one.arg == "dtype"), None)
@@ -251,7 +248,7 @@ def write_attribute(code: TypedCode, node: ast.Attribute) -> str:
         if any(None in one.shape for one in code.seen(node.value) if one.kind == TENSOR):
             return f"tf.unstack(tf.shape({text}, tf.int64))"
         return f"tuple({code.use('np_known_sizes')}({text}))"
-    raise code.refusal(node, f"`.{name}` has no counterpart in TensorFlow")
+    raise code.refusal(node)
 
 
 def write_size(code: TypedCode, node: ast.Subscript) -> str | None:
