@@ -209,12 +209,3 @@ def test_a_helper_of_several_dtypes_and_ranks_is_refused(tmp_path: Path) -> None
     with pytest.raises(CannotPort) as refused:
         write_source(tmp_path, HELPERS.lstrip(), VECTOR, "rng.random((6, 2), np.float32)")
     assert "numba_op" in refused.value.fix
-
-
-def test_a_helper_that_one_place_calls_with_several_dtypes_is_refused(tmp_path: Path) -> None:
-    source = (
-        "def helper(x):\n    return np.cumsum(x) / 2\n\n\ndef body(x):\n    y = [helper(one) for one in (x, x > 0.5)]\n"
-    )
-    with pytest.raises(CannotPort) as refused:
-        write_source(tmp_path, f"{source}    return y[0] + y[1]\n", VECTOR)
-    assert line_of(refused.value) == "return np.cumsum(x) / 2"

@@ -179,14 +179,6 @@ def test_statements_that_write_and_decide_are_right(
     run_its_test(write_source(tmp_path, f"def body(x):\n    {statements}\n", VECTOR), tmp_path, monkeypatch)
 
 
-def test_indices_that_may_count_from_the_end_are_counted_from_the_front(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = write_source(tmp_path, "def body(x, at):\n    return x[at]\n", VECTOR, "np.array([0, -1, -2])")
-    assert "np_from_front(at" in made.port
-    run_its_test(made, tmp_path, monkeypatch)
-
-
 @pytest.mark.parametrize(
     ("source", "line"),
     [
