@@ -14,7 +14,7 @@ from pyopbench.api.own_function import FOLDER, Inputs, Op, home_of, op_in_words
 from pyopbench.api.read import Mix, judging_of
 from pyopbench.engine import plan, sides, stored_run
 from pyopbench.engine.plan import ShardChoice
-from pyopbench.model.case import BASELINE, Axes
+from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.own_target import OwnOps, usual_baseline
@@ -111,16 +111,14 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
     listener = listener_here(progress=progress)
     with alone_on_this_machine(), _resumable(folder):
         word, words = op_in_words(op, inputs, folder)
+        usual = Axes(quick=quick, parts=parts and not rev)
+        axes, own = read_axes(usual, [word], words, seed_with, axis, variants)
         begun, judging = plan_run(
             folder,
             listener,
             ("pyopbench.run", word),
-            [word],
-            words,
-            seed_with,
-            quick=quick,
-            variants=variants,
-            axis=axis,
+            axes,
+            own,
             baseline=baseline,
             minimum_effect=minimum_effect,
             mix=mix,
@@ -132,7 +130,6 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             fail_on=fail_on,
             budget_seconds=budget_seconds,
             launches=launches,
-            parts=parts,
         )
         follow(begun, judging, listener)
         with listener.busy("judging"):
@@ -143,13 +140,9 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     folder: Path | None,
     listener: Listener,
     command: Sequence[str],
-    ops: Sequence[str],
-    inputs: Sequence[str],
-    seed_with: str,
+    axes: Axes,
+    own: OwnOps,
     *,
-    quick: bool,
-    variants: Sequence[str],
-    axis: Sequence[str],
     baseline: str | None,
     minimum_effect: float | None,
     mix: Mix = None,
@@ -162,14 +155,11 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     budget_seconds: float | None,
     launches: int | None,
     shard: str | None = None,
-    parts: bool = True,
 ) -> tuple[OpenRun, Judging]:
-    """Plan a run, and return it with how to judge it; the options are those of `run`, or as typed in a shell.
-
-    `ops` are all if empty, `command` is for the report, and `shard` is `I/N` for a part of the plan.
-    """
+    """Plan a run, and return it with how to judge it; the options are those of `run`, and `shard` of the command."""
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
-    judging = judging_of(baseline or BASELINE, effect, mix, split(_listed(requires)))
+    baseline = baseline or usual_baseline(axes.ops, own, axes.variants)
+    judging = judging_of(baseline, effect, mix, split(_listed(requires)))
     asked = sides.AskedSides(
         tuple(combine_environments(_listed(tf), _listed(packages), _listed(python))),
         tuple(_listed(rev)),
@@ -183,10 +173,8 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
             received=f"--shard {shard} with --rev",
             hint="measure the revisions on one machine",
         )
-    axes, own = read_axes(Axes(quick=quick, parts=parts and not rev), ops, inputs, seed_with, axis, variants)
-    judging = replace(judging, baseline=baseline or usual_baseline(axes.ops, own, axes.variants))
     settings = plan.settings_for(
-        axes, judging.baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
+        axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
     )
     chosen = None if shard is None else ShardChoice(*parse_shard(shard))
     request = plan.Request(axes, settings, tuple(command), chosen, own)

@@ -43,9 +43,8 @@ def print_scan(found: Scan) -> None:
             say(f"{escape(broken.file)}: {escape(broken.reason)}")
         out.print()
     if found.skipped:
-        say(f"skipped: {escape(formatting.listing(found.skipped[:5]))}")
-        if len(found.skipped) > 5:
-            out.print(f"and {len(found.skipped) - 5:,} more hidden folders, virtual environments and results of advise")
+        count = formatting.count(len(found.skipped), "folder")
+        out.print(f"{count} skipped: hidden, of a virtual environment, or with results of advise")
     total = len(found.sites)
     out.print(f"{formatting.count(total, 'callback')}, {formatting.count(len(found.broken), 'file')} not scanned")
     if total:

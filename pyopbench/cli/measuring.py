@@ -88,20 +88,17 @@ def run(
     from pyopbench.api.measure import plan_run, read_axes
     from pyopbench.cli.run import measure_and_report, print_plan
 
+    usual = Axes(quick=quick, parts=not rev)
+    axes, own = read_axes(usual, ops or (), inputs or (), seed_with, axis or (), variants or ())
     if listing:
-        usual = Axes(quick=quick, parts=not rev)
-        print_plan(*read_axes(usual, ops or (), inputs or (), seed_with, axis or (), variants or ()), as_json=as_json)
+        print_plan(axes, own, as_json=as_json)
         return 0
     begun, judging = plan_run(
         out_path,
         listener_here(),
         ("pyopbench", *sys.argv[1:]),
-        ops or (),
-        inputs or (),
-        seed_with,
-        quick=quick,
-        variants=variants or (),
-        axis=axis or (),
+        axes,
+        own,
         baseline=baseline,
         minimum_effect=minimum_effect,
         requires=options.read_names("--require", requires),
@@ -301,13 +298,6 @@ def _print_port(written: WrittenPort) -> None:
     out.print(f"run its test: {escape(shlex.join([sys.executable, str(written.test)]))}", soft_wrap=True)
 
 
-NOT_FOR_WORKERS = {
-    "--shard": "leave it out: --shards N divides the plan",
-    "--rev": "leave it out: workers do not have your repository",
-}
-"""Options of `run` that workers are not given, and what to do instead."""
-
-
 def run_fleet(
     context: typer.Context,
     scheduler: Annotated[str, typer.Option(metavar="ADDRESS", help="The Dask scheduler, e.g. tls://host:8786.")],
@@ -331,10 +321,6 @@ def run_fleet(
     from pyopbench.model.errors import EXIT_WRONG
     from pyopbench.model.formatting import printable
 
-    for word in context.args:
-        name = word.partition("=")[0]
-        if name in NOT_FOR_WORKERS:
-            raise BadInput("fleet does not take this option", received=word, hint=NOT_FOR_WORKERS[name])
     merging, is_wrong = measure_shards(
         scheduler, context.args, out_path or new_folder(), shards, lambda text: say(escape(printable(text)), err)
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,9 @@ import pytest
 import pyopbench
 import stored
 from commands import Call, call, planned
-from pyopbench.engine import sides, worker_process
-from pyopbench.model.errors import BadInput, Interrupted, NothingMeasured
-from refusals import refused
+from pyopbench.model.errors import BadInput, Interrupted
 
 __all__ = ["call", "planned"]
-ENDS_AT_ONCE = (sys.executable, "-c", "raise SystemExit(3)")
 X = np.ones(3, np.float32)
 QUIET: dict[str, Any] = {"launches": 2, "progress": False}
 
@@ -116,22 +112,6 @@ def test_where_nothing_can_be_measured_an_error_says_why(planned: Callable[..., 
     assert not (tmp_path / "run").exists()
 
 
-def test_a_worker_that_does_not_start_is_an_error_and_no_exit(
-    planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned("native")
-    begin = sides.begin
-
-    def begin_alone(*words: Any, **options: Any) -> Path:
-        folder = begin(*words, **options)
-        monkeypatch.setattr(worker_process, "COMMAND", ENDS_AT_ONCE)
-        return folder
-
-    monkeypatch.setattr(sides, "begin", begin_alone)
-    with pytest.raises(NothingMeasured):
-        pyopbench.run(body, [X], out=tmp_path / "run", **QUIET)
-
-
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
@@ -147,12 +127,3 @@ def test_a_wrong_argument_is_refused_before_a_worker_starts(wrong: dict[str, Any
         pyopbench.run(body, [X], out=tmp_path / "run", **{**QUIET, **wrong})
     assert error.value.message == what
     assert not (tmp_path / "run").exists()
-
-
-def test_a_folder_that_holds_a_run_is_left_alone(planned: Callable[..., None], tmp_path: Path) -> None:
-    planned("native")
-    pyopbench.run(body, [X], out=tmp_path, **QUIET)
-    before = sorted(tmp_path.rglob("*"))
-    with refused("the output folder already contains a run, and measured data is never overwritten"):
-        pyopbench.run(shipped(), [X], out=tmp_path, **QUIET)
-    assert sorted(tmp_path.rglob("*")) == before

@@ -10,9 +10,6 @@ import pytest
 
 import stored
 from commands import Call
-from pyopbench.engine.launch import Launch
-from pyopbench.model.case import Case
-from pyopbench.model.errors import EXIT_INTERRUPTED
 
 VARIANTS = ("py_function_numpy", "native")
 SECONDS = {
@@ -58,33 +55,6 @@ def test_a_run_on_both_says_where_to_run_each_op(both: list[str], call: Call, tm
     assert ended.code == 0, ended.err
     asked = [json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()]
     assert next(one["axes"]["placements"] for one in asked if one["do"] == "plan") == ["cpu", "gpu"]
-    require_answers(tmp_path / "run", both)
-
-
-@pytest.mark.parametrize(("place", "number"), [("cpu", 1), ("gpu", 1)])
-def test_a_run_that_was_interrupted_between_the_devices_is_resumed(
-    place: str, number: int, both: list[str], call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, seen = Launch.sample, list[str]()
-
-    def interrupted(launch: Launch, group: str, rounds: int, sweep: int) -> object:
-        seen.append(launch.placement)
-        if seen.count(place) > number:
-            raise KeyboardInterrupt
-        return whole(launch, group, rounds, sweep)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Launch, "sample", interrupted)
-        assert (
-            call("run", "double", "--axis", "device=cpu,gpu", *WORDS, "--out", tmp_path / "run").code
-            == EXIT_INTERRUPTED
-        )
-    before = stored.read_lines(tmp_path / "run")
-    sampled = [Case.from_id(next(iter(one["samples"]))).placement for one in before if one["kind"] == "group"]
-    assert sampled.count(place) == number
-    ended = call("resume", tmp_path / "run")
-    assert ended.code == 0, ended.err
-    assert stored.read_lines(tmp_path / "run")[: len(before)] == before
     require_answers(tmp_path / "run", both)
 
 

@@ -32,16 +32,6 @@ def test_it_is_said_before_it_begins(call: Call, tmp_path: Path, command: Sequen
     assert (ended.code, ended.err.splitlines()) == (2, [SAID, "error: no index can be reached"])
 
 
-def test_what_is_there_is_not_mentioned(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(version: str) -> Path:
-        raise BadInput("no worker today")
-
-    monkeypatch.setattr(environments, "_is_complete", lambda folder: True)
-    monkeypatch.setattr(environments, "python_of", refuse)
-    ended = call("run", "double", "--tf", VERSION, "--out", tmp_path / "out")
-    assert (ended.code, ended.err.splitlines()) == (2, ["error: no worker today"])
-
-
 def test_two_versions_take_twice_as_much(call: Call, tmp_path: Path) -> None:
     older = environments.locked()[-2]
     ended = call("run", "double", "--tf", VERSION, "--tf", older, "--tf", VERSION, "--out", tmp_path / "out")

@@ -15,7 +15,7 @@ from pipelines import ALL, BATCH, CURRENT
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
 from pyopbench.judge.pipeline import TrainingStep, judge
-from pyopbench.store.run import SAMPLES_FILE, read_plan
+from pyopbench.store.run import read_plan
 
 WIDTH = 80
 SECONDS = {**{one.key: 1e-4 for one in ALL}, BATCH.key: 1e-5}
@@ -63,19 +63,6 @@ def test_what_is_measured_is_a_run_in_a_folder_with_its_reports(call: Call, tmp_
     assert BATCH.code in call("report", tmp_path / "run").out
 
 
-@pytest.mark.usefixtures("log")
-def test_what_was_interrupted_is_resumed(call: Call, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    assert call("pipeline", "sinh", *QUICK, "--out", folder).code == 0
-    samples = folder / SAMPLES_FILE
-    whole = samples.read_bytes().splitlines(keepends=True)
-    samples.write_bytes(b"".join(whole[: len(whole) // 2]))
-    done = call("resume", folder)
-    assert done.code == 0, done.err
-    assert BATCH.code in done.out
-    assert len(samples.read_bytes().splitlines()) > len(whole) // 2
-
-
 def test_options_reach_what_is_measured(call: Call, log: Path, tmp_path: Path) -> None:
     words = (
         *("--parallel", "1,4,autotune", "--batch", "8", "--size", "7", "--budget", "5s"),
@@ -97,12 +84,6 @@ def test_two_runs_are_compared_arrangement_by_arrangement(call: Call, stored: Pa
     found = {one["case"]: one["outcome"] for one in json.loads(done.out)["cases"]}
     assert found[pipelines.id_of(BATCH)] == "slower"
     assert {*map(pipelines.id_of, ALL)} <= {*found}
-
-
-def test_a_run_is_judged_by_the_minimum_effect_that_it_was_planned_for(call: Call, tmp_path: Path) -> None:
-    folder = pipelines.write(tmp_path / "run", {**SECONDS, BATCH.key: 8e-5}, minimum_effect=0.5)
-    assert json.loads(call("report", folder, "--json").out)["action"] == "keep"
-    assert json.loads(call("report", folder, "--json", "--min-effect", "3%").out)["action"] == "batch"
 
 
 def test_json_holds_the_decision_and_what_was_left_out(call: Call, stored: Path) -> None:

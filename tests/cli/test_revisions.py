@@ -16,11 +16,9 @@ from op_projects import project
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import environments
 from pyopbench.engine.launch import Launch
-from pyopbench.engine.run import LEAST_FOR_COMPARISON
 from pyopbench.judge.comparison import gate as wording
 from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.store.run import SAMPLES_FILE, open_run
-from pyopbench.store.types import LookLine
+from pyopbench.store.run import SAMPLES_FILE
 from repositories import commit, git
 from workflow_steps import measure_inputs, run_step
 
@@ -131,22 +129,6 @@ def test_with_one_revision_left_there_is_nothing_to_compare(call: Call, project:
     assert worktrees(project) == 0
 
 
-def test_all_revisions_are_looked_at_together(call: Call, project: Path, tmp_path: Path) -> None:
-    """What is closed is closed in both of a pair, and in the control; each part can be resumed from what it holds.
-
-    Few cases are looked at from four launches on: three resolve next to nothing, and every look is charged.
-    """
-    named = ("--rev", "HEAD~1", "--rev", "HEAD")
-    ended = call("run", "mine.py", *named, "--quick", "--launches", "8", "--out", tmp_path / "run")
-    assert ended.code in (0, 3), ended.err
-    looks = [
-        [(line.launch, line.open) for line in measured.lines if isinstance(line, LookLine)]
-        for measured in open_run(tmp_path / "run").measured
-    ]
-    assert looks == [looks[0]] * 3
-    assert min(looks[0])[0] >= LEAST_FOR_COMPARISON
-
-
 def test_an_interrupted_run_is_resumed(
     call: Call, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,9 +204,3 @@ def test_revisions_are_compared_on_each_environment_and_json_is_the_document(
     labels = [side.label for side in stored.sides_of(tmp_path / "run")]
     assert labels == ["HEAD~1 2.21.0", "HEAD 2.21.0", "HEAD~1 2.21.0-2"]
     assert json.loads(ended.out) == json.loads((tmp_path / "run" / "gate.json").read_text(encoding="utf-8"))
-
-
-def test_what_is_about_revisions_is_refused_without_any(call: Call, project: Path, tmp_path: Path) -> None:
-    ended = run(call, tmp_path / "run", more=("--fail-on", "slower"))
-    assert ended.code == 2
-    assert "received: --fail-on slower" in ended.err

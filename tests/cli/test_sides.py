@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from commands import REPORT, Call, Ended, groups, told
+from commands import REPORT, Call, Ended, groups
 from pyopbench.engine import environments, stored_run
 from pyopbench.store.run import SAMPLES_FILE, report_folder
 
@@ -72,13 +72,6 @@ def test_versions_are_measured_by_turns_and_reported_each_and_again(
         assert (again.code, again.out) == (0, ended.out)
 
 
-def test_a_version_that_is_not_there_is_bad_usage(call: Call, tmp_path: Path) -> None:
-    ended = call("run", "--tf", "1.15.0", "--out", tmp_path / "run")
-    assert ended.code == 2
-    assert ended.err.splitlines()[1] == "  received: --tf 1.15.0"
-    assert not (tmp_path / "run").exists()
-
-
 def test_a_version_without_a_number_is_warned_of_and_the_others_are_reported(call: Call, finished: Path) -> None:
     first, _ = stored.sides_of(finished)
     stored.replace_lines(finished, 1)
@@ -108,13 +101,10 @@ def test_what_is_wrong_with_the_files_of_a_version_is_warned_of(call: Call, fini
 
 
 def test_the_reports_of_several_sides_are_in_their_folder(call: Call, finished: Path) -> None:
-    ended = call("report", finished, "--out", "elsewhere")
-    assert ended.code == 2
-    assert ended.err == told(
-        "a run on several sides has its reports in its folder, and a dashboard shows one side at a time",
-        received=f"{finished} with --out",
-        hint="leave that out, or measure one side in a separate run",
-    )
+    for option in ("--out", "--export"):
+        ended = call("report", finished, option, "bmf")
+        assert ended.code == 2
+        assert f"  received: {finished} with {option}" in ended.err
 
 
 def test_json_of_several_sides_has_what_changed_from_the_first(call: Call, finished: Path) -> None:

@@ -6,7 +6,6 @@ their own: one whose variants misbehave in every way, and which is interrupted a
 
 from __future__ import annotations
 
-import ast
 import errno
 import json
 import os
@@ -27,7 +26,6 @@ import pytest
 import pyopbench
 import stored
 from commands import CRASHED, ENVIRONMENT, REPORT, Call, Ended, begin, groups, told
-from places import ROOT
 from processes import is_gone
 from pyopbench.cli import output
 from pyopbench.engine import plan, run
@@ -37,15 +35,6 @@ from pyopbench.model.errors import WorkerLost
 from pyopbench.store.run import RUN_FILE, SAMPLES_FILE
 
 pytestmark = pytest.mark.long
-
-
-def nothing_measured(received: str) -> str:
-    """Return what is printed where there is no number at all."""
-    return told(
-        "nothing was measured",
-        received=received,
-        hint="pyopbench verify shows what is wrong with each variant",
-    )
 
 
 def test_a_full_disk_ends_a_run_with_what_was_finished(
@@ -126,16 +115,6 @@ def test_a_run_with_failures_goes_on_and_says_so(call: Call, planned: Callable[.
     assert stored.case("impossible") not in ended.out
 
 
-def test_a_reason_is_told_once_however_many_cases_it_holds_for(
-    call: Call, planned: Callable[..., None], tmp_path: Path
-) -> None:
-    cases = [stored.case("py_function_numpy")] + [stored.case("raising", size=size) for size in range(1, 31)]
-    planned(cases=cases)
-    ended = call("run", "double", "--launches", 2, "--out", tmp_path / "run")
-    assert ended.out.count("ValueError: no") == 1
-    assert " and 29 more\n" in ended.out
-
-
 def test_many_reasons_are_cut_short(capsys: pytest.CaptureFixture[str]) -> None:
     output.print_failures([Failure(stored.case("raising"), "raised", f"reason {i}") for i in range(25)])
     *shown, last = capsys.readouterr().out.splitlines()
@@ -165,7 +144,7 @@ def test_a_run_in_which_nothing_works_measured_nothing(
     planned(cases=[stored.case("raising")])
     ended = call("run", "double", "--out", tmp_path / "run")
     assert ended.code == 3
-    assert ended.err.endswith(nothing_measured(f"{tmp_path / 'run'}: 1 failure; the first: ValueError: no"))
+    assert f"  received: {tmp_path / 'run'}: 1 failure; the first: ValueError: no" in ended.err.splitlines()
 
 
 def test_a_spent_budget_is_told(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -173,35 +152,6 @@ def test_a_spent_budget_is_told(call: Call, planned: Callable[..., None], tmp_pa
     ended = call("run", "double", "--launches", 500, "--budget", "0.1s", "--out", tmp_path / "run")
     spent = r"the budget of 0.1 s is spent after \d+ of at most 500 launches"
     assert re.fullmatch(spent, ended.err.splitlines()[-2]), ended.err
-
-
-def test_a_run_ends_when_nothing_is_left_to_resolve(
-    call: Call, planned: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The fake worker's variants are equally fast, to the last digit, so the first look tells all."""
-    monkeypatch.setattr(formatting, "duration", lambda seconds: "no time")
-    planned("native", "numpy_function")
-    folder = tmp_path / "run"
-    ended = call("run", "double", "--quick", "--min-effect", "40%", "--out", folder)
-    assert ended.code == 0, ended.err
-    *_, look, sampled = ended.err.splitlines()
-    assert look == "after 3 launches: 2 of 2 verdicts resolved; done"
-    lines = stored.read_lines(folder)
-    *_, progress, report = ended.out.splitlines()
-    assert (progress, report) == (
-        "after 3 launches: 2 of 2 verdicts resolved",
-        f"report: {folder / 'report.html'}",
-    )
-    assert sampled in {f"{percent}% of no time of measuring was sampling" for percent in range(101)}
-    assert [line for line in lines if line["kind"] == "look"] == [{"kind": "look", "launch": 3, "open": []}]
-    assert {line["launch"] for line in lines if line["kind"] == "group"} == {0, 1, 2}
-
-
-def test_a_report_says_nothing_of_launches_to_come(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
-    planned("native")
-    *said, progress, report = call("run", "double", "--launches", 2, "--out", tmp_path / "run").out.splitlines()
-    assert progress.startswith("after 2 launches: ")
-    assert call("report", tmp_path / "run").out.splitlines() == [*said, report], "all but the last words of the run"
 
 
 def test_axes_that_leave_no_case_are_bad_input(call: Call, planned: Callable[..., None], tmp_path: Path) -> None:
@@ -247,11 +197,6 @@ def test_verify_counts_and_tells_what_is_wrong(call: Call, planned: Callable[...
     ]
 
 
-def test_verify_ends_with_0_where_all_that_exists_is_right(call: Call, planned: Callable[..., None]) -> None:
-    planned("impossible")
-    assert call("verify", "double").code == 0
-
-
 def test_a_run_lists_ops_variants_and_why_a_case_cannot_be(call: Call, planned: Callable[..., None]) -> None:
     planned("native")
     ended = call("run", "--list")
@@ -284,8 +229,8 @@ plan.QUICK = replace(plan.QUICK, **short, budget_seconds=None)
 """
 """With this, there are few rounds in a launch, and a case that hangs given up soon."""
 LAUNCHES = 2
-"""As few as take turns: each loses a worker to each of three bodies, and is begun anew when the run is resumed."""
-MISBEHAVING = ("raising", "crashing", "exiting", "hanging", "wrong_value", "wrong_gradient")
+"""As few as take turns: each loses a worker to each of two bodies, and is begun anew when the run is resumed."""
+MISBEHAVING = ("raising", "crashing", "hanging", "wrong_value", "wrong_gradient")
 BEHAVING = ("numpy_function", "twin", "printing")
 WRONG_VALUE = "output 0 differs at index [3]: expected -1.796194, got -1.8141559 (relative error 0.01, tolerance 1e-05)"
 WRONG_GRADIENT = (
@@ -313,26 +258,6 @@ def program(worker: Path, *arguments: object) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def segmentation_faults(folder: Path) -> set[str]:
-    """Return what may be said of a worker that crashes in a function of a folder: one reason for each of its lines.
-
-    And one without a line, for a crash in a thread that runs no Python of it, or whose report was cut off.
-    """
-    functions = [
-        (path, node)
-        for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.end_lineno
-    ]
-    crash = "the worker process ended by signal SIGSEGV: Segmentation fault"
-    places = (
-        f"{crash} in {node.name} ({path}:{line})"
-        for path, node in functions
-        for line in range(node.lineno, (node.end_lineno or 0) + 1)
-    )
-    return {crash, *places}
-
-
 def workers_of(lines: Sequence[dict[str, Any]]) -> list[int]:
     return [int(line["environment"]["pid"]) for line in lines if line["kind"] == "launch"]
 
@@ -344,21 +269,13 @@ def launches_of(folder: Path) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that was interrupted while its launches sampled, and then resumed until it ended.
-
-    Attributes:
-        folder: of the run.
-        interrupted: how it ended the first time.
-        workers_were_gone: whether all workers had ended when the run had.
-        first: what it had stored by then.
-        ended: how it ended when it was resumed.
-    """
+    """A run that was interrupted while its launches sampled, and then resumed until it ended."""
 
     folder: Path
-    interrupted: Ended
-    workers_were_gone: bool
-    first: list[dict[str, Any]]
-    ended: Ended
+    interrupted: Ended  # how it ended the first time
+    workers_were_gone: bool  # whether all workers had ended when the run had
+    first: list[dict[str, Any]]  # what it had stored by then
+    ended: Ended  # how it ended when it was resumed
 
     @property
     def failures(self) -> dict[str, dict[str, Any]]:
@@ -404,23 +321,18 @@ def test_a_misbehaving_variant_is_a_row_with_its_reason(misbehaved: Finished) ->
     assert {variant: failure["status"] for variant, failure in failures.items()} == {
         "raising": "raised",
         "crashing": "crashed",
-        "exiting": "crashed",
         "hanging": "timeout",
         "wrong_value": "wrong",
         "wrong_gradient": "wrong",
     }
-    assert failures["crashing"].pop("reason") in segmentation_faults(ROOT / "pyopbench" / "worker" / "prepare")
+    crash = failures["crashing"].pop("reason")
+    assert crash.startswith("the worker process ended by signal SIGSEGV: Segmentation fault")
     assert {variant: failure["reason"] for variant, failure in failures.items() if "reason" in failure} == {
         "raising": "ValueError: raised by the body",
-        "exiting": "the worker process ended with exit code 7",
         "hanging": f"no sign of life for {TIMEOUT_SECONDS} s; the worker was killed",
         "wrong_value": WRONG_VALUE,
         "wrong_gradient": WRONG_GRADIENT,
     }
-
-
-def test_the_reason_of_a_crash_is_not_what_tensorflow_logs_anyway(misbehaved: Finished) -> None:
-    assert not [failure for failure in misbehaved.failures.values() if "oneDNN" in failure["reason"]]
 
 
 def test_what_cannot_be_is_a_row_with_its_reason(misbehaved: Finished) -> None:
@@ -439,16 +351,11 @@ def test_the_others_of_the_group_are_measured_in_every_launch(misbehaved: Finish
         forward = line["group"].split("/")[1] == "forward"
         measured = {Case.from_id(key).variant for key in line["samples"]}
         assert measured >= {*BEHAVING, *(["wrong_gradient"] if forward else [])}
-        assert not measured & {"raising", "crashing", "exiting", "hanging", "wrong_value"}
-
-
-def test_a_planted_wrong_gradient_ends_the_run_with_1_and_is_printed(misbehaved: Finished) -> None:
-    assert misbehaved.ended.code == 1
-    planted = f"wrong  negate/wrong_gradient/custom_gradient/backward/call/float32/4/cpu\n  {WRONG_GRADIENT}\n"
-    assert planted in misbehaved.ended.out
+        assert not measured & {"raising", "crashing", "hanging", "wrong_value"}
 
 
 def test_the_run_says_at_the_end_what_failed(misbehaved: Finished) -> None:
+    assert misbehaved.ended.code == 1, "a wrong gradient"
     for variant, failure in misbehaved.failures.items():
         assert f"{failure['status']}  {failure['case']}\n  {failure['reason']}\n" in misbehaved.ended.out, variant
     assert (misbehaved.folder / "report.html").stat().st_size > 0
@@ -484,23 +391,18 @@ def test_an_interrupted_run_keeps_what_is_finished_and_says_how_to_go_on(misbeha
         f"  report: pyopbench report {misbehaved.folder}",
     ]
     assert "Traceback" not in misbehaved.interrupted.err
+    assert misbehaved.workers_were_gone
     assert [line for line in misbehaved.first if line["kind"] == "group"]
 
 
-def test_an_interrupted_run_leaves_no_worker_behind(misbehaved: Finished) -> None:
-    assert misbehaved.workers_were_gone
-
-
 def test_a_resumed_run_holds_every_group_of_as_many_launches_as_were_asked_for(misbehaved: Finished) -> None:
-    assert stored.read_lines(misbehaved.folder)[: len(misbehaved.first)] == misbehaved.first
+    lines = stored.read_lines(misbehaved.folder)
+    assert lines[: len(misbehaved.first)] == misbehaved.first
+    later = lines[len(misbehaved.first) :]
+    assert later
+    assert not [line for line in later if line.get("failures")], "what failed is not tried again"
     launches = launches_of(misbehaved.folder)
     assert {group: launches[group] for group in GROUPS} == dict.fromkeys(GROUPS, LAUNCHES)
-
-
-def test_a_resumed_run_does_not_try_again_what_failed(misbehaved: Finished) -> None:
-    later = stored.read_lines(misbehaved.folder)[len(misbehaved.first) :]
-    assert later
-    assert not [line for line in later if line.get("failures")]
 
 
 def test_a_worker_that_does_not_start_any_more_leaves_a_report_of_what_was_measured(

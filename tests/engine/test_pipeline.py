@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import pipelines
-import stored
 from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, id_of
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import pipeline, worker_process
@@ -184,19 +183,6 @@ def test_what_was_interrupted_is_resumed_as_it_was_planned(measured: Measure) ->
     deque(measure(again, JUDGING), maxlen=0)
     assert launches_of(again, id_of(PORT)) == {0, 1}
     assert judge([run.folder], JUDGING).pipeline is not None
-
-
-def test_a_plan_that_lacks_what_a_case_stands_for_is_refused(tmp_path: Path) -> None:
-    content = pipelines.content()
-    for wrong in (
-        {**content, "pipeline": pipelines.plan((CURRENT,))},
-        {**content, "pipeline": None},
-        {**content, "cases": [key for key in content["cases"] if key != id_of(CURRENT)]},
-        {**content, "pipeline": {**pipelines.plan(), "minimum_effect": 2.0}},
-    ):
-        folder = stored.write(tmp_path / str(len(list(tmp_path.iterdir()))), wrong, [])
-        with pytest.raises(BadInput):
-            open_run(folder)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from msgspec import structs
 
 import stored
 from pyopbench.model.errors import BadInput, CannotStore
-from pyopbench.model.files import write_atomically
 from pyopbench.store.read import read_source
 from pyopbench.store.run import (
     RUN_FILE,
@@ -65,11 +64,6 @@ def test_what_is_read_is_written_again_as_it_was(folder: Path, tmp_path: Path) -
             again.measured[0].append(line)
     assert open_run(tmp_path / "again").plan == structs.replace(run.plan, run="again")
     assert stored.read_lines(tmp_path / "again") == stored.read_lines(folder)
-
-
-def test_a_run_without_samples_has_no_lines(tmp_path: Path) -> None:
-    create(tmp_path, stored.typed(stored.run(CASES)))
-    assert open_run(tmp_path).measured[0].lines == []
 
 
 def test_a_line_is_on_the_disk_when_append_returns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,21 +214,6 @@ def test_a_line_that_finds_no_room_costs_nothing_that_was_stored(folder: Path) -
     assert caught.value.received.errno in (errno.EFBIG, errno.ENOSPC)  # type: ignore[attr-defined]
     assert run.measured[0].lines == TYPED, "what found no room is not held either"
     assert open_run(folder).measured[0].lines == TYPED
-
-
-def test_a_file_that_finds_no_room_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_atomically(path, b"before")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
-    try:
-        with pytest.raises(OSError) as caught:  # noqa: PT011 - its number is checked
-            write_atomically(path, b"x" * 100)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert caught.value.errno == errno.EFBIG
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 # Several sides
