@@ -90,21 +90,6 @@ def test_a_torn_last_line_is_dropped(call: Call, folder: Path) -> None:
     assert "unfinished last line is ignored" in (folder / "report.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "place"), [(RUN_FILE, RUN_FILE), (SAMPLES_FILE, f"{SAMPLES_FILE}:2")])
-def test_results_that_cannot_be_decoded_are_an_error_of_one_line(
-    call: Call, folder: Path, name: str, place: str
-) -> None:
-    path = folder / name
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([lines[0], b"not JSON\n", *lines[1:]]))
-    for command in (("report", folder), ("resume", folder)):
-        done = call(*command)
-        assert (done.code, done.out) == (2, "")
-        (line,) = done.err.replace("\n  ", " ").splitlines()
-        assert line.startswith("error: cannot decode ")
-        assert place in "".join(line.split())
-
-
 def test_a_link_in_place_of_a_report_is_replaced_and_never_followed(call: Call, folder: Path, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("keep me", encoding="utf-8")

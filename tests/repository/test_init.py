@@ -36,11 +36,7 @@ def test_no_folder_of_the_package_has_the_name_of_a_function() -> None:
 
 def test_importing_the_package_brings_nothing_heavy() -> None:
     heavy = {"pandas", "tensorflow", "numpy", "rich", "altair", "scipy", "IPython"}
-    assert printed_by(f"import sys, pyopbench\nprint({heavy} & {{*sys.modules}})") == "set()"
-
-
-def test_they_import_neither_tensorflow_nor_numpy() -> None:
-    code = "import sys\nfrom pyopbench import Case, Op, OwnOp, Variant\nprint({'numpy', 'tensorflow'} & {*sys.modules})"
+    code = f"import sys\nfrom pyopbench import Case, Op, OwnOp, Variant\nprint({heavy} & {{*sys.modules}})"
     assert printed_by(code) == "set()"
 
 
