@@ -62,16 +62,6 @@ def int_or_float_scale(x: Any) -> Any:
     return np.clip(x * scale, 0, 255).astype(np.uint8)
 
 
-def bool_or_npbool(x: Any) -> Any:
-    a = True
-    b = True
-    if x[0] > 0:
-        a = x[1] > 0
-    if x[0] > 0:
-        b = x[1] > 0
-    return x * (a + b)
-
-
 def python_round(x: Any) -> Any:
     v = float(x[0]) + 1.115 - float(x[0])
     return x * round(v, 2)
@@ -81,25 +71,6 @@ def total_of_two(x: Any) -> Any:
     a = total(x)
     b = total(np.arange(3) + (x > 0))
     return a, b
-
-
-def bytes_of_floats(x: Any) -> Any:
-    return (np.tile(np.nan_to_num(x), 10) * 100.5).astype(np.uint8).astype(np.int64)
-
-
-def weak_bits(x: Any) -> Any:
-    n = int(x[0])
-    m = x.astype(np.uint8)
-    return m + (n & 3), m * (n % 4), m + divmod(abs(n), 4)[1]
-
-
-def python_big_int(x: Any) -> Any:
-    h = 7
-    for v in x:
-        h = h * 1000003 + int(v)
-    for v in x:
-        h = h * 1000003 + int(v)
-    return np.int64(h % 1009)
 
 
 def while_true(x: Any) -> Any:

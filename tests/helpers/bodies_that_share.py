@@ -8,17 +8,6 @@ from typing import Any
 import numpy as np
 
 
-def two_names_of_a_list(x: Any) -> Any:
-    if x[0] > 0:
-        a = [1.0]
-        b = a
-    else:
-        a = [2.0]
-        b = a
-    b.append(x[0])
-    return np.array(a)[:1] * len(a)
-
-
 def two_names_of_a_list_loop(x: Any) -> Any:
     a = [0.0]
     b = a
@@ -31,16 +20,6 @@ def two_names_of_a_list_loop(x: Any) -> Any:
     return s * x
 
 
-def one_list_or_other_written(x: Any) -> Any:
-    a = [1.0, 2.0]
-    b = [3.0, 4.0]
-    cur = a
-    if x[0] > 0:
-        cur = b
-    cur.append(5.0)
-    return np.array(a).sum() * x
-
-
 def best_box(x: Any) -> Any:
     best, box = -1.0, [0.0, 0.0]
     for v in x:
@@ -48,16 +27,6 @@ def best_box(x: Any) -> Any:
             best = v
             box = [v, v * 2]
     return np.array(box) * best
-
-
-def grows_while_iterating2(x: Any) -> Any:
-    queue = [x[0], x[1]]
-    s = 0.0
-    for q in queue:
-        s += q
-        if q > 1:
-            queue.append(q - 1)
-    return s * x
 
 
 def iterator_twice(x: Any) -> Any:
@@ -80,19 +49,6 @@ def deque_state(x: Any) -> Any:
     return x * len(q)
 
 
-def chain_alias2(x: Any) -> Any:
-    a = np.zeros(3)
-    b = np.ones(3)
-    y = x * 1
-    s = 0.0
-    for t in range(100):
-        a[0] += x[t % 3]
-        s = s + y[0]
-        y = b
-        b = a
-    return y, a, b, s
-
-
 def corder_loop(x: Any) -> Any:
     y = np.zeros((3, 3))
     for t in range(300):
@@ -106,13 +62,6 @@ def ascontig(x: Any) -> Any:
     b = np.ascontiguousarray(a.T)
     b[0] = 5
     return a, b
-
-
-def astype_no_copy(x: Any) -> Any:
-    y = x * 1
-    z = y.astype(np.float64, copy=False)
-    z += 1
-    return y, z
 
 
 def real_view(x: Any) -> Any:
