@@ -170,7 +170,7 @@ def print_gate(gate: Gate, folder: Path) -> None:
         if compared.unmatched:
             title = f"{name}: measured on one side only"
             print_table(title, ("cases", "only in", "why"), comparison.unmatched(compared))
-    for sentence in (gate.reach_text(), gate.control_text(), gate.machine_text()):
+    for sentence in (gate.reach_text(), gate.control_text(), gate.machine.text()):
         say(escape(sentence))
     files = formatting.listing([str(folder / name) for name in (report.COMMENT, report.DOCUMENT)])
     out.print(f"written: {escape(files)}", soft_wrap=True)

@@ -105,15 +105,7 @@ def _forward(case: Case) -> Case:
 def comparisons_of(
     run: Run, latencies: pd.DataFrame, ratios: pd.DataFrame, spread: Spread, baseline: str
 ) -> tuple[SettingComparison, ...]:
-    """Return the comparison of each setting of a run.
-
-    Args:
-        run: for its catalogue, planned cases and failures.
-        latencies: `latencies.latency_table`.
-        ratios: `costs.ratios` of these cases to the baselines of their groups.
-        spread: the usual spread between launches.
-        baseline: the baseline variant.
-    """
+    """Return the comparison of each setting of a run, from `latency_table` and the `costs.ratios` to its baselines."""
     rows: dict[Setting, list[Any]] = {}
     for row in latencies.itertuples(index=False):
         rows.setdefault(Setting(*(str(getattr(row, key)) for key in KEYS)), []).append(row)

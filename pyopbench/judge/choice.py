@@ -156,12 +156,6 @@ def choose(candidates: Sequence[Candidate], contrasts: Contrasts, mix: Mix, rule
     of that, but never more than twice the minimum effect; the smaller share of two that take the same effort. A change
     is proposed only where it clearly saves more than the minimum effect: the lower bounds hold for all candidates at
     once (Bonferroni). Whatever is chosen comes with a bound on what it may cost against the best (`loss_of`).
-
-    Args:
-        candidates: what could be chosen.
-        contrasts: of their setting.
-        mix: shares of the current time by size.
-        rules: how to choose.
     """
     covering = [one for one in candidates if contrasts.over(mix, one.label, contrasts.baseline).n]
     covering.sort(key=lambda one: one.label)

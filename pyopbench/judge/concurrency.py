@@ -58,12 +58,7 @@ def thread_failures(run: Run) -> tuple[Failure, ...]:
 
 
 def threaded_calls(run: Run, baseline: str) -> tuple[ThreadedCalls, ...]:
-    """Return what came of each case, in the order of `measured_cases`, and of one variant by number of threads.
-
-    Args:
-        run: the measurements.
-        baseline: the current callback, a variant; of a gradient it is that with the usual one.
-    """
+    """Return what came of each case, in the order of `measured_cases`, and of one variant by number of threads."""
     failed = [one.case for one in thread_failures(run)]
     frame = run.frame[run.frame["mode"].str.startswith(f"{THREADS}:") & ~run.frame["case"].isin(failed)]
     if frame.empty:

@@ -156,14 +156,15 @@ class Decision:
     dtype: str
     placement: str
     baseline: str  # label of the current callback (`variant` or `variant+gradient`)
-    action: Action  # `keep`, `switch` (to another callback), `port` or `undecided`
-    choice: str | None  # label of the variant to change to; None for keep and undecided
+    reason: Reason
+    action: Action = "undecided"  # or `keep`, `switch` (to another callback) or `port`
+    choice: str | None = None  # label of the variant to change to; None for keep and undecided
     # Share of the current time that is saved over the mix of sizes; of the best candidate if there is no choice; None
     # if there is no candidate at all
-    saved: float | None
-    saved_low: float | None  # saved_low and saved_high: its interval at 95%, corrected for the number of candidates
-    saved_high: float | None
-    reason: Reason
+    saved: float | None = None
+    # saved_low and saved_high: its interval at 95%, corrected for the number of candidates
+    saved_low: float | None = None
+    saved_high: float | None = None
     ranges: tuple[SizeRange, ...] = ()  # answers by size, where they differ from one another; else one range
     # Limitations of the answer: numbers that were missing, and a callback that cannot stay
     caveats: tuple[str, ...] = ()
@@ -209,13 +210,7 @@ def _bound_text(loss: float) -> str:
 
 
 def summary_text(actions: Sequence[Action], ops: int, baseline: str) -> str:
-    """Return how many decisions of each kind there are, and how to read the savings.
-
-    Args:
-        actions: of each decision.
-        ops: how many ops they are about.
-        baseline: the current callback.
-    """
+    """Return how many decisions of each kind there are, and how to read the savings."""
     counts = [f"{actions.count(action):,} {words}" for action, words in COUNTED.items() if action in actions]
     return (
         f"{formatting.count(len(actions), 'decision')} on {formatting.count(ops, 'op')}: {formatting.listing(counts)}. "

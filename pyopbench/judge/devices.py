@@ -73,12 +73,7 @@ def device_comparisons(found: Judgement) -> tuple[DeviceComparison, ...]:
 
 
 def open_device_cases(found: Judgement, failed: Collection[str]) -> frozenset[str]:
-    """Return the fastest cases of both devices, wherever more launches could show which device is faster.
-
-    Args:
-        found: the comparisons so far.
-        failed: ids of cases that are not measured again.
-    """
+    """Return the fastest cases of both devices, wherever more launches could show which device is faster."""
     pairs = [pair for pair in _pairs(found) if pair[0]["case"] not in failed and pair[1]["case"] not in failed]
     level, border = _level(found, pairs), math.log1p(found.minimum_effect)
     open_cases: set[str] = set()

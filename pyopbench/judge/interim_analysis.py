@@ -40,13 +40,7 @@ def progress_text(verdicts: Sequence[Verdict], launches: int) -> str:
 
 
 def interim_analysis_of(compared: Judgement, launches: int, most: int) -> InterimAnalysis:
-    """Return which cases are worth measuring on after so many launches.
-
-    Args:
-        compared: of the run so far.
-        launches: launches that were made.
-        most: launches at the most, at least `launches`.
-    """
+    """Return which cases are worth measuring on after so many launches."""
     more = most - launches
     failed = {failure.case for failure in compared.run.failures}
     unresolved = [verdict for verdict in compared.verdicts if verdict.outcome == "unresolved"]

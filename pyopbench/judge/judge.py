@@ -18,8 +18,8 @@ from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Answer, Decision, Reason, SizeRange, SizeSeconds, Verdict, finite
 from pyopbench.judge.devices import DeviceComparison, device_comparisons
 from pyopbench.judge.evidence import baseline_failure, beyond_measured, caveats_of, reason_of
-from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, usual_gradients
-from pyopbench.judge.noise import MachineState, machine_state
+from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, partners_of, usual_gradients
+from pyopbench.judge.noise import UNKNOWN_STATE, MachineState, machine_state
 from pyopbench.judge.program import Mix, calls_in, calls_mix, even_mix
 from pyopbench.judge.verdicts import (
     NO_CONTROLS,
@@ -69,7 +69,7 @@ class Judgement:
     rounds: pd.DataFrame
     # Ops in the order of the catalogue, inference before training; one for each comparison
     decisions: tuple[Decision, ...] = ()
-    machine: MachineState | None = None  # how busy it was; None if nothing was recorded
+    machine: MachineState = UNKNOWN_STATE  # how busy it was
     controls: Controls = NO_CONTROLS  # verdicts on callbacks that were measured twice
 
     @cached_property
@@ -147,7 +147,7 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
     latencies = latency_table(frame, run.catalogue, rounds, baseline)
     pairs = run.settings.pairs
     today = baseline_of(latencies, baseline, usual_gradients(run.catalogue, baseline))
-    baselines = baseline_of(latencies, baseline, (), pairs) if pairs else today
+    baselines = partners_of(latencies, pairs) if pairs else today
     ratios = costs.ratios(rounds, baselines, estimate.UNIT)
     medians = costs.launch_medians(ratios, "ratio", estimate.UNIT)
     shares = shares_of_pairs(rounds, baselines, today) if pairs else shares_of(medians)
@@ -224,14 +224,7 @@ def _check(run: Run, baseline: str) -> None:
 def decide(
     comparison: SettingComparison, made: tuple[Choice, Mix] | None, rules: Rules, calls: Calls | None
 ) -> Decision:
-    """Decide in one setting, over the mix and at every measured size.
-
-    Args:
-        comparison: of the setting.
-        made: what `choose_over_mix` made of it.
-        rules: how to choose.
-        calls: the mix.
-    """
+    """Decide in one setting, over the mix and at every measured size."""
     if not comparison.seconds:
         return _undecided(comparison, baseline_failure(comparison))
     if not is_called(comparison, calls):
@@ -285,11 +278,6 @@ def _undecided(comparison: SettingComparison, reason: Reason) -> Decision:
         dtype=setting.dtype,
         placement=setting.placement,
         baseline=comparison.baseline,
-        action="undecided",
-        choice=None,
-        saved=None,
-        saved_low=None,
-        saved_high=None,
         reason=reason,
         barred=comparison.barred,
         unknown=comparison.unknown,

@@ -133,9 +133,7 @@ def latency_table(
     )
 
 
-def baseline_of(
-    cases: pd.DataFrame, baseline: str, gradients: Sequence[str], pairs: Mapping[str, str] | None = None
-) -> dict[str, str]:
+def baseline_of(cases: pd.DataFrame, baseline: str, gradients: Sequence[str]) -> dict[str, str]:
     """Return for each case the baseline case of its group, direction and mode.
 
     Among the baseline variant's own cases that is the one whose gradient comes first in `gradients`.
@@ -144,15 +142,11 @@ def baseline_of(
         cases: `measured_cases` or `latency_table`.
         baseline: the baseline variant.
         gradients: its gradients, the usual one first.
-        pairs: variant -> the variant that it is compared with instead, case by case of the same gradient; variants
-            that are not in it are compared with nothing.
 
     Returns:
         Id of a case -> id of its baseline, in the order of `cases`; without the baselines themselves, and without the
         groups that have none.
     """
-    if pairs:
-        return _partners(cases, pairs)
     first: dict[tuple[str, str, str], tuple[float, str, str]] = {}
     rows = list(cases[["case", "group", "direction", "mode", "variant", "gradient"]].itertuples(index=False, name=None))
     for case, group, direction, mode, variant, gradient in rows:
@@ -163,7 +157,8 @@ def baseline_of(
     return {case: place[2] for case, place in found if place is not None and case != place[2]}
 
 
-def _partners(cases: pd.DataFrame, pairs: Mapping[str, str]) -> dict[str, str]:
+def partners_of(cases: pd.DataFrame, pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return for each case of a variant in `pairs` the same case of the variant that it is compared with."""
     measured = {str(case): Case.from_id(case) for case in cases["case"]}
     partners = {
         key: replace(case, variant=pairs[case.variant]).id for key, case in measured.items() if case.variant in pairs
@@ -196,12 +191,7 @@ class Hole:
 
 
 def holes_of(run: Run, measured: Collection[str]) -> tuple[Hole, ...]:
-    """Return the reasons why cases have no number, the gravest status first and then the most cases.
-
-    Args:
-        run: what was planned, and what failed.
-        measured: ids of the cases that have a number; one that failed in some launch has a reason all the same.
-    """
+    """Return the reasons why cases have no number, the gravest status first and then the most cases."""
     groups: dict[tuple[Status, str], dict[str, None]] = {}
     for failure in run.failures:
         groups.setdefault((failure.status, failure.reason), {})[failure.case] = None

@@ -49,16 +49,12 @@ class MachineState:
         return not any(is_large for _, is_large in self._values)
 
     def text(self) -> str:
-        """Return load and stolen time in a sentence; "" where neither is known."""
+        """Return load and stolen time in a sentence."""
         known = [text for text, _ in self._values]
-        return f"Machine: {formatting.listing(known)}." if known else ""
+        return f"Machine: {formatting.listing(known)}." if known else "The state of the machine was not recorded."
 
     def warning_text(self, command: Sequence[str] = ()) -> str:
-        """Return why the result cannot be trusted, and what to do, in sentences; "" if it can be trusted.
-
-        Args:
-            command: that measures it again.
-        """
+        """Return why the result cannot be trusted, and what to do, in sentences; "" if it can be trusted."""
         large = [text for text, is_large in self._values if is_large]
         if not large:
             return ""
@@ -71,11 +67,12 @@ class MachineState:
         )
 
 
-def machine_state(runs: Sequence[Run]) -> MachineState | None:
-    """Return the state of the machine during runs of one machine; None if nothing was recorded."""
+UNKNOWN_STATE = MachineState(None, None, 1)
+
+
+def machine_state(runs: Sequence[Run]) -> MachineState:
+    """Return the state of the machine during runs of one machine."""
     noise = pd.concat([run.noise for run in runs], ignore_index=True)
-    if not len(noise):
-        return None
     cores = int(runs[0].environment.get("cores") or 1)
     known = noise[["steal_seconds", "wall_seconds"]].dropna().sum()
     steal = finite(known["steal_seconds"] / (known["wall_seconds"] * cores)) if known["wall_seconds"] else None

@@ -236,11 +236,6 @@ class PipelineJudgement:
 def judge(rows: PipelineRows, minimum_effect: float, step: TrainingStep) -> PipelineJudgement:
     """Judge what was measured.
 
-    Args:
-        rows: of the run.
-        minimum_effect: the smallest share of the current time that is worth acting on.
-        step: the training step that takes the elements.
-
     Raises:
         NothingMeasured: the current callback has no block.
     """

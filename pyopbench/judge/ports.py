@@ -41,11 +41,7 @@ class Attempt:
     reason: str  # why it does not work, or does not everywhere; empty where it does
 
     def text(self, characters: int) -> str:
-        """Return in a line what a port saves or why there is none.
-
-        Args:
-            characters: that there is room for.
-        """
+        """Return in a line of so many characters what a port saves or why there is none."""
         if self.works and not self.reason:
             return "works" if self.saved is None else formatting.saved_at_least(self.saved, self.saved_low)
         why = f"works, but not everywhere: {self.reason}" if self.works else self.reason
@@ -78,13 +74,7 @@ def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:
 
 
 def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_formatted: bool) -> tuple[str, ...]:
-    """Return a sentence for each thing that a reviewer of a port should know.
-
-    Args:
-        notes: what holds for it, each a kind of `NOTES` and what it is about.
-        not_run: files and lines that no example ran.
-        is_formatted: whether ruff formatted it.
-    """
+    """Return a sentence for each thing that a reviewer of a port should know."""
     texts = [NOTES[kind].format(what) for kind, _, what in (note.partition(": ") for note in notes)]
     if not_run:
         lines = formatting.listing([f"{Path(file).name}:{line}" for file, line in not_run])
@@ -95,11 +85,7 @@ def notes_text(notes: Sequence[str], not_run: Sequence[tuple[str, int]], *, is_f
 
 
 def pays_text(ratios: Mapping[int, float]) -> str:
-    """Return whether a port pays.
-
-    Args:
-        ratios: how many times as fast as the callback it was for a moment, by size; at least one.
-    """
+    """Return whether a port pays, from how many times as fast as the callback it was for a moment, by size."""
     ends = dict.fromkeys(formatting.number(one, 2) for one in (min(ratios.values()), max(ratios.values())))
     sizes = f" (sizes {', '.join(map(str, ratios))})" if len(ratios) > 1 else ""
     keep = ": keep the callback" if max(ratios.values()) < 1 else ""

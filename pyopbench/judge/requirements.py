@@ -50,14 +50,7 @@ def check(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def findings_on(run: Run, op: str, label: str, requires: Iterable[str]) -> dict[str, Found]:
-    """Return what is known of a label with an op, by requirement.
-
-    Args:
-        run: in which they were tried.
-        op: the op that is decided about.
-        label: `variant` or `variant+gradient`.
-        requires: names of requirements.
-    """
+    """Return what is known of a label with an op, by requirement."""
     return {name: _on_gpu(run, op, label) if name == GPU else _tried(run, op, label, name) for name in requires}
 
 

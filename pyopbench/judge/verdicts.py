@@ -44,12 +44,7 @@ def estimates_of(
 ) -> list[Estimate]:
     """Return the estimate of each case over launches, in the order of `baselines`.
 
-    Args:
-        shares: `shares_of` the cases.
-        baselines: id of a case -> id of its baseline.
-        ports: ids of the cases that are ports compared with a callback: these shift from run to run.
-        spread: the usual spread between launches.
-        runs: how many runs the launches are of.
+    `ports` are compared with callbacks, and shift against them from run to run.
     """
     estimates = []
     for case in baselines:
@@ -60,11 +55,7 @@ def estimates_of(
 
 
 def shares_of(medians: pd.DataFrame) -> dict[str, Launches]:
-    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch.
-
-    Args:
-        medians: `costs.launch_medians` of the ratios.
-    """
+    """Return for each case what it costs less its baseline, in shares of the baseline's time, by launch."""
     return {
         case: Launches(one.values - 1, one.errors, float(one.values.mean()) ** 2)
         for case, one in estimate.launches_by_case(medians).items()
@@ -74,14 +65,7 @@ def shares_of(medians: pd.DataFrame) -> dict[str, Launches]:
 def verdicts_from(
     estimates: Sequence[Estimate], baselines: Mapping[str, str], minimum_effect: float, error: float = FAMILY_ERROR
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts on differences in shares of a baseline's time, those of one op and use corrected together.
-
-    Args:
-        estimates: with the spread that they are to be judged by.
-        baselines: id of a case -> id of its baseline; in the order of the estimates.
-        minimum_effect: a relative difference that is worth acting on (0.03 is 3%).
-        error: how often any verdict of one op and use may be wrong.
-    """
+    """Return the verdicts on differences in shares of a baseline's time, those of one op and use corrected together."""
     families: dict[Setting, list[tuple[str, Estimate]]] = {}
     for case, one in zip(baselines, estimates, strict=True):
         families.setdefault(Setting.of(Case.from_id(case)), []).append((case, one))
@@ -166,9 +150,6 @@ def not_above_zero(launches: Mapping[str, Launches]) -> dict[str, CaseVerdict]:
 
     In mode node a cost is a difference of two times, and noise can take it below zero. The launches in which it does
     not would be a choice of the slow ones, so that no ratio is made of them.
-
-    Args:
-        launches: by case, of `stats.estimate.launch_logs`.
     """
     found = {}
     for case, one in launches.items():
@@ -251,13 +232,7 @@ NO_CONTROLS = Controls((), 0.0)
 
 
 def controls_of(run: Run, spread: Spread, minimum_effect: float) -> Controls:
-    """Return the verdicts on the A/A controls of a run, corrected for all of them.
-
-    Args:
-        run: the measurements.
-        spread: the usual spread between its launches.
-        minimum_effect: a share that is worth acting on.
-    """
+    """Return the verdicts on the A/A controls of a run, corrected for all of them."""
     names = run.catalogue.parts_of_role(ROLE)
     cases = [Case.from_id(key) for key in run.costs.cases]
     bases = {case.id: _base(case).id for case in cases if case.variant in names}

@@ -267,7 +267,7 @@ def decisions_json(judgement: Judgement) -> str:
         "mix": judgement.mix and {_mix_key(key): weight for key, weight in judgement.mix.items()},
         "requires": judgement.requires,
         "notes": [one.text() for one in (*run.cannot, *run.warnings)],
-        "noise": judgement.machine and {**asdict(judgement.machine), "is_quiet": judgement.machine.is_quiet},
+        "noise": {**asdict(judgement.machine), "is_quiet": judgement.machine.is_quiet},
         "decisions": list(_decisions(judgement)),
         "verdicts": VERDICTS.records(judgement),
         "latencies": LATENCIES.records(judgement),

@@ -49,7 +49,7 @@ def comment(gate: Gate) -> str:
     lines += [f"- {escape(line)}" for line in (*((warning,) if warning else ()), *findings(gate))]
     unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if one.kind == "not_paired"]
     lines += [f"- {escape(one.text())}" for one in unpaired[:1]]
-    known = [gate.values_text(), gate.reach_text(), gate.control_text(), gate.machine_text()]
+    known = [gate.values_text(), gate.reach_text(), gate.control_text(), gate.machine.text()]
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")
 
@@ -134,7 +134,7 @@ def as_json(gate: Gate) -> str:
         "comparisons": {label: _comparison(one, gate) for label, one in gate.comparisons.items()},
         "unmatched": {label: error.in_a_line for label, error in gate.unmatched.items()},
         "control": None if gate.control is None else _comparison(gate.control, gate),
-        "machine": None if gate.machine is None else {**asdict(gate.machine), "is_quiet": gate.machine.is_quiet},
+        "machine": {**asdict(gate.machine), "is_quiet": gate.machine.is_quiet},
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 

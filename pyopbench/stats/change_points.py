@@ -97,8 +97,6 @@ MOST_PASSES = 10
 
 def threshold(n: int, thresholds: Sequence[float] = THRESHOLDS) -> float:
     """Return what the statistic of a series of `n` points without a change exceeds as often as `ALARM_RATE`."""
-    if n < FEWEST_POINTS:
-        return math.inf
     return float(np.interp(math.log(n), np.log(LENGTHS), thresholds))
 
 
@@ -148,6 +146,8 @@ def segment(values: Floats, errors: Floats, between: float = 0.0) -> Segmentatio
         between: the part of the errors that is estimated from the values, by `between_runs`.
     """
     n = values.size
+    if n < FEWEST_POINTS:
+        return Segmentation((_level(values, errors, 0, n),), ())
     limit = threshold(n)
     if n >= MANY_POINTS:
         known = np.maximum(np.sqrt(np.maximum(errors**2 - between**2, 0.0)), SMALLEST_ERROR)
@@ -161,7 +161,7 @@ def segment(values: Floats, errors: Floats, between: float = 0.0) -> Segmentatio
             # last change again.
             places = places or before
     else:
-        judged = errors if n < FEWEST_POINTS else errors * max(scale_within(values, errors), 1.0)
+        judged = errors * max(scale_within(values, errors), 1.0)
         places = _changes(values, judged, limit)
     ends = [0, *places, n]
     levels = tuple(_level(values, judged, start, stop) for start, stop in pairwise(ends))
@@ -174,14 +174,11 @@ def segment(values: Floats, errors: Floats, between: float = 0.0) -> Segmentatio
 
 def _changes(values: Floats, errors: Floats, limit: float) -> list[int]:
     """Return the places of the changes in a series whose errors explain the differences of its points."""
-    n = values.size
-    if n < FEWEST_POINTS:
-        return []
     values = clipped(values, errors)
     series = _Series(values, errors**-2.0, limit)
-    places = _placed(series, sorted(_found(series, 0, n)))
+    places = _placed(series, sorted(_found(series, 0, values.size)))
     places = _steeper(values, errors, _longer(values, places))
-    return _outstanding(values, errors, places) if n >= MANY_POINTS else places
+    return _outstanding(values, errors, places) if values.size >= MANY_POINTS else places
 
 
 class _Series:
@@ -303,12 +300,7 @@ def _steeper(values: Floats, errors: Floats, places: list[int]) -> list[int]:
     """Return the changes without those around which a slope explains the points better than a step.
 
     A series that drifts evenly looks like a staircase of significant steps. The steps are dropped first whose slope
-    explains most beyond the step; the levels on both sides are then one.
-
-    Args:
-        values: `(n,)` float64, clipped.
-        errors: `(n,)` float64, of single points.
-        places: of changes, ascending.
+    explains most beyond the step; the levels on both sides are then one. `values` are clipped.
     """
 
     def gain(before: int, place: int, after: int, _: list[int]) -> float:
@@ -338,13 +330,7 @@ def _explained(values: Floats, weights: Floats, by: npt.NDArray[Any]) -> float:
 
 
 def _outstanding(values: Floats, errors: Floats, places: list[int]) -> list[int]:
-    """Return the changes without those that a drifting series could have anywhere; the smallest are dropped first.
-
-    Args:
-        values: `(n,)` float64, clipped.
-        errors: `(n,)` float64, of single points.
-        places: of changes, ascending.
-    """
+    """Return the changes without those that a drifting series could have anywhere; the smallest are dropped first."""
     usual = float(np.median(errors))
 
     def ratio(before: int, place: int, after: int, left: list[int]) -> float:
@@ -374,10 +360,9 @@ def _against_elsewhere(values: Floats, places: Sequence[int], place: int, width:
 
 @lru_cache(maxsize=1024)
 def _lasting_difference(width: int) -> float:
-    """Return the standard deviation of the difference between two neighbouring means, in units of that of a point.
+    """Return the standard deviation of the difference between two neighbouring means of `width` points each.
 
-    Args:
-        width: points of each; their noise has an autocorrelation of `LASTING`.
+    It is in units of that of a point; the noise of points has an autocorrelation of `LASTING`.
     """
     # The variance of a weighted sum: its own terms, and twice those of points that are 1, 2, ... apart.
     signs = np.repeat([-1.0, 1.0], width) / width

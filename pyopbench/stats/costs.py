@@ -30,8 +30,7 @@ def round_costs(frame: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     """Return what each case costs in each round: columns case, those of `unit`, round, seconds (float64).
 
     Blocks of one case in one round (a group that was measured again) become their median. In mode node the graph of one
-    copy of a case counts where there is one, as of every callback, else its largest, less the empty function; where a
-    group has none of these, the largest less the smallest.
+    copy of a case counts where there is one, as of every callback, else its largest, less the empty function.
 
     Args:
         frame: one row per timed block, in any order, as `measured_run.Run.frame`.
@@ -59,24 +58,10 @@ def _call_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 def _node_costs(blocks: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     points = blocks.groupby([*keys, "copies"], observed=True)[["y", "floor_seconds"]].median().reset_index()
-    has_floor = points["floor_seconds"].notna()
-    is_first = has_floor & (points["copies"] == 1)
-    has_first = is_first.groupby([points[key] for key in keys[:-1]], observed=True).transform("any")
-    first = points[is_first]
-    firsts = first[list(keys)].assign(seconds=first["y"] - first["floor_seconds"])
-    means = _means_of_copies(points[~(has_first & has_floor)], keys)
-    return pd.concat([one for one in (firsts, means) if len(one)], ignore_index=True) if len(firsts) else means
-
-
-def _means_of_copies(points: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    case = points.groupby(list(keys[:-1]), observed=True)["copies"]
-    most, least = case.transform("max"), case.transform("min")
-    large = points[points["copies"] == most].drop(columns="copies").assign(most=most, least=least)
-    small = points[points["copies"] == least][[*keys, "y"]].rename(columns={"y": "smallest"})
-    both = large.merge(small, on=list(keys), how="left")
-    floor = both["floor_seconds"].fillna(both["smallest"].where(both["least"] < both["most"]))
-    copies = both["most"] - both["least"].where(both["floor_seconds"].isna(), 0)
-    costs = both[list(keys)].assign(seconds=(both["y"] - floor) / copies)
+    copies = points.groupby(list(keys[:-1]), observed=True)["copies"]
+    least, most = copies.transform("min"), copies.transform("max")
+    counted = points[points["copies"] == most.where(least > 1, 1)]
+    costs = counted[list(keys)].assign(seconds=(counted["y"] - counted["floor_seconds"]) / counted["copies"])
     return costs.dropna(subset="seconds").reset_index(drop=True)
 
 
@@ -95,7 +80,7 @@ def ratios(costs: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[s
     Args:
         costs: `round_costs`.
         baseline_of: id of a case -> id of the case that it is compared with.
-        unit: the columns that make one launch.
+        unit: the columns that make one launch, or a pair of launches.
 
     Returns:
         Columns case, those of `unit`, round, ratio; without launches in which the baseline mostly costs nothing.

@@ -103,12 +103,7 @@ class Spread:
     degrees: float = PRIOR_DEGREES
 
     def estimate(self, launches: Launches, shared: float = 0.0) -> Estimate:
-        """Return the weighted mean of launches with its moderated spread.
-
-        Args:
-            launches: of one case.
-            shared: as in `Estimate`.
-        """
+        """Return the weighted mean of the launches of a case with its moderated spread; `shared` as in `Estimate`."""
         values = np.asarray(launches.values, dtype=np.float64)
         n = values.size
         if not n or not np.isfinite(values).all():
@@ -233,13 +228,8 @@ class Estimate:
         The borders are -delta and delta. At any true mean only one kind of claim can be wrong: within the borders that
         something is slower or faster, beyond one that it is equivalent. So the error is spent on the nearer border, and
         on the farther one only as far as the noise reaches there (D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15
-        (1987) 657-680; H. Finner and K. Strassburger, Ann. Statist. 30 (2002) 1194-1213).
-
-        Args:
-            delta: the minimum effect, at least 0.
-
-        Returns:
-            A probability; 1 if there is no spread to judge by.
+        (1987) 657-680; H. Finner and K. Strassburger, Ann. Statist. 30 (2002) 1194-1213). It is 1 if there is no spread
+        to judge by.
         """
         distance = abs(abs(self.mean) - delta)
         if not self.known or not math.isfinite(distance):
@@ -250,20 +240,16 @@ class Estimate:
         return min(float(special.stdtr(self.degrees, -near) + special.stdtr(self.degrees, -far)), 1.0)
 
     def launches_to_clear(self, border: float, level: float) -> int | None:
-        """Return about how many launches would take the interval clear of `border`, if mean and spread stay.
+        """Return about how many launches in all would take the interval clear of `border`, if mean and spread stay.
 
-        Returns:
-            A number of launches in all; None if it is above `MOST_LAUNCHES` or there is no spread to judge by.
+        None if it is above `MOST_LAUNCHES` or there is no spread to judge by.
         """
         return self._launches(abs(self.mean - border), level) if self.known else None
 
     def fewest_launches(self, border: float, level: float) -> int | None:
         """Return how few launches could take the interval clear of `border`, if the mean was `BAD_LUCK` errors off.
 
-        What is given up for good should be out of reach of more than a guess.
-
-        Returns:
-            As `launches_to_clear`; 2 for one launch, and None for no launch.
+        What is given up for good should be out of reach of more than a guess. One launch needs a second.
         """
         if not self.known:
             return 2 if self.n else None
@@ -284,9 +270,6 @@ def holm(p: Sequence[float]) -> list[float]:
 
     The i-th smallest of n is multiplied by n - i + 1, never falling below an earlier one nor passing 1.
     Source: S. Holm, Scand. J. Statist. 6 (1979) 65-70.
-
-    Returns:
-        The adjusted probabilities, in the order of `p`.
     """
     array = np.asarray(p, dtype=np.float64)
     order = np.argsort(array, kind="stable")
@@ -296,10 +279,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def launch_logs(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Return one number per case and launch, the log of the median over rounds of its cost.
-
-    Args:
-        rounds: `costs.round_costs` of launches.
+    """Return one number per case and launch, the log of the median over rounds of its cost (`costs.round_costs`).
 
     Returns:
         Columns case, tool, run, launch, value (nan where the cost is not above zero), error (its standard error over
@@ -311,14 +291,8 @@ def launch_logs(rounds: pd.DataFrame) -> pd.DataFrame:
 def ratio_logs(rounds: pd.DataFrame, baseline_of: Mapping[str, str], unit: Sequence[str]) -> pd.DataFrame:
     """Return one number per case and unit, the log of the median over rounds of case / baseline, paired by round.
 
-    Args:
-        rounds: `costs.round_costs`.
-        baseline_of: id of a case -> id of the case that it is compared to.
-        unit: the columns that make one launch, or a pair of launches.
-
-    Returns:
-        As `launch_logs`. Launches without a common round are absent, and those in which the median of the ratios is
-        not above zero.
+    The arguments are those of `costs.ratios`, the result is as of `launch_logs`. Launches without a common round are
+    absent, and those in which the median of the ratios is not above zero.
     """
     medians = costs.launch_medians(costs.ratios(rounds, baseline_of, unit), "ratio", unit)
     return _logs(medians).dropna(subset="value").reset_index(drop=True)

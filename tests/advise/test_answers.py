@@ -200,7 +200,7 @@ def test_a_callback_that_fails_when_it_is_measured_is_not_one_that_nothing_is_ga
     of_ratios(monkeypatch, {})
     failed = Reason("baseline_failed", "py_function_numpy+tape has no number")
     where = ("f", "training", "node", "float32", "cpu", "py_function_numpy+tape")
-    decision = Decision(*where, "undecided", *[None] * 4, failed)  # type: ignore[arg-type]
+    decision = Decision(*where, failed)
     monkeypatch.setattr(answers, "_measure", lambda *_: SimpleNamespace(pipeline=None, decisions=(decision,)))
     reasons = pd.DataFrame({"variant": ["traced", "native"], "reason": ["it is refused", "of no interest"]})
     monkeypatch.setattr(columns, "FAILURES", SimpleNamespace(frame=lambda _: reasons))

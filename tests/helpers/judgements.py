@@ -125,7 +125,7 @@ def decision(name: str, **fields: Any) -> Decision:
     ranges = (SizeRange(1_000, 10_000, "port", name, 0.5, 0.35), SizeRange(100_000, 100_000, "keep", None, -1.0, -1.5))
     where = (name, "inference", "call", "float32", "cpu", name)
     reason = Reason("clear_gain", f"{name} saves 70%")
-    made = Decision(*where, "port", name, 0.7, 0.66, 0.74, reason, ranges)
+    made = Decision(*where, reason, "port", name, 0.7, 0.66, 0.74, ranges)
     made = replace(made, loss=0.01, as_good=(name, "xla"), seconds=(SizeSeconds(1_000, 1.2e-4, 3.6e-5),))
     return replace(made, **fields)
 

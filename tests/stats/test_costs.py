@@ -54,12 +54,11 @@ def graph(copies: int, seconds: float, floor: float = NAN, **fields: Any) -> dic
         ([graph(1, 10.5, floor=10.0), graph(4, 24.0, floor=10.0)], [0.5]),
         # An op that costs next to nothing is sometimes faster than nothing: its mean is what is asked for.
         ([graph(4, 9.0, floor=10.0), graph(4, 11.0, floor=10.0, round=1)], [-0.25, 0.25]),
-        # Without a floor the smallest graph is taken off: three more copies take 9 s more. One graph tells nothing.
-        ([graph(1, 15.0), graph(2, 18.0), graph(4, 24.0)], [3.0]),
-        ([graph(4, 24.0)], []),
+        ([graph(2, 18.0, floor=10.0), graph(4, 24.0, floor=10.0)], [3.5]),  # of several graphs the largest
+        ([graph(4, 24.0)], []),  # without the empty function there is no cost in a graph
         ([graph(1, 7.0)], []),  # a body alone is a call though its mode is node
-        # A round that lacks the largest graph, or what is taken off, has no cost.
-        ([graph(4, 24.0), graph(1, 15.0, round=1), graph(1, 15.0, round=2), graph(4, 27.0, round=2)], [4.0]),
+        # A round that lacks the graph that counts has no cost.
+        ([graph(4, 24.0, floor=4.0), graph(2, 9.0, floor=4.0, round=1)], [5.0]),
         # The largest graph is that of a launch: another worker may have taken fewer copies.
         ([graph(4, 30.0, floor=10.0), graph(2, 22.0, floor=10.0, launch=1)], [5.0, 6.0]),
     ],

@@ -66,12 +66,7 @@ class ComparedBody:
 
 
 def shared_bodies(catalogue: Catalogue, names: Sequence[str]) -> dict[BodyKey, tuple[str, ...]]:
-    """Return the cases of each body that several of them run.
-
-    Args:
-        catalogue: of a side.
-        names: ids of the cases that can be compared; names of benchmarks of other suites have no body.
-    """
+    """Return the cases of each body that several of them run; benchmarks of other suites have no body."""
     cases: dict[BodyKey, list[str]] = {}
     for name in names:
         case = parse_case(name)

@@ -86,7 +86,7 @@ class Gate:
     unmatched: Mapping[str, NothingMeasured]  # label -> why there is no comparison
     control: Comparison | None  # the first revision against itself; None where that was not measured
     fail_on: float | None  # the slowdown that fails, as a share; None if none does
-    machine: MachineState | None = None  # the state of the machine meanwhile; None if nothing was recorded
+    machine: MachineState  # its state meanwhile
     command: tuple[str, ...] = ()  # the command that measures it again; empty if results are merely compared
 
     @property
@@ -219,11 +219,7 @@ class Gate:
 
     def warning_text(self) -> str:
         """Return why the result cannot be trusted, and what to do; "" if it can be, as far as is known."""
-        return "" if self.machine is None else self.machine.warning_text(self.command)
-
-    def machine_text(self) -> str:
-        """Return the state of the machine meanwhile."""
-        return "The state of the machine was not recorded." if self.machine is None else self.machine.text()
+        return self.machine.warning_text(self.command)
 
     def reach_text(self) -> str:
         """Return which slowdown would have been found."""

@@ -21,8 +21,11 @@ OWN_TOOL = "pyopbench"
 def build(judgement: Judgement) -> Sequence[Block]:
     """Return the command, how it was measured and judged, and the environment."""
     run, machine, controls = judgement.run, judgement.machine, judgement.controls
-    noise = [(machine.text(), False), (machine.warning_text(), True)] if machine else []
-    noise.append((controls.text(), bool(controls.differing)))
+    noise = [
+        (machine.text(), False),
+        (machine.warning_text(), True),
+        (controls.text(), bool(controls.differing)),
+    ]
     return (
         *brief(judgement),
         Paragraph(_measured(judgement)),

@@ -142,7 +142,7 @@ def _notes(judgement: Judgement) -> list[str]:
     notes += port_commands(judgement)
     notes += [
         judgement.controls.text() if judgement.controls.differing else "",
-        judgement.machine.warning_text() if judgement.machine else "",
+        judgement.machine.warning_text(),
     ]
     return notes
 
