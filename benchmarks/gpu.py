@@ -14,6 +14,7 @@ import json
 import sys
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from msgspec.structs import replace
 from pyopbench.engine import certify, plan, sides
 from pyopbench.engine.run import measure
 from pyopbench.judge import judge
-from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes, Case
+from pyopbench.model.case import BASELINE, MINIMUM_EFFECT, Axes
 from pyopbench.model.errors import PyopbenchError
 
 OPS = ("sinh", "square")
@@ -59,14 +60,9 @@ def _how() -> judge.Judging:
 
 
 def pairs_of(folders: Sequence[Path]) -> list[dict[str, Any]]:
-    """Return for each slowdown how the verdicts of all runs came out, as `certify.Pairs`."""
+    """Return for each slowdown how the verdicts of all runs came out, as `certify.Figure`."""
     verdicts = [one for folder in folders for one in judge.judge([folder], _how()).verdicts]
-    found = []
-    for percent in PERCENTS:
-        names = certify.controls((percent,))
-        there = [one for one in verdicts if Case.from_id(one.case).variant in names]
-        found.append(certify.count(there, percent).__dict__)
-    return found
+    return [asdict(figure) for percent in PERCENTS for figure in certify.figures_of(verdicts, percent)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -222,7 +222,6 @@ def certify(
     from pyopbench.cli.output import err, out, print_table, say
     from pyopbench.engine import certify as engine
     from pyopbench.engine.plan import RESULTS_FOLDER
-    from pyopbench.model import formatting
 
     folder = out_path or RESULTS_FOLDER / f"certify-{_now()}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -237,7 +236,7 @@ def certify(
     if as_json:
         out.print_json((folder / engine.FILE).read_bytes().decode())
     else:
-        rows = [(figure.what, figure.found, figure.promised or formatting.MISSING) for figure in certificate.figures]
+        rows = [(figure.what, figure.found, figure.promised) for figure in certificate.figures]
         print_table("How reliable pyopbench is on this machine", ("what", "found", "promised"), rows)
         out.print(f"certificate: {folder / engine.FILE}", soft_wrap=True, markup=False)
     missed = [figure for figure in certificate.figures if not figure.is_kept]

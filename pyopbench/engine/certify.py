@@ -8,14 +8,12 @@ long, and each is compared with the variant that it is made from.
 from __future__ import annotations
 
 import os
-import statistics
-import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 from scipy import stats
@@ -42,8 +40,7 @@ MODE = "node"
 DIRECTIONS = ("forward", "forward_backward")
 HOW = judge.Judging(BASELINE, MINIMUM_EFFECT)
 
-MOST_FALSE = 0.001
-LEAST_EQUIVALENT = 0.95
+MOST_FALSE, LEAST_EQUIVALENT = 0.001, 0.95
 """Of A/A controls: the share that may be found different, and the share to be found equivalent."""
 LEAST_FOUND = {5: 0.95, 10: 0.99}
 """Percent of slowdown -> the share of such pairs that are to be called slower."""
@@ -92,31 +89,35 @@ QUICK = Extent(
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """The verdicts on pairs whose second case is slower by `percent`; at 0 they are A/A controls.
+class Figure:
+    """How many pairs came out in some way, of how many, and the share of them that is promised.
 
-    Each case of each run counts once. `bound` is the 95% bound of the share found different, from above for A/A
-    controls and from below for others.
+    `bound` is the one-sided 95% bound of Clopper and Pearson of the true share: from below for a promise of at least
+    so much, from above for one of at most. It takes pairs for independent, though those of a launch are not.
     """
 
-    percent: int
+    what: str
+    hits: int
     pairs: int
-    faster: int
-    slower: int
-    equivalent: int
-    unresolved: int
-    ratio: float | None  # the median of the measured ratios
+    promise: Literal["at least", "at most"]
+    share: float
     bound: float
 
+    @property
+    def found(self) -> str:
+        """The result as it is printed."""
+        return f"{self.hits:,} of {self.pairs:,} ({self.promise} {formatting.percent(self.bound)})"
 
-@dataclass(frozen=True)
-class Figure:
-    """A row that certifying prints: the count, and whether it is as promised (empty for no promise)."""
+    @property
+    def promised(self) -> str:
+        """The promise as it is printed."""
+        return f"{self.promise} {formatting.percent(self.share)}"
 
-    what: str
-    found: str
-    promised: str
-    is_kept: bool = True
+    @property
+    def is_kept(self) -> bool:
+        """Whether the result is as promised."""
+        least = self.share * self.pairs
+        return self.hits >= least if self.promise == "at least" else self.hits <= least
 
 
 @dataclass(frozen=True)
@@ -125,15 +126,8 @@ class Certificate:
 
     created: str
     command: tuple[str, ...]
-    seconds: float
-    minimum_effect: float
     environment: Mapping[str, Any]
-    pairs: tuple[Pairs, ...]
-
-    @property
-    def figures(self) -> list[Figure]:
-        """Its rows as they are printed."""
-        return [figure for pairs in self.pairs for figure in _figures_of(pairs)]
+    figures: tuple[Figure, ...]
 
 
 def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator[Event | Certificate, None, None]:
@@ -141,7 +135,6 @@ def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator
 
     Yields what happens, and the certificate at last; raises `NothingMeasured` if no A/A control was measured.
     """
-    began = time.monotonic()
     runs = []
     for number, trial in enumerate(extent.trials, start=1):
         names = controls(trial.percents)
@@ -161,11 +154,8 @@ def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator
         stored_run.require_measured(run.measured[0])
         runs.append(run)
     verdicts = [verdict for run in runs for verdict in judge.judge([run], HOW).verdicts]
-    pairs = tuple(
-        count([verdict for verdict in verdicts if Case.from_id(verdict.case).variant in controls((percent,))], percent)
-        for percent in (0, *INJECTED)
-    )
-    if not pairs[0].pairs:
+    figures = tuple(figure for percent in (0, *INJECTED) for figure in figures_of(verdicts, percent))
+    if not figures[0].pairs:
         raise NothingMeasured(
             "cannot certify: no A/A control was measured in two launches",
             received=folder,
@@ -174,10 +164,8 @@ def certify(folder: Path, extent: Extent, command: tuple[str, ...]) -> Generator
     certificate = Certificate(
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=command,
-        seconds=time.monotonic() - began,
-        minimum_effect=MINIMUM_EFFECT,
         environment=runs[0].measured[0].side.environment,
-        pairs=pairs,
+        figures=figures,
     )
     write_atomically(folder / FILE, encode_in_lines(certificate))
     yield certificate
@@ -203,45 +191,29 @@ def controls_found() -> Iterator[None]:
         os.environ.pop(PATH_VARIABLE) if before is None else os.environ.update({PATH_VARIABLE: before})
 
 
-def count(verdicts: Iterable[Verdict], percent: int) -> Pairs:
-    """Return how the verdicts on pairs that truly differ by `percent` came out; each counts once.
-
-    The bound is that of Clopper and Pearson; it takes pairs for independent, though those of a launch are not.
-    """
-    judged = [verdict for verdict in verdicts if verdict.launches >= LEAST_LAUNCHES]
-    outcomes = [verdict.outcome for verdict in judged]
-    slower, faster = outcomes.count("slower"), outcomes.count("faster")
-    bound = 0.0 if percent else 1.0
-    if judged:
-        hits = slower if percent else faster + slower
-        test = stats.binomtest(hits, len(judged), alternative="greater" if percent else "less")
-        interval = test.proportion_ci(LEVEL, method="exact")
-        bound = float(interval.low if percent else interval.high)
-    return Pairs(
-        percent=percent,
-        pairs=len(judged),
-        faster=faster,
-        slower=slower,
-        equivalent=outcomes.count("equivalent"),
-        unresolved=outcomes.count("unresolved"),
-        ratio=statistics.median(verdict.ratio for verdict in judged) if judged else None,
-        bound=bound,
-    )
-
-
-def _figures_of(pairs: Pairs) -> Iterator[Figure]:
-    def figure(what: str, hits: int, *, least: float = 0.0, most: float = 1.0, bound: str = "") -> Figure:
-        share = f" ({formatting.percent(hits / pairs.pairs)})" if pairs.pairs else ""
-        promised = f"at least {formatting.percent(least)}" if least else f"at most {formatting.percent(most)}"
-        is_kept = least * pairs.pairs <= hits <= most * pairs.pairs
-        return Figure(what, f"{hits:,} of {pairs.pairs:,}{share}{bound}", promised, is_kept)
-
-    bound = formatting.percent(pairs.bound)
-    if pairs.percent:
-        what, least = f"slowed by {pairs.percent}%", LEAST_FOUND[pairs.percent]
-        yield figure(f"{what}, found", pairs.slower, least=least, bound=f", at least {bound}")
-        yield Figure(f"{what}, measured", formatting.ratio(pairs.ratio), "")
+def figures_of(verdicts: Iterable[Verdict], percent: int) -> Iterator[Figure]:
+    """Yield how the verdicts on pairs that truly differ by `percent` came out; 0 are A/A controls."""
+    names = controls((percent,))
+    outcomes = [
+        verdict.outcome
+        for verdict in verdicts
+        if verdict.launches >= LEAST_LAUNCHES and Case.from_id(verdict.case).variant in names
+    ]
+    if percent:
+        yield _figure(f"slowed by {percent}%, found", outcomes, ("slower",), "at least", LEAST_FOUND[percent])
     else:
-        apart = pairs.faster + pairs.slower
-        yield figure("A/A controls, found equivalent", pairs.equivalent, least=LEAST_EQUIVALENT)
-        yield figure("A/A controls, found different", apart, most=MOST_FALSE, bound=f", at most {bound}")
+        yield _figure("A/A controls, found equivalent", outcomes, ("equivalent",), "at least", LEAST_EQUIVALENT)
+        yield _figure("A/A controls, found different", outcomes, ("slower", "faster"), "at most", MOST_FALSE)
+
+
+def _figure(
+    what: str, outcomes: Sequence[str], counted: Sequence[str], promise: Literal["at least", "at most"], share: float
+) -> Figure:
+    hits, pairs = sum(outcome in counted for outcome in outcomes), len(outcomes)
+    is_least = promise == "at least"
+    bound = 0.0 if is_least else 1.0
+    if pairs:
+        test = stats.binomtest(hits, pairs, alternative="greater" if is_least else "less")
+        interval = test.proportion_ci(LEVEL, method="exact")
+        bound = float(interval.low if is_least else interval.high)
+    return Figure(what, hits, pairs, promise, share, bound)

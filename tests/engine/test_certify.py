@@ -28,10 +28,11 @@ from pyopbench.engine.certify import (
     QUICK,
     Certificate,
     Extent,
+    Figure,
     Trial,
     certify,
     controls,
-    count,
+    figures_of,
 )
 from pyopbench.judge.decision import Verdict
 from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
@@ -60,11 +61,14 @@ def _fake_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_pair_of_every_run_is_counted_and_stored_in_its_own_folder(tmp_path: Path) -> None:
     *_, made = certify(tmp_path / "out", SMALL, ("pyopbench", "certify"))
     assert isinstance(made, Certificate)
-    found = {pairs.percent: (pairs.pairs, pairs.equivalent) for pairs in made.pairs}
-    assert found == {0: (3, 3), 5: (1, 1), 10: (1, 1)}
-    assert [one.is_kept for one in made.figures] == [True, True, False, True, False, True]
+    assert [(one.hits, one.pairs, one.is_kept) for one in made.figures] == [
+        (3, 3, True),
+        (0, 3, True),
+        (0, 1, False),
+        (0, 1, False),
+    ]
     content = json.loads((tmp_path / "out" / "certificate.json").read_bytes())
-    assert [pairs["equivalent"] for pairs in content["pairs"]] == [3, 1, 1]
+    assert [figure["hits"] for figure in content["figures"]] == [3, 0, 0, 0]
     first, second = (stored.read_run(tmp_path / "out" / f"controls-{n}")["settings"] for n in (1, 2))
     assert (first["pairs"], second["pairs"]) == (controls((0, 5)), controls((10,)))
     assert (first["seed"], second["seed"]) == (1, 2)
@@ -97,7 +101,7 @@ def test_the_command_prints_the_figures_and_fails_where_a_slowdown_was_missed(
     monkeypatch.setattr(certify_module, "QUICK", SMALL)
     done = call("certify", "--quick", "--out", tmp_path / "out")
     assert done.code == 1
-    assert "A/A controls, found equivalent  3 of 3 (100%)" in done.out
+    assert "A/A controls, found equivalent  3 of 3 (at least 36.8%)" in done.out
     assert "missed: slowed by 10%, found: 0 of 1" in done.err
 
 
@@ -122,15 +126,19 @@ def test_enough_pairs_are_planned(extent: Extent, pairs: int, slowed: int) -> No
 VERDICT = Verdict(1.0, 0.99, 1.01, 4, 0.5, "unresolved", case="case", baseline="baseline")
 
 
-def verdicts(**outcomes: int) -> list[Verdict]:
-    made: list[Any] = [replace(VERDICT, outcome=outcome) for outcome, n in outcomes.items() for _ in range(n)]
-    return [replace(one, ratio=1.0 + place / 100) for place, one in enumerate(made)]
+def figures(percent: int, **outcomes: int) -> list[Figure]:
+    case = stored.case(next(iter(controls((percent,)))))
+    made: list[Any] = [
+        replace(VERDICT, outcome=outcome, case=case) for outcome, n in outcomes.items() for _ in range(n)
+    ]
+    return list(figures_of(made, percent))
 
 
 def test_controls_are_told_apart_by_any_difference_and_slowdowns_found_where_they_are_slower() -> None:
-    found = count(verdicts(faster=1, slower=2, equivalent=30, unresolved=7), 0)
-    assert (found.pairs, found.faster, found.slower, found.equivalent, found.unresolved) == (40, 1, 2, 30, 7)
+    same, different = figures(0, faster=1, slower=2, equivalent=30, unresolved=7)
+    assert [(one.hits, one.pairs, one.is_kept) for one in (same, different)] == [(30, 40, False), (3, 40, False)]
     # Beta quantiles: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper-Pearson_interval
-    assert found.bound == pytest.approx(scipy_stats.beta.ppf(0.95, 4, 37))
-    assert found.ratio == pytest.approx(1.195)
-    assert count(verdicts(faster=1, slower=8, equivalent=1), 5).bound == pytest.approx(scipy_stats.beta.ppf(0.05, 8, 3))
+    assert same.bound == pytest.approx(scipy_stats.beta.ppf(0.05, 30, 11))
+    assert different.bound == pytest.approx(scipy_stats.beta.ppf(0.95, 4, 37))
+    (slowed,) = figures(5, faster=1, slower=8, equivalent=1)
+    assert (slowed.hits, slowed.bound) == (8, pytest.approx(scipy_stats.beta.ppf(0.05, 8, 3)))
