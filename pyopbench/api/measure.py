@@ -13,7 +13,6 @@ from pyopbench.api.listeners import Listener, alone_on_this_machine, begin_run, 
 from pyopbench.api.own_function import FOLDER, Inputs, Op, home_of, op_in_words
 from pyopbench.api.read import Mix, judging_of
 from pyopbench.engine import plan, sides, stored_run
-from pyopbench.engine.plan import ShardChoice
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.model.errors import BadInput, Interrupted
@@ -176,8 +175,7 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     settings = plan.settings_for(
         axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
     )
-    chosen = None if shard is None else ShardChoice(*parse_shard(shard))
-    request = plan.Request(axes, settings, tuple(command), chosen, own)
+    request = plan.Request(axes, settings, tuple(command), None if shard is None else parse_shard(shard), own)
     return begin_run(folder, request, listener, asked), judging
 
 

@@ -49,7 +49,7 @@ def print_plan(axes: Axes, own: OwnOps, *, as_json: bool) -> None:
     variants = [(name, one["kind"], one["summary"]) for name, one in catalogue["variants"].items()]
     print_table("Variants", ("variant", "kind", "what it is"), variants)
     print_table("Modes", ("mode", "what is timed"), list(MODE_SUMMARIES.items()))
-    counted = [(count, reason) for reason, count in plan.count_reasons(skips)]
+    counted = [(count, reason) for reason, count in Counter(skip["reason"] for skip in skips).most_common()]
     print_table(f"{len(found['cases']):,} cases; {len(skips):,} not supported", ("cases", "why not"), counted)
     for skip in skips[:MOST_SKIPS]:
         out.print(f"{skip['case']}  not supported: {escape(skip['reason'])}", soft_wrap=True)

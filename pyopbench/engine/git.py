@@ -22,6 +22,8 @@ OLDEST = (2, 20)
 """The first version that has every option that is used."""
 SECONDS = 300
 """A checkout of a large repository from a slow disk takes minutes."""
+LOCKED = "pyopbench measures it"
+"""Why a worktree is locked."""
 OFF = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "log.showSignature=false")
 """Settings by which a repository has git run programs, for whoever works in it: hooks, what watches files, what checks
 signatures. Filters stay on, because without them a worktree has not the files that were committed."""
@@ -69,6 +71,7 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
     with TemporaryDirectory(prefix="pyopbench-", ignore_cleanup_errors=True) as scratch:
         # It has the name of the repository's folder, which may be that of a package.
         folder = Path(scratch).resolve() / repository.name
+        _forget_lost_worktrees(repository)
         try:
             require(
                 repository,
@@ -76,10 +79,19 @@ def checkout_of(repository: Path, revision: Revision) -> Iterator[Checkout]:
                 what=f"the files of revision {revision.commit[:10]} cannot be checked out",
             )
             # Or else `git worktree prune`, which `git gc` runs, forgets it where /tmp is not mounted.
-            ask(repository, "worktree", "lock", "--reason", "pyopbench measures it", str(folder))
+            ask(repository, "worktree", "lock", "--reason", LOCKED, str(folder))
             yield Checkout(repository, folder, _package(repository))
         finally:
             ask(repository, "worktree", "remove", "--force", "--force", str(folder))  # twice: it is locked
+
+
+def _forget_lost_worktrees(repository: Path) -> None:
+    """Unlock and prune the worktrees of runs that were killed, whose folders are gone."""
+    for worktree in (ask(repository, "worktree", "list", "--porcelain") or "").split("\n\n"):
+        folder = worktree.partition("\n")[0].removeprefix("worktree ")
+        if f"\nlocked {LOCKED}" in worktree and not Path(folder).exists():
+            ask(repository, "worktree", "unlock", folder)
+    ask(repository, "worktree", "prune")
 
 
 def _package(repository: Path) -> Path:

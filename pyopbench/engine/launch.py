@@ -48,33 +48,26 @@ worker, and a body that hangs costs a full timeout each time."""
 
 
 class RemainingWork:
-    """The cases of a side that are open, and the state that its workers share.
-
-    Attributes:
-        side: of the run; every line of its samples goes through `append`.
-        worker: arguments of `Worker` that all its workers have in common.
-        planned: group -> ids of its cases.
-        open: group -> those that no analysis has closed.
-        sampled: group -> the launches that have samples of it.
-        failed: ids of cases that have a failure.
-        looks: how many interim analyses there were.
-        ended: how measuring had ended before; None if it had not.
-    """
+    """The cases of a side that are open, and the state that its workers share; each line goes through `append`."""
 
     def __init__(self, side: OpenSide, worker: Mapping[str, Any]) -> None:
+        """Read the state off the lines of a side; `worker` are arguments of `Worker` that all its workers share."""
         self.side, self.settings, self.worker = side, side.plan.settings, worker
-        self.planned: dict[str, list[str]] = {}
+        self.planned: dict[str, list[str]] = {}  # group -> ids of its cases
         for case in side.side.cases:
             self.planned.setdefault(Case.from_id(case).group, []).append(case)
-        self.open = dict(self.planned)
-        self.sampled: dict[str, set[int]] = {group: set() for group in self.planned}
+        self.open = dict(self.planned)  # of these, what no interim analysis has closed
+        self.sampled: dict[str, set[int]] = {group: set() for group in self.planned}  # group -> launches with samples
         self.failed: set[str] = set()
-        self.looks = 0
+        self.looks = 0  # interim analyses
         self.is_in_pipeline = side.plan.pipeline is not None
         self._checked: set[str] = set()
         self._checking: dict[str, int] = {}
         self._lost_once: set[str] = set()
         self._losses: Counter[tuple[str, ...]] = Counter()
+        self._rounds: Counter[int] = Counter()
+        # By op, variant and dtype: texts of ports that are stored, and the ports that workers have written since.
+        self._texts: dict[tuple[str, str, str], str] = {}
         self._ports: dict[tuple[str, str, str], PortLine] = {}
         for line in side.lines:
             self._note(line)
@@ -102,11 +95,7 @@ class RemainingWork:
     @property
     def rounds(self) -> int:
         """How many rounds all launches together have stored, of what they have most of."""
-        rounds: dict[int, int] = {}
-        for line in self.side.lines:
-            if isinstance(line, GroupLine):
-                rounds[line.launch] = max(rounds_of(line), rounds.get(line.launch, 0))
-        return sum(rounds.values())
+        return self._rounds.total()
 
     # What a worker is asked.
 
@@ -173,6 +162,9 @@ class RemainingWork:
             self._checked.add(line.group)
         elif isinstance(line, GroupLine) and line.samples:
             self.sampled[line.group].add(line.launch)
+            self._rounds[line.launch] = max(rounds_of(line), self._rounds[line.launch])
+        elif isinstance(line, PortLine):
+            self._texts[line.op, line.variant, line.dtype] = line.text
         elif isinstance(line, LookLine):
             self.looks += 1
             self.open = _open_groups(self.planned, line.open)
@@ -199,19 +191,17 @@ class RemainingWork:
 
     def keep_ports(self, written: Sequence[PortLine]) -> None:
         """Store ports that a worker has written, each once."""
-        lines = self.side.lines if written else []
-        stored = {_port_key(line): line for line in lines if isinstance(line, PortLine)}
         for line in written:
-            before = stored.get(_port_key(line))
-            if before is None:
-                self.side.append(line)
-            elif before.text != line.text:
+            key = line.op, line.variant, line.dtype
+            if key not in self._texts:
+                self.append(line)
+            elif self._texts[key] != line.text:
                 raise BadInput(
                     "the source of a port differs from the one that was measured before",
                     received=f"{line.variant} of {line.op}",
                     hint="start a new run: your function, a value that it reads, or pyopbench has changed",
                 )
-            self._ports.setdefault(_port_key(line), line)
+            self._ports.setdefault(key, line)
 
 
 def rounds_of(line: GroupLine) -> int:
@@ -233,10 +223,6 @@ def _refused_gradients(failures: Iterable[Failure], cases: Iterable[str]) -> lis
     return [replace(reasons[one.forward_pass], case=one.id) for one in gradients if one.forward_pass in reasons]
 
 
-def _port_key(line: PortLine) -> tuple[str, str, str]:
-    return line.op, line.variant, line.dtype
-
-
 def _blamed(case: Case) -> tuple[str, ...]:
     """Return the key that a lost worker counts against: a variant of an op, or in a pipeline the arrangement."""
     return case.op, case.runner if case.arrangement else case.variant, case.placement
@@ -256,17 +242,7 @@ def _open_groups(planned: Mapping[str, Sequence[str]], open_cases: Iterable[str]
 
 
 class Launch:
-    """A worker process and the groups it has prepared.
-
-    Attributes:
-        work: of the side.
-        number: which it shares with the workers of other sides and placements, whose rows are compared with its own.
-        todo: groups of one placement that it has still to prepare.
-        prepared: groups that it keeps prepared.
-        rounds: group -> rounds that it has made.
-        seconds: what it took to start and to prepare everything; None before that.
-        is_lost: the worker was lost while it sampled, or there was nothing to prepare.
-    """
+    """A worker process and the groups of one placement that it has prepared."""
 
     def __init__(
         self,
@@ -276,14 +252,18 @@ class Launch:
         heard: threading.Event,
         clock: Callable[[], float],
     ) -> None:
-        """Plan to prepare some groups of one placement; `heard` is set whenever the worker has said something."""
+        """Plan to prepare some groups; `heard` is set whenever the worker has said something.
+
+        Workers of other sides and placements have the same `number` as the one that their rows are compared with.
+        """
         (self.placement,) = by_placement(groups)
         self.work, self.number = work, number
-        self.todo: list[str] = []
+        self.todo: list[str] = []  # groups that are still to be prepared
         self.prepared: list[str] = []
-        self.rounds: dict[str, int] = {}
-        self.seconds: float | None = None
-        self.is_lost = self._was_killed = False
+        self.rounds: dict[str, int] = {}  # group -> rounds so far
+        self.seconds: float | None = None  # from its start until everything was prepared
+        self.is_lost = False  # while it sampled; or there was nothing to prepare
+        self._was_killed = False
         self._groups, self._heard, self._clock = list(groups), heard, clock
         self._worker: Worker | None = None
         self._began = clock()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -89,26 +87,14 @@ def settings_for(
 
 
 @dataclass(frozen=True)
-class ShardChoice:
-    """Shard `index` (from 1) of `of` shards."""
-
-    index: int
-    of: int
-
-
-@dataclass(frozen=True)
 class Request:
-    """A run that is asked for: what to cover, how to measure, and the command for the record.
-
-    `shard` is the part of the plan to measure; None is all of it. `own` are the own ops among the ops, as in the
-    working tree.
-    """
+    """A run that is asked for: what to cover, how to measure, and the command for the record."""
 
     axes: Axes
     settings: Settings
     command: tuple[str, ...]
-    shard: ShardChoice | None = None
-    own: OwnOps = NO_OWN_OPS
+    shard: tuple[int, int] | None = None  # which, from 1, of how many; None for all of the plan
+    own: OwnOps = NO_OWN_OPS  # those among the ops, as in the working tree
 
 
 def new_folder() -> Path:
@@ -120,7 +106,7 @@ def new_folder() -> Path:
 
 
 def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
-    """Check every name and size before a worker is started; the own ops are among those that there are."""
+    """Check every name before a worker is started; the own ops are among those that there are."""
     require_known("op", axes.ops, {*find("ops"), *own})
     require_known("variant", axes.variants, find("variants"))
     require_known("direction", axes.directions, DIRECTIONS)
@@ -128,9 +114,6 @@ def check_axes(axes: Axes, own: OwnOps = NO_OWN_OPS) -> None:
     require_known("dtype", axes.dtypes, DTYPES)
     require_known("device", axes.placements, DEVICES)
     require_known("gradient mechanism", axes.gradients, (*MECHANISMS, "all"))
-    for size in axes.sizes:
-        if size < 1:
-            raise BadInput("a size must be at least 1", received=size, hint="for example --axis size=1e3,1e6")
 
 
 def check_request(request: Request) -> None:
@@ -203,17 +186,11 @@ def require_cases(plan: Mapping[str, Any], axes: Axes) -> None:
     if plan["cases"]:
         return
     reasons = [skip["reason"] for skip in plan["skips"]] or ["no chosen variant has a gradient"]
-    chosen = {name: value for name, value in asdict(axes).items() if value and not isinstance(value, bool)}
     raise BadInput(
         "there is no case to measure with these options",
-        received=", ".join(f"{name}={','.join(map(str, value))}" for name, value in chosen.items()),
-        hint=f"the first of {len(reasons)} reasons: {reasons[0]}; `pyopbench run --list` shows the cases",
+        received=f"{', '.join(axes.ops) or 'all ops'}; the first of {len(reasons)} reasons: {reasons[0]}",
+        hint="`pyopbench run --list` shows the cases",
     )
-
-
-def count_reasons(skips: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Return each reason with the number of cases that it stands for, the most frequent first."""
-    return Counter(str(skip["reason"]) for skip in skips).most_common()
 
 
 # What is stored.
@@ -258,7 +235,7 @@ def plan_of(request: Request, sides: Sequence[Side]) -> Plan:
 
 
 def narrow_to_shard(
-    sides: Sequence[Side], settings: Settings, choice: ShardChoice | None
+    sides: Sequence[Side], settings: Settings, choice: tuple[int, int] | None
 ) -> tuple[list[Side], Shard | None]:
     """Return the sides of a plan with the cases and skips of one shard alone, and what that shard is.
 
@@ -266,18 +243,19 @@ def narrow_to_shard(
     """
     if choice is None:
         return list(sides), None
+    index, of = choice
     costs = costs_of(sides)
     measured = sum(cost > 0 for cost in costs.values())
-    if choice.of > measured:
+    if of > measured:
         raise BadInput(
             "more shards than the plan can be divided into: an op in one mode and dtype stays together, because its "
             "sizes, variants and devices are compared on one machine",
-            received=f"{choice.of} shards, {measured} such units",
-            hint=f"--shard {min(choice.index, measured)}/{measured}",
+            received=f"{of} shards, {measured} such units",
+            hint=f"--shard {min(index, measured)}/{measured}",
         )
-    parts = balance(costs, choice.of, settings.seed)
-    shard = Shard(index=choice.index, of=choice.of, plan=plan_hash(sides, settings, parts), host=host_name())
-    mine = set(parts[choice.index - 1])
+    parts = balance(costs, of, settings.seed)
+    shard = Shard(index=index, of=of, plan=plan_hash(sides, settings, parts), host=host_name())
+    mine = set(parts[index - 1])
 
     def is_mine(key: str) -> bool:
         return unit_of(Case.from_id(key)) in mine
@@ -324,16 +302,5 @@ def balance(costs: Mapping[str, int], many: int, seed: int) -> list[list[str]]:
 
 def plan_hash(sides: Sequence[Side], settings: Settings, parts: Sequence[Sequence[str]]) -> str:
     """Return a hash of all that has to be alike in every shard: cases, settings, own ops, and how they are divided."""
-    plan = {
-        "settings": msgspec.to_builtins(settings),
-        "sides": [
-            {
-                "label": side.label,
-                "cases": side.cases,
-                "own": {name: own.fingerprint for name, own in side.own.items()},
-            }
-            for side in sides
-        ],
-        "parts": parts,
-    }
-    return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    alike = [(side.label, side.cases, {name: own.fingerprint for name, own in side.own.items()}) for side in sides]
+    return hashlib.sha256(msgspec.json.encode((settings, alike, parts), order="deterministic")).hexdigest()

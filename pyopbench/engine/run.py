@@ -66,21 +66,16 @@ class Busy:
 
 @dataclass(frozen=True)
 class Progress:
-    """A group is about to be prepared or sampled.
-
-    So many `workers` are preparing, or take turns. Of the groups of this worker, or of this `sweep` over all open
-    groups (from 0), `done` of `total` are done with; `planned` are those of all sides. The run lasts at most
-    `seconds_left` longer; None where nothing limits it.
-    """
+    """A group is about to be prepared or sampled."""
 
     doing: Literal["preparing", "sampling"]
-    workers: int
-    sweep: int
+    workers: int  # that are preparing, or take turns
+    sweep: int  # over all open groups, from 0
     group: str
-    done: int
+    done: int  # of `total` groups of this worker, or of this sweep
     total: int
-    planned: int
-    seconds_left: float | None
+    planned: int  # groups of all sides
+    seconds_left: float | None  # at the most; None where nothing limits the run
 
 
 @dataclass(frozen=True)
@@ -105,16 +100,13 @@ def measure(
     analyse: Analyse | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Generator[Event, None, None]:
-    """Measure the rest of a run; the measurements are stored, and kept in the run.
+    """Measure the rest of a run; the measurements are stored, and kept in the run. Yield what happens.
 
     Args:
         run: that was planned, in memory.
         judging: how interim analyses judge, and what is required of ports.
         analyse: the interim analysis; `judge_open` unless tests decide what is left open.
         clock: returns seconds.
-
-    Yields:
-        What happens; how it has ended is the last.
 
     Raises:
         BadInput: another process measures into the folder, or the environment differs from when the run began.
@@ -151,8 +143,7 @@ class _Loop:
         self._preparing_seconds = self._launch_seconds = self._again_seconds = 0.0
         # Rounds of a launch of the first batch that another one followed: no later launch makes more.
         self._equal_rounds = math.inf
-        self._earlier_rounds = float(sum(work.rounds for work in works))
-        self._next_analysis = ANALYSIS_GROWTH * self._earlier_rounds if works[0].looks else 0.0
+        self._next_analysis = ANALYSIS_GROWTH * sum(work.rounds for work in works) if works[0].looks else 0.0
         self._round_seconds: dict[tuple[int, str], float] = {}
         self._is_spent = False
 
@@ -283,7 +274,7 @@ class _Loop:
             if self._is_spent or not (any(launch.open_groups() for launch in batch) or self._open_works()):
                 break
             turns = sum(len(launch.open_groups()) for launch in batch)
-            if self._is_analysis_due(batch):
+            if self._is_analysis_due():
                 yield self._analyse()
             open_turns = sum(len(launch.open_groups()) for launch in batch)
             if not open_turns:
@@ -299,7 +290,6 @@ class _Loop:
                 if not self._works[0].is_in_pipeline:
                     self._equal_rounds = made / len(batch)
                 break
-        self._earlier_rounds += _rounds_of(batch)
 
     def _further_batches(self, batch: Sequence[Launch]) -> int:
         """Return how many batches are to follow: as many as fit if each samples three times as long as it prepares."""
@@ -356,12 +346,12 @@ class _Loop:
 
     # Interim analyses.
 
-    def _is_analysis_due(self, batch: Sequence[Launch]) -> bool:
+    def _is_analysis_due(self) -> bool:
         work = self._works[0]
         least = 1 if work.is_in_pipeline else LEAST_LAUNCHES if len(self._works) == 1 else LEAST_FOR_COMPARISON
         if self._settings.until == "end" or work.looks >= MOST_INTERIM_ANALYSES or self._launches() < least:
             return False
-        rounds = self._earlier_rounds + _rounds_of(batch)
+        rounds = sum(work.rounds for work in self._works)
         if rounds < self._next_analysis or self._left < 1.0:  # an analysis takes about a second
             return False
         self._next_analysis = ANALYSIS_GROWTH * rounds

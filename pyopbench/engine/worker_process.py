@@ -68,10 +68,10 @@ class Worker:
     """One worker process. Use as a context manager: leaving it ends the process, whatever state it is in.
 
     Requests are answered at once (`ask`), or sent and looked for now and then (`send` and `answer`), so that several
-    workers are busy at the same time. `environment` is what it reports about itself and its machine, once it is up.
+    workers are busy at the same time.
     """
 
-    environment: Mapping[str, Any]
+    environment: Mapping[str, Any]  # what it reports about itself and its machine, once it is up
 
     def __init__(  # noqa: PLR0913 - each is known where it is started
         self,
@@ -264,7 +264,7 @@ class Worker:
     def _ended(self, case: str | None) -> CaseLost:
         code = self._process.wait()
         outside = -code in FROM_OUTSIDE
-        cause = "" if self._log.closed else cause_of_end(tail_of(self._log), case)
+        cause = "" if self._log.closed else cause_of_end(_tail_of(self._log), case)
         words = ", from outside or out of memory" if outside else cause and f": {cause}"
         names = {-number.value: number.name for number in signal.Signals}
         how = f"ended with exit code {code}" if code >= 0 else f"ended by signal {names.get(code, -code)}"
@@ -313,7 +313,7 @@ TAIL_BYTES = 64_000
 """More than the stacks of a hundred threads, which are behind the words that count."""
 
 
-def tail_of(log: IO[bytes]) -> str:
+def _tail_of(log: IO[bytes]) -> str:
     """Return the end of a log."""
     size = log.seek(0, os.SEEK_END)
     log.seek(max(0, size - TAIL_BYTES))

@@ -32,8 +32,6 @@ PLACES = {"ops": BUILTIN, "variants": OPS / "variants", "parts": OPS / "cost_com
 """Kind -> the folder of the package, or the file, that defines what there is of it."""
 OBJECTS = {"ops": "OP", "variants": "VARIANT", "parts": "VARIANT"}
 """Kind -> what a file calls the one that it defines; with an s, the table of several."""
-RESERVED = {"variants": "parts"}
-"""Kind -> another one whose names it may not use, because both are found by the same name."""
 
 
 def find(kind: str) -> dict[str, Path]:
@@ -46,8 +44,7 @@ def find(kind: str) -> dict[str, Path]:
                 received=folder,
                 hint=f"name folders that contain ops/ or variants/, or unset {PATH_VARIABLE}",
             )
-    reserved = find(RESERVED[kind]) if kind in RESERVED else {}
-    path_of = dict(reserved)
+    path_of: dict[str, Path] = {}
     for place in (PLACES[kind], *(root / kind for root in others if kind != "parts")):
         for path in python_files(place):
             for name in names_in(path, kind):
@@ -58,7 +55,7 @@ def find(kind: str) -> dict[str, Path]:
                         hint=f"rename one of them, or take its folder out of {PATH_VARIABLE}",
                     )
                 path_of[name] = path
-    return dict(sorted((name, path) for name, path in path_of.items() if name not in reserved))
+    return dict(sorted(path_of.items()))
 
 
 def names_in(path: Path, kind: str) -> Sequence[str]:
@@ -75,10 +72,12 @@ def _names_in(path: Path, kind: str, modified: int) -> Sequence[str]:
     text = path.read_text(encoding="utf-8")
     if re.search(rf"^{table}\b", text, re.MULTILINE):
         for statement in ast.parse(text).body:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-            value = getattr(statement, "value", None)
-            if isinstance(value, ast.Dict) and any(isinstance(one, ast.Name) and one.id == table for one in targets):
-                return tuple(str(ast.literal_eval(key)) for key in value.keys if key is not None)
+            match statement:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=keys))
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Dict(keys=keys))
+                ) if name == table:
+                    return tuple(str(ast.literal_eval(key)) for key in keys if key is not None)
     return (path.stem,)
 
 

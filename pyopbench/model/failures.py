@@ -31,24 +31,18 @@ CHANGING = (
 )
 """Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
-
-KINDS: tuple[tuple[type[PyopbenchError], Literal["unsupported", "wrong", "elided"]], ...] = (
-    (Unsupported, "unsupported"),
-    (WrongResult, "wrong"),
-    (Elided, "elided"),
-)
+STATUSES: dict[type[PyopbenchError], Literal["unsupported", "wrong", "elided", "raised"]] = {
+    Unsupported: "unsupported",
+    WrongResult: "wrong",
+    Elided: "elided",
+}
 
 
 def describe_error(error: BaseException) -> str:
     """Return type and message of an error in one line that fits a table, without what differs from run to run."""
     if isinstance(error, PyopbenchError):
         return error.message
-    return describe_message(type(error).__name__, str(error))
-
-
-def describe_message(name: str, message: str) -> str:
-    """Describe an error of another process as `describe_error` does: the name of its type, and its message."""
-    return shorten_reason(_telling_line(name, tidy(message)))
+    return shorten_reason(_telling_line(type(error).__name__, tidy(str(error))))
 
 
 def tidy(message: str) -> str:
@@ -74,8 +68,5 @@ def _telling_line(name: str, message: str) -> str:
 
 def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
     """Return the failure that an exception means for a case."""
-    status: Literal["unsupported", "wrong", "elided", "raised"] = "raised"
-    for kind, name in KINDS:
-        if isinstance(error, kind):
-            status = name
+    status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), "raised")
     return Failure(case.id, status, describe_error(error), launch)

@@ -70,12 +70,10 @@ def usable_cores() -> frozenset[int]:
 
 def describe() -> dict[str, Any]:
     """Return processor, cores, memory, governor, system and Python; None for what this system does not report."""
-    names = getattr(os, "sysconf_names", {})
-    has_memory = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
     return {
         "cpu": cpu_model(),
         "cores": len(usable_cores()),
-        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if has_memory else None,
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "governor": read_system_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "os": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": platform.python_version(),

@@ -153,7 +153,8 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
     is_file = place.endswith(".py")
     if (function and not function.isidentifier()) or not (is_file or (function and MODULE.fullmatch(place))):
         raise BadInput("not an op", received=repr(text), legal=LEGAL, hint=f"for example {place}:my_function")
-    place = str(_readable(Path(place))) if is_file else place
+    tree = _parse_file(place) if is_file else None
+    place = str(real_path(place)) if is_file else place
     _check_inputs(text, function, inputs)
     _parse(seed_with, "--seed-with", "a Python statement, such as np.random.seed({seed})")
     name = _name(function or Path(place).stem)
@@ -161,7 +162,7 @@ def read_target(text: str, inputs: Sequence[str], taken: Sequence[str], seed_wit
         name = f"{_name(Path(place).stem if is_file else place)}_{name}"
     if name in taken:
         raise BadInput("your op has the name of another op", received=f"{name}, from {text}", hint="rename the file")
-    baseline = "" if function else _baseline_in(ast.parse(Path(place).read_bytes()))
+    baseline = "" if function or tree is None else _baseline_in(tree)
     return Target(name, place, function, tuple(inputs), seed_with, baseline)
 
 
@@ -174,20 +175,20 @@ def read_program(text: str) -> str:
             received=repr(text),
             hint="name a function without arguments that returns a tf.data.Dataset: --program train.py:make_dataset",
         )
-    return f"{_readable(Path(place))}:{unicodedata.normalize('NFKC', function)}"
+    _parse_file(place)
+    return f"{real_path(place)}:{unicodedata.normalize('NFKC', function)}"
 
 
 def _baseline_in(tree: ast.Module) -> str:
     """Return the current callback that an op file ends with, which is seen without running the file."""
     for statement in reversed(tree.body):
-        call = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        if isinstance(call, ast.Call) and any(isinstance(one, ast.Name) and one.id == "OP" for one in targets):
-            given = {keyword.arg: keyword.value for keyword in call.keywords}
-            named = given.get("baseline")
-            if isinstance(named, ast.Constant) and named.value and isinstance(named.value, str):
-                return named.value
-            return BASELINE if "py_function" in given and "numpy" not in given else ""
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="OP")], value=ast.Call(keywords=keywords)):
+                values = {keyword.arg: keyword.value for keyword in keywords}
+                named = getattr(values.get("baseline"), "value", "")
+                if isinstance(named, str) and named:
+                    return named
+                return BASELINE if "py_function" in values and "numpy" not in values else ""
     return ""
 
 
@@ -223,17 +224,16 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 
 
-def _readable(path: Path) -> Path:
-    """Return the path of a Python file without links, if Python can parse the file and we can read it."""
+def _parse_file(place: str) -> ast.Module:
+    """Return a Python file as a tree."""
     try:
-        source = path.read_bytes()
-        _parse(source, str(path), "a file that Python can parse")
-        decode_source(source)  # Python imports a file if it is only a comment that it cannot read
-    except (OSError, ValueError, SyntaxError) as error:
+        source = Path(place).read_bytes()
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        hint = "check the path; the file has to be in the encoding that it declares, or in UTF-8"
-        raise BadInput("cannot read the file", received=f"{path}: {reason}", hint=hint) from error
-    return real_path(path)
+        raise BadInput("cannot read the file", received=f"{place}: {reason}", hint="check the path") from error
+    tree = _parse(source, place, "a file that Python can parse")
+    assert isinstance(tree, ast.Module)
+    return tree
 
 
 def decode_source(source: bytes) -> str:
@@ -245,11 +245,11 @@ def decode_source(source: bytes) -> str:
         raise SyntaxError(str(error)) from error
 
 
-def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> None:
+def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> ast.AST:
     try:
-        ast.parse(source, place, mode=mode)
+        return ast.parse(source, place, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno and mode == "exec" else ""
+        line = f":{error.lineno}" if isinstance(source, bytes) and isinstance(error, SyntaxError) else ""
         shown = repr(source) if isinstance(source, str) else getattr(error, "text", None) or place
         raise BadInput(
             f"{place}{line}: {type(error).__name__}: {getattr(error, 'msg', error)}",

@@ -116,10 +116,7 @@ def parse_axes(texts: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
             legal = f"NAME=VALUE,VALUE with NAME one of {', '.join(AXIS_FIELDS)}"
             raise _not("an axis", text, legal, "--axis size=1e3,1e6")
         read = NUMBERS.get(name)
-        try:
-            fields[AXIS_FIELDS[name]] = parts if read is None else tuple(dict.fromkeys(map(read, parts)))
-        except BadInput as error:
-            raise error.with_received(repr(text)) from error
+        fields[AXIS_FIELDS[name]] = parts if read is None else tuple(dict.fromkeys(map(read, parts)))
     return fields
 
 

@@ -203,27 +203,9 @@ def local_names(scope: ast.AST) -> set[str]:
         return every_name(*(one.target for one in scope.generators))
     arguments = getattr(scope, "args", None)
     names = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)} if arguments else set[str]()
-    waiting = deque(scope.body if isinstance(scope.body, list) else [scope.body])  # type: ignore[attr-defined]
-    outside: set[str] = set()
-    while waiting:
-        node = waiting.popleft()
-        if isinstance(node, DEFINITIONS):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {name_of(alias) for alias in node.names}
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            outside |= {*node.names}
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-            names.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            names.add(node.rest)
-        if isinstance(node, COMPREHENSIONS):  # of whose names only those of `:=` are the function's
-            names |= {one.target.id for one in ast.walk(node) if isinstance(one, ast.NamedExpr)}
-        elif not isinstance(node, (*DEFINITIONS, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
-    return names - outside
+    outside = [node.names for node in own_nodes(scope) if isinstance(node, ast.Global | ast.Nonlocal)]
+    body: list[ast.AST] = scope.body if isinstance(scope.body, list) else [scope.body]  # type: ignore[attr-defined]
+    return names.union(*map(names_bound, body)).difference(*outside)
 
 
 def defaults_of(arguments: ast.arguments) -> dict[str, ast.expr]:
@@ -248,7 +230,13 @@ def names_bound(statement: ast.AST) -> list[str]:
             names += [name_of(alias) for alias in node.names]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.append(node.id)
-        elif not isinstance(node, (*SCOPES, *COMPREHENSIONS)):
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.append(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.append(node.rest)
+        if isinstance(node, COMPREHENSIONS):  # of whose names only those of `:=` are bound outside of it
+            names += [one.target.id for one in ast.walk(node) if isinstance(one, ast.NamedExpr)]
+        elif not isinstance(node, SCOPES):
             waiting.extend(ast.iter_child_nodes(node))
     return names
 

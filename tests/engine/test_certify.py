@@ -22,10 +22,7 @@ from pyopbench.engine import plan, sides, worker_process
 from pyopbench.engine.certify import (
     BASES,
     CONTROL_SETTINGS,
-    DIRECTIONS,
-    FULL,
     INJECTED,
-    QUICK,
     Certificate,
     Extent,
     Figure,
@@ -103,24 +100,6 @@ def test_the_command_prints_the_figures_and_fails_where_a_slowdown_was_missed(
     assert done.code == 1
     assert "A/A controls, found equivalent  3 of 3 (at least 36.8%)" in done.out
     assert "missed: slowed by 10%, found: 0 of 1" in done.err
-
-
-def planned(extent: Extent) -> dict[int, int]:
-    return {
-        percent: sum(
-            len(trial.ops) * len(trial.sizes) * len(controls((percent,))) * len(DIRECTIONS)
-            for trial in extent.trials
-            if percent in trial.percents
-        )
-        for percent in (0, *INJECTED)
-    }
-
-
-@pytest.mark.parametrize(("extent", "pairs", "slowed"), [(FULL, 72, 12), (QUICK, 24, 2)])
-def test_enough_pairs_are_planned(extent: Extent, pairs: int, slowed: int) -> None:
-    found = planned(extent)
-    assert found[0] >= pairs
-    assert min(found[percent] for percent in INJECTED) >= slowed
 
 
 VERDICT = Verdict(1.0, 0.99, 1.01, 4, 0.5, "unresolved", case="case", baseline="baseline")

@@ -18,7 +18,6 @@ from pyopbench.engine.environments import (
     missing,
     package_folder,
     python_of,
-    worker_variables,
 )
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
@@ -116,13 +115,6 @@ def test_without_uv_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> No
     assert refused.value.received == "neither /nowhere/uv nor uv on PATH"
 
 
-def test_an_environment_whose_python_is_gone_is_made_again(uv: Callable[..., Path]) -> None:
-    log = uv()
-    python_of(Environment(VERSION)).unlink()
-    assert python_of(Environment(VERSION)).exists()
-    assert len(log.read_text(encoding="utf-8").splitlines()) == 4
-
-
 PINNED = Environment(VERSION, ("numpy==1.26.4", "scipy==1.13.1"))
 
 
@@ -144,14 +136,6 @@ def test_other_versions_of_packages_are_another_environment(uv: Callable[..., Pa
     assert environments.missing(several + several) == several
     assert len({python_of(one) for one in several}) == 3
     assert environments.missing(several) == []
-
-
-def test_packages_go_beside_the_tensorflow_that_is_installed(
-    uv: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    uv()
-    monkeypatch.setattr(environments, "installed_tensorflow", lambda: VERSION)
-    assert python_of(Environment(packages=PINNED.packages)) == python_of(PINNED)
 
 
 @pytest.fixture
@@ -194,32 +178,8 @@ def test_a_python_that_is_not_there_is_refused(
     assert refused.value.received == f"--python {asked}"
 
 
-def test_what_is_no_python_is_refused(interpreter: Callable[[str], str]) -> None:
-    python = interpreter("hello")
-    with pytest.raises(BadInput) as refused:
-        missing([Environment(VERSION, python=python)])
-    assert refused.value.received == f"--python {python}"
-
-
 def test_pyopbench_is_found_without_what_lies_next_to_it() -> None:
     folders = {package_folder(), package_folder()}
     (folder,) = folders
     (link,) = folder.iterdir()
     assert (link.name, link.resolve()) == ("pyopbench", PACKAGE.resolve())
-
-
-def test_another_lock_is_another_environment(
-    uv: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    uv()
-    before = python_of(Environment(VERSION))
-    (tmp_path / f"{VERSION}.txt").write_text("other\n", encoding="utf-8")
-    monkeypatch.setattr(environments, "LOCKS", tmp_path)
-    assert python_of(Environment(VERSION)) != before
-
-
-def test_another_python_finds_pyopbench_before_what_is_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", "/mine")
-    first, last = worker_variables(Path("/environments/2.16.2/bin/python"))["PYTHONPATH"].split(os.pathsep)
-    assert [path.name for path in Path(first).iterdir()] == ["pyopbench"]
-    assert last == "/mine"

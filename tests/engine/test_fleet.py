@@ -92,12 +92,6 @@ def test_a_shard_that_always_fails_is_named_with_what_it_said_and_the_others_are
     assert sorted(path.name for path in (tmp_path / "fleet" / "shards").iterdir()) == ["1", "3", "4"]
 
 
-@pytest.mark.usefixtures("fake_runs")
-def test_if_every_shard_fails_nothing_was_measured(address: str, tmp_path: Path) -> None:
-    with pytest.raises(NothingMeasured):
-        fleet.measure_shards(address, ["--break=1"], tmp_path / "fleet", 1)
-
-
 def test_op_files_and_arrays_travel_with_the_command(
     address: str, fake_runs: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,13 +116,6 @@ def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
     with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}), pytest.raises(WorkerLost) as raised:
         fleet.measure_shards("tcp://127.0.0.1:9", [], tmp_path / "fleet")
     assert "tcp://127.0.0.1:9" in str(raised.value.received)
-
-
-@pytest.mark.usefixtures("fake_runs")
-def test_a_folder_that_holds_a_fleet_is_left_alone(address: str, tmp_path: Path) -> None:
-    fleet.measure_shards(address, [], tmp_path / "fleet", 2)
-    with pytest.raises(BadInput):
-        fleet.measure_shards(address, [], tmp_path / "fleet", 2)
 
 
 @pytest.mark.usefixtures("fake_runs")

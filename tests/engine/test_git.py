@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -57,17 +58,6 @@ def test_hooks_of_the_repository_are_not_run(made: tuple[Path, list[str]], tmp_p
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_watches_the_files_of_the_repository_is_not_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder, commits = made
-    git(folder, "config", "core.fsmonitor", str(program(tmp_path / "watching", f"touch {tmp_path}/ran", "exit 1")))
-    (folder / "op.py").write_text("# changed\n", encoding="utf-8")
-    for revision in revisions.resolve(folder, [commits[0], revisions.WORKTREE]):
-        checked_out(folder, revision.commit)
-    assert not (tmp_path / "ran").exists()
-    git(folder, "status", "--porcelain")
-    assert (tmp_path / "ran").exists(), "git by hand runs it"
-
-
 def test_filters_of_the_repository_are_run(made: tuple[Path, list[str]], tmp_path: Path) -> None:
     """Without them a worktree would have pointers in place of the files that Git LFS keeps."""
     folder, _ = made
@@ -88,6 +78,19 @@ def test_each_use_has_a_worktree_of_its_own_which_is_removed_at_its_end(made: tu
         assert worktrees(folder) == 1
         assert "\nlocked pyopbench measures it" in git(folder, "worktree", "list", "--porcelain"), "and kept by git gc"
     assert worktrees(folder) == 0
+
+
+def test_a_worktree_that_a_killed_run_has_left_is_forgotten_when_its_folder_is_gone(
+    made: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder, (first, second) = made
+    for name, reason in (("gone", git_module.LOCKED), ("users", "of the user's")):
+        git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / name), first)
+        git(folder, "worktree", "lock", "--reason", reason, str(tmp_path / name))
+        shutil.rmtree(tmp_path / name)
+    checked_out(folder, second)
+    assert "gone" not in git(folder, "worktree", "list")
+    assert "users" in git(folder, "worktree", "list"), "a lock of somebody else's stays"
 
 
 def test_a_commit_that_is_gone_is_an_error(made: tuple[Path, list[str]]) -> None:

@@ -29,11 +29,6 @@ def test_a_revision_is_what_git_calls_so_with_date_and_subject(made: tuple[Path,
     assert (found[0].date[:10], found[0].subject) == ("2026-01-02", "change 2")
 
 
-def test_the_same_revision_twice_is_two(made: tuple[Path, list[str]]) -> None:
-    folder, commits = made
-    assert [one.commit for one in revisions.resolve(folder, ["HEAD", "main"])] == [commits[-1]] * 2
-
-
 def test_a_range_has_both_ends_and_all_between(made: tuple[Path, list[str]]) -> None:
     folder, commits = made
     found = revisions.resolve(folder, [f"{commits[0]}..HEAD"])
@@ -91,12 +86,6 @@ def test_what_is_no_commit_is_refused(made: tuple[Path, list[str]], text: str) -
     assert refused.value.message == f"no such revision in {made[0]}"
 
 
-def test_a_range_that_goes_nowhere_is_refused(made: tuple[Path, list[str]]) -> None:
-    with pytest.raises(BadInput) as refused:
-        revisions.resolve(made[0], ["HEAD..HEAD~2"])
-    assert refused.value.received == "--rev HEAD..HEAD~2"
-
-
 def test_one_revision_alone_is_refused(made: tuple[Path, list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
         revisions.resolve(made[0], ["HEAD"])
@@ -114,16 +103,6 @@ def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) 
     for available, most in ((None, None), (1, 0), (20 * machine.SMALL_WORKER_BYTES, 18)):
         monkeypatch.setattr(machine, "available_bytes", lambda told=available: told)
         assert machine.most_small_workers() == most
-
-
-def test_the_working_tree_is_the_current_commit_with_its_changes(made: tuple[Path, list[str]]) -> None:
-    folder, commits = made
-    for is_changed in (False, True):
-        if is_changed:
-            (folder / "op.py").write_text("# changed\n", encoding="utf-8")
-        tree, head = revisions.resolve(folder, [revisions.WORKTREE, "HEAD"])
-        assert (tree.asked, tree.commit, tree.dirty) == ("WORKTREE", commits[-1], is_changed)
-        assert (head.commit, head.dirty) == (commits[-1], False)
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:

@@ -20,7 +20,7 @@ from pyopbench.engine import run, worker_process
 from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, LEAST_FOR_COMPARISON, Analysed, Event, Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import Case
-from pyopbench.model.errors import BadInput, WorkerLost
+from pyopbench.model.errors import BadInput
 from pyopbench.store.run import SAMPLES_FILE, open_run
 from pyopbench.store.types import EndedLine
 
@@ -178,14 +178,6 @@ def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path) -> None:
 
     events_of(folder, stop=look)
     assert on_disk == list(range(10))
-
-
-def test_a_worker_that_does_not_start_ends_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan(folder, "well")
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "raise SystemExit(3)"))
-    with pytest.raises(WorkerLost):
-        measure(folder)
-    assert stored.read_lines(folder) == []
 
 
 # Turns
@@ -534,15 +526,6 @@ def test_a_run_on_both_that_was_interrupted_is_continued_and_nothing_is_lost(fol
     assert {key.split("/")[1] for key, _ in failures(folder)} == {"raising"}
 
 
-def test_a_placement_that_was_done_starts_no_worker_when_the_run_is_continued(folder: Path, log: Path) -> None:
-    groups = plan_both(folder, "well", sizes=(1, 2))
-    cases = [stored.case("well", size=size) for size in (1, 2)]
-    stored.append(folder, *(stored.group_line(launch, [case]) for launch in (0, 1) for case in cases))
-    measure(folder)
-    assert {case.split("/")[-1] for request in requests_in(log, "prepare") for case in request["cases"]} == {"gpu"}
-    assert Counter(group for _, group in measured(folder)) == dict.fromkeys(groups, 2)
-
-
 # Interim analyses and the budget
 
 
@@ -588,33 +571,6 @@ def test_a_run_is_analysed_four_times_at_most_however_long_it_is(folder: Path) -
     analyses = Analyses(*[kept] * 9)
     measure(folder, analyse=analyses)
     assert len(analyses.launches) == 4
-
-
-def test_what_comes_from_the_same_pass_is_measured_along(folder: Path) -> None:
-    keys = [
-        f"double/{variant}/custom_gradient/{direction}/call/float32/1/cpu"
-        for variant in ("well", "well_too")
-        for direction in ("backward", "forward_backward")
-    ]
-    plan_cases(folder, keys, **analysed(rounds=8))
-    measure(folder, analyse=Analyses(keys[3:]))
-    assert {tuple(line["samples"]) for line in lines_of(folder, "group") if line.get("pass", 0)} == {tuple(keys[2:])}
-
-
-def test_measured_to_the_end_nothing_is_analysed(folder: Path) -> None:
-    plan(folder, "well", "well_too", **analysed(until="end"))
-    measure(folder)
-    assert set(rounds_of(folder).values()) == {40}
-
-
-def test_further_launches_measure_what_is_open_by_then(folder: Path) -> None:
-    plan(folder, "well", "well_too", sizes=(1, 2), **analysed(launches=5, rounds=6))
-    kept = of("well", sizes=(2,))
-    ended = measure(folder, analyse=Analyses(kept, kept, kept, kept))
-    assert (ended.launch, ended.by) == (5, "launches")
-    rounds = rounds_of(folder)
-    assert {launch for launch, _ in rounds} == set(range(5))
-    assert {case for launch, case in rounds if launch > 2} == set(kept)
 
 
 def test_a_resumed_run_goes_on_with_what_the_last_analysis_left_open(folder: Path, log: Path) -> None:

@@ -28,8 +28,3 @@ def test_only_the_budget_ends_a_comparison_that_has_one() -> None:
     assert found.first_rounds == settings.FULL.first_rounds
     found = settings_for(Axes(quick=True), launches=4, compares=True)
     assert (found.launches, found.rounds) == (4, settings.QUICK.rounds), "or what is asked for"
-
-
-def test_what_is_given_stands_in_place_of_the_usual() -> None:
-    found = settings_for(Axes(quick=True), launches=3, budget_seconds=9.0)
-    assert (found.launches, found.budget_seconds, found.rounds) == (3, 9.0, settings.QUICK.rounds)

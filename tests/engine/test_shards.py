@@ -12,7 +12,6 @@ from msgspec import to_builtins
 
 import stored
 from pyopbench.engine import plan as shards
-from pyopbench.engine.plan import ShardChoice
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
 from pyopbench.store.types import Plan, Side, unit_of
@@ -38,13 +37,11 @@ def plan(*sides: list[str], settings: dict[str, Any] | None = None, **changes: A
 def divided(of: int, whole: Plan | None = None) -> list[list[Side]]:
     """Return what each shard is to measure, its sides."""
     whole = plan() if whole is None else whole
-    return [
-        shards.narrow_to_shard(whole.sides, whole.settings, ShardChoice(index, of))[0] for index in range(1, of + 1)
-    ]
+    return [shards.narrow_to_shard(whole.sides, whole.settings, (index, of))[0] for index in range(1, of + 1)]
 
 
 def hash_of(whole: Plan, of: int = 4, index: int = 1) -> str:
-    shard = shards.narrow_to_shard(whole.sides, whole.settings, ShardChoice(index, of))[1]
+    shard = shards.narrow_to_shard(whole.sides, whole.settings, (index, of))[1]
     assert shard is not None
     return shard.plan
 
@@ -74,14 +71,6 @@ def test_an_op_on_the_cpu_and_on_a_gpu_stays_together() -> None:
         found = [Case.from_id(key) for key in one.cases]
         assert len(found) == 4
         assert Counter(case.op for case in found) == {case.op: 2 for case in found}
-
-
-def test_versions_of_a_unit_go_together() -> None:
-    """The second version can do what the first cannot: no op of it may end up on another machine than the rest."""
-    fewer = [key for key in CASES if not key.startswith("sinh")]
-    for first, second in divided(4, plan(fewer, CASES)):
-        units = set(map(unit_of, map(Case.from_id, second.cases)))
-        assert {unit_of(Case.from_id(key)) for key in first.cases} <= units
 
 
 def test_the_plan_is_the_same_in_every_shard_and_another_where_anything_of_it_is() -> None:
@@ -124,8 +113,3 @@ def test_more_shards_than_units_are_refused_with_what_would_do() -> None:
     with pytest.raises(BadInput) as refused:
         divided(12)
     assert refused.value.hint.endswith("/10")
-
-
-def test_a_whole_plan_is_left_as_it_is() -> None:
-    whole = plan()
-    assert shards.narrow_to_shard(whole.sides, whole.settings, None) == (whole.sides, None)

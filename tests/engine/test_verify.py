@@ -84,22 +84,6 @@ def test_each_placement_has_a_worker_that_sees_its_devices(
     assert hidden == hides
 
 
-def test_the_worker_that_plans_is_asked_before_another_is_started(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[int] = []
-    begin = worker_process.Worker.__init__
-
-    def spy(*arguments: Any, **options: Any) -> None:
-        started.append(1)
-        begin(*arguments, **options)
-
-    monkeypatch.setattr(worker_process.Worker, "__init__", spy)
-    plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
-    assert [status for _, status in verify()] == [None, "crashed", None]
-    assert len(started) == 2
-
-
 def test_a_finding_is_plain_data(folder: Path) -> None:
     plan(folder, stored.case("well"), stored.case("wrong"))
     right, wrong = (asdict(finding) for finding in verify_all(EVERYTHING)[0])
@@ -110,31 +94,14 @@ def test_a_finding_is_plain_data(folder: Path) -> None:
     assert "expected 1.5, got 2.5" in wrong["failure"]["reason"]
 
 
-def test_progress_is_shown_for_every_case(folder: Path) -> None:
-    plan(folder, stored.case("well"), stored.case("crashing"), stored.case("well_too"))
-    shown: list[tuple[int, int]] = []
-    verify_all(EVERYTHING, show=lambda done, total: shown.append((done, total)))
-    assert shown == [(done, 3) for done in range(4)]
-
-
 def test_a_forward_case_is_left_to_the_backward_case_that_checks_its_values(folder: Path) -> None:
     plan(folder, stored.case("well"), backward("well"))
     assert verify() == [(backward("well"), None)]
 
 
-def test_a_variant_without_a_gradient_is_verified_forward(folder: Path) -> None:
-    plan(folder, stored.case("well"), backward("well"), stored.case("wrong"))
-    assert verify() == [(backward("well"), None), (stored.case("wrong"), "wrong")]
-
-
 def test_the_two_smallest_quick_sizes_are_verified(folder: Path) -> None:
     plan(folder, *(stored.case("well", size=size) for size in (1, 10, 100)), quick_sizes=[1, 10, 100])
     assert verify() == [(stored.case("well", size=size), None) for size in (1, 10)]
-
-
-def test_sizes_that_are_asked_for_are_all_verified(folder: Path) -> None:
-    plan(folder, *(stored.case("well", size=size) for size in (1, 10, 100)), quick_sizes=[1])
-    assert len(verify(replace(EVERYTHING, sizes=(1, 10, 100)))) == 3
 
 
 def test_finite_differences_are_asked_for(folder: Path) -> None:
@@ -158,10 +125,7 @@ def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:
     plan(folder)
     with pytest.raises(BadInput) as refused:
         verify()
-    assert refused.value.received == (
-        "gradients=all, directions=forward,backward, modes=eager,call, dtypes=float32,float64, placements=cpu"
-    )
-    assert "the first of 1 reasons: it did not work" in refused.value.hint
+    assert refused.value.received == "all ops; the first of 1 reasons: it did not work"
 
 
 @pytest.fixture(autouse=True)

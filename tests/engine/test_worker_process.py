@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 
@@ -19,12 +18,10 @@ from places import FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.engine import worker_process
 from pyopbench.engine.worker_process import (
-    TAIL_BYTES,
     CaseLost,
     Worker,
     ask_each,
     cause_of_end,
-    tail_of,
 )
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import PACKAGE
@@ -80,24 +77,6 @@ def pid_of(worker: Worker) -> int:
 
 
 @pytest.mark.usefixtures("_fake")
-def test_a_worker_may_have_another_python_which_finds_pyopbench(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing that is installed beside the package comes with it; what PYTHONPATH names already comes after it."""
-    python = tmp_path / "python"
-    python.write_text(
-        f'#!/bin/sh\necho "$PYTHONPATH" > {tmp_path}/found\nexec {sys.executable} "$@"\n', encoding="utf-8"
-    )
-    python.chmod(0o700)
-    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    with Worker(LONG, python) as worker:
-        assert worker.ask(prepare("well"))["checked"]
-    first, second = (tmp_path / "found").read_text(encoding="utf-8").strip().split(":")
-    assert second == "/elsewhere"
-    assert [path.resolve() for path in Path(first).iterdir()] == [PACKAGE]
-
-
-@pytest.mark.usefixtures("_fake")
 def test_a_worker_answers_one_request_after_another() -> None:
     with Worker(LONG) as worker:
         assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]
@@ -140,13 +119,6 @@ def test_an_answer_that_is_not_there_yet_is_waited_for_no_longer_than_asked() ->
         assert caught.value.reason == f"no sign of life for {SHORT:g} s; the worker was killed"
 
 
-def test_a_worker_that_is_not_waited_for_says_as_well_why_it_does_not_come_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", "import nothing_of_this_name"))
-    with Worker(LONG, heard=threading.Event()) as worker, pytest.raises(WorkerLost) as caught:
-        worker.answer(LONG)
-    assert (caught.value.message, caught.value.hint) == DOES_NOT_START
-
-
 def test_what_a_worker_leaves_in_its_temporary_folder_goes_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,14 +130,6 @@ def test_what_a_worker_leaves_in_its_temporary_folder_goes_with_it(
         Worker(LONG)
     assert (tmp_path / "made").is_symlink()
     assert not (tmp_path / "made").exists()
-
-
-def test_leaving_a_worker_ends_its_process() -> None:
-    with Worker(LONG) as worker:
-        pid = pid_of(worker)
-        assert not is_gone(pid)
-    assert is_gone(pid)
-    worker.close()
 
 
 def line_of(source: str) -> str:
@@ -213,14 +177,6 @@ def test_a_process_that_a_body_leaves_is_ended_and_holds_nothing_up(
 
 
 @pytest.mark.usefixtures("_fake")
-def test_a_worker_lost_before_it_came_to_a_case_names_none() -> None:
-    with Worker(SHORT) as worker, pytest.raises(CaseLost) as caught:
-        worker.ask(prepare("silent"))
-    assert caught.value.case is None
-    assert caught.value.status == "timeout"
-
-
-@pytest.mark.usefixtures("_fake")
 def test_a_worker_that_died_between_requests_is_lost() -> None:
     with Worker(LONG) as worker:
         os.kill(pid_of(worker), signal.SIGKILL)
@@ -237,20 +193,6 @@ def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: py
         Worker(LONG)
     assert (caught.value.message, caught.value.hint) == DOES_NOT_START
     assert not isinstance(caught.value, CaseLost)
-
-
-@pytest.mark.usefixtures("_fake")
-def test_an_interrupt_while_a_worker_comes_up_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[subprocess.Popen[bytes]] = []
-
-    def interrupted(self: Worker, until: float) -> None:
-        started.append(self._process)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Worker, "_next", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Worker(LONG)
-    assert started[0].returncode == -signal.SIGKILL
 
 
 @pytest.mark.usefixtures("_fake")
@@ -329,7 +271,6 @@ def test_a_worker_that_is_up_is_asked_before_another_is_started_and_ended() -> N
     assert list(ask_each([], prepare, start)) == []
 
 
-INFORMATION = "I0000 00:00:1795201820.852615   29463 port.cc:153] oneDNN custom operations are on.\n"
 STACKS_OF_ANY = """\
 Fatal Python error: {}
 
@@ -346,12 +287,6 @@ Extension modules: numpy, tensorflow (total: 2)
 STACKS, STACKS_OF_ABORTED = map(STACKS_OF_ANY.format, ("Segmentation fault", "Aborted"))
 
 
-def test_only_what_was_said_since_the_case_counts() -> None:
-    assert cause_of_end(f"earlier\na/case\nlater\n{INFORMATION}\n", "a/case") == "later"
-    assert cause_of_end("earlier\na/case\n", "a/case") == ""
-    assert cause_of_end("earlier\n", None) == "earlier"
-
-
 def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
     assert cause_of_end(f"a/case\n{STACKS}", "a/case") == "Segmentation fault in body (/ops/my_op.py:12)"
 
@@ -359,16 +294,3 @@ def test_a_crash_names_the_innermost_place_of_the_thread_that_crashed() -> None:
 def test_what_was_said_before_a_crash_is_told_with_it() -> None:
     said = "terminate called after throwing an instance of 'std::bad_alloc'\n"
     assert cause_of_end(said + STACKS_OF_ABORTED, None) == f"Aborted in body (/ops/my_op.py:12); {said.strip()}"
-
-
-def test_a_crash_outside_of_python_is_told_without_a_place() -> None:
-    dump = "Fatal Python error: Bus error\n\nCurrent thread 0x1 (most recent call first):\n  <no Python frame>\n"
-    assert cause_of_end(dump, None) == "Bus error"
-
-
-def test_of_a_long_log_the_end_is_read() -> None:
-    with tempfile.TemporaryFile() as log:
-        log.write(b"begin\n" + b"x" * TAIL_BYTES + b"\nend \xff\n")
-        tail = tail_of(log)
-    assert "begin" not in tail
-    assert tail.endswith("x\nend \N{REPLACEMENT CHARACTER}\n")

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 import stored
-from pyopbench.engine.plan import ShardChoice, narrow_to_shard
+from pyopbench.engine.plan import narrow_to_shard
 from pyopbench.model.case import Case
 
 CASES = [
@@ -45,7 +45,7 @@ def plan(cases: Sequence[str] = CASES, **changes: Any) -> dict[str, Any]:
     return {"own": {}, **content, "settings": settings, "catalogue": {**content["catalogue"], "variants": variants}}
 
 
-def narrow(content: dict[str, Any], choice: ShardChoice) -> dict[str, Any]:
+def narrow(content: dict[str, Any], choice: tuple[int, int]) -> dict[str, Any]:
     """Return the content of the `run.json` of a shard, as it is stored."""
     plan = stored.typed(content)
     sides, shard = narrow_to_shard(plan.sides, plan.settings, choice)
@@ -74,7 +74,7 @@ def lines_of(cases: Sequence[str], index: int, seconds: Seconds = steady) -> lis
 def write_shard(folder: Path, index: int, of: int, host: str = "", seconds: Seconds = steady, **changes: Any) -> Path:
     """Write a shard of `plan()` and return its folder; `changes` are of the content of its `run.json`."""
     whole = plan(**{key: changes.pop(key) for key in ("settings", "own") if key in changes})
-    content = {**narrow(whole, ShardChoice(index, of)), "run": folder.name}
+    content = {**narrow(whole, (index, of)), "run": folder.name}
     (side,) = content["sides"]
     ours = {key: changes.pop(key) for key in stored.PLANNED_OF_A_SIDE if key in changes}
     content = {**content, **changes, "sides": [{**side, **ours}]}
@@ -94,7 +94,7 @@ def write_versions(folder: Path, index: int, of: int, tensorflows: Sequence[str]
         {"label": side.label, "tf": side.tf, "environment": {**stored.ENVIRONMENT, "tensorflow": side.tf}}
         for side in named
     ]
-    content = narrow(stored.nested(plan(), *sides), ShardChoice(index, of))
+    content = narrow(stored.nested(plan(), *sides), (index, of))
     content["shard"] = {**content["shard"], "host": f"host-{index}"}
     lines = [
         {**line, "side": number}

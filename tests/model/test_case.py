@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from places import ROOT
 from pyopbench.model.case import DIRECTIONS, DTYPES, MODES, Case, Label
 from pyopbench.model.errors import BadInput
 
@@ -68,11 +66,6 @@ def test_the_id_is_the_documented_one() -> None:
     assert CASE.id == "sinh/native/autodiff/backward/call/float32/1000/cpu"
 
 
-def test_variants_and_gradients_share_a_group() -> None:
-    assert CASE.group == "sinh/gradient/call/float32/1000/cpu"
-    assert replace(CASE, variant="xla", gradient="tape").group == CASE.group
-
-
 def test_backward_and_forward_backward_share_a_group() -> None:
     assert replace(CASE, direction="forward_backward").group == CASE.group
 
@@ -104,13 +97,6 @@ def test_calls_from_no_number_of_threads_are_refused(mode: str) -> None:
         Case.from_id(f"sinh/native/none/forward/{mode}/float32/1000/cpu")
 
 
-def test_numbers_of_threads_take_turns_in_a_group() -> None:
-    one, four = (Case.from_id(f"sinh/native/none/forward/threads:{many}/float32/1000/cpu") for many in (1, 4))
-    assert (one.threads, four.threads) == (1, 4)
-    assert one.group == four.group
-    assert one.runner != four.runner
-
-
 EACH = [("native", Label("native")), ("py_func+override_map", Label("py_func", "override_map"))]
 
 
@@ -118,18 +104,6 @@ EACH = [("native", Label("native")), ("py_func+override_map", Label("py_func", "
 def test_a_text_is_read_and_written_back(text: str, label: Label) -> None:
     assert Label.parse(text) == label
     assert str(label) == text
-
-
-def test_what_follows_the_first_plus_is_the_gradient() -> None:
-    assert Label.parse("a+b+c") == Label("a", "b+c")
-
-
-def test_a_text_that_ends_with_a_plus_names_no_gradient() -> None:
-    assert Label.parse("a+") == Label("a")
-
-
-def test_labels_of_a_variant_differ_by_their_gradient() -> None:
-    assert len({Label("a"), Label("a", "b"), Label("a", "c"), Label.parse("a+b")}) == 3
 
 
 @pytest.mark.parametrize(
@@ -147,9 +121,3 @@ def test_a_case_is_labelled_with_its_gradient_unless_that_is_usual_or_none(
     gradient: str, gradients: list[str], text: str
 ) -> None:
     assert str(Label.of("py_function", gradient, gradients)) == text
-
-
-def test_no_other_module_of_the_package_joins_or_splits_a_label() -> None:
-    by_hand = re.compile(r"""(split|partition)\([^)]*['"]\+['"]|\}\+\{""")
-    files = [path for kind in ("*.py", "*.js", "*.j2") for path in (ROOT / "pyopbench").rglob(kind)]
-    assert [path.name for path in files if by_hand.search(path.read_text(encoding="utf-8"))] == ["case.py"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from places import EXTRAS
-from pyopbench.model.discover import BUILTIN, PATH_VARIABLE, find, names_in, python_files, require_known
+from pyopbench.model.discover import BUILTIN, PATH_VARIABLE, find, names_in, require_known
 from pyopbench.model.errors import BadInput
 
 
@@ -19,23 +19,11 @@ def test_ops_and_variants_of_the_package_are_found_by_name_in_order() -> None:
     assert "native" in find("variants")
 
 
-def test_files_that_begin_with_an_underscore_are_no_ops() -> None:
-    assert not [name for name in find("ops") if name.startswith("_")]
-    assert (BUILTIN / "__init__.py").exists()
-
-
 def test_folders_of_the_variable_are_searched_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PATH_VARIABLE, str(EXTRAS))
     assert find("ops")["negate"] == EXTRAS / "ops" / "negate.py"
     assert "sinh" in find("ops")
     assert "twin" in find("variants")
-
-
-def test_several_folders_are_separated_as_in_other_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "ops").mkdir()
-    (tmp_path / "ops" / "mine.py").touch()
-    monkeypatch.setenv(PATH_VARIABLE, f"{EXTRAS}:{tmp_path}")
-    assert {"mine", "negate"} <= set(find("ops"))
 
 
 def test_two_files_that_define_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,12 +42,6 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path, monkeypatch: py
     assert refused.value.received == tmp_path / "typo"
 
 
-def test_only_python_files_count(tmp_path: Path) -> None:
-    for name in ("b.py", "a.py", "_hidden.py", "notes.txt"):
-        (tmp_path / name).touch()
-    assert [path.name for path in python_files(tmp_path)] == ["a.py", "b.py"]
-
-
 def test_the_keys_of_a_table_are_names_and_a_file_that_cannot_be_read_has_its_own(tmp_path: Path) -> None:
     path = tmp_path / "several.py"
     for text, names in (
@@ -74,10 +56,6 @@ def test_the_keys_of_a_table_are_names_and_a_file_that_cannot_be_read_has_its_ow
         assert names_in(path, "ops") == names
     path.write_bytes(b"OPS = {'\xff': 1}")
     assert names_in(path, "ops") == ("several",)
-
-
-def test_known_names_pass() -> None:
-    require_known("op", ["sinh", "cube"], {"cube": 1, "sinh": 2})
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:

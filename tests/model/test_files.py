@@ -14,12 +14,6 @@ from pyopbench.model.files import real_path, write_atomically, write_new
 from pyopbench.store.read import read_source
 
 
-def test_links_are_followed(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to("file")
-    assert real_path(tmp_path / "link") == tmp_path / "file"
-
-
 def test_links_that_lead_to_each_other_are_bad_input_and_no_internal_error(tmp_path: Path) -> None:
     """`Path.resolve` raises a `RuntimeError` at them."""
     paths = [tmp_path / "a.json", tmp_path / "b.json"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -30,12 +29,6 @@ def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: p
     assert all(len(name) == machine.HASH_DIGITS and name != "one" for name in names)
 
 
-def test_a_system_that_is_no_linux_has_a_hash_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "BOOT", tmp_path / "nowhere")
-    assert len(machine.host_name()) == machine.HASH_DIGITS
-    assert socket.gethostname() not in machine.host_name()
-
-
 def test_who_names_a_machine_is_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine.HOST_VARIABLE, "node-17.cluster")
     assert machine.host_name() == "node-17.cluster"
@@ -52,15 +45,3 @@ def test_a_name_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPat
 def test_only_the_cores_that_may_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 7}, raising=False)
     assert usable_cores() == {3, 5, 7}
-
-
-def test_all_cores_are_named_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    assert usable_cores() == {0, 1, 2, 3}
-
-
-def test_a_machine_whose_cores_nobody_can_count_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert usable_cores() == {0}

@@ -56,9 +56,3 @@ def test_a_worker_ends_before_its_parent_when_memory_runs_out() -> None:
         score = Path(f"/proc/{child.pid}/oom_score_adj").read_text(encoding="ascii").strip()
         child.communicate()
     assert score == machine.FIRST_TO_GO
-
-
-def test_a_process_that_has_ended_is_no_error() -> None:
-    with subprocess.Popen(["true"]) as child:
-        child.wait()
-    machine.offer_memory(child.pid)

@@ -31,10 +31,3 @@ def test_a_marker_is_inherited_by_the_number_of_its_file() -> None:
         child = Marker.inherited({VARIABLE: str(os.dup(stream.fileno()))})
     child.set("relu")
     assert parent.get() == "relu"
-
-
-def test_without_a_parent_a_marker_works_for_itself() -> None:
-    marker = Marker.inherited({})
-    marker.set("x" * (BYTES + 1))
-    assert marker.get() == "x" * BYTES
-    marker.close()

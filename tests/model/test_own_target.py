@@ -92,15 +92,6 @@ def test_an_error_of_syntax_points_at_its_line(tmp_path: Path) -> None:
     assert refused.value.received == "def body(x)"
 
 
-@pytest.mark.parametrize("declared", ["", "# -*- coding: ascii -*-\n", "# -*- coding: none-such -*-\n"])
-def test_a_file_that_is_not_in_its_encoding_is_refused(declared: str, tmp_path: Path) -> None:
-    """Python imports one whose comments it cannot read, but nothing else can read it."""
-    (tmp_path / "mine.py").write_bytes(f"{declared}def body(x):\n    # Größe\n    return x\n".encode("latin-1"))
-    with pytest.raises(BadInput) as refused:
-        read_target(f"{tmp_path / 'mine.py'}:body", ["1"], [])
-    assert refused.value.hint
-
-
 def test_a_file_in_the_encoding_that_it_declares_and_a_name_with_a_ligature_are_taken(tmp_path: Path) -> None:
     source = "# -*- coding: latin-1 -*-\ndef fit(x):\n    # Größe\n    return x\n"
     (tmp_path / "mine.py").write_bytes(source.encode("latin-1"))

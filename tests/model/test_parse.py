@@ -34,10 +34,6 @@ def test_comma_separated_and_repeated_values_are_the_same(groups: list[list[str]
     assert split(",".join(group) for group in groups) == split(words) == tuple(dict.fromkeys(words))
 
 
-def test_blanks_and_empty_parts_are_dropped() -> None:
-    assert split([" a , ,b", "", "b"]) == ("a", "b")
-
-
 @given(st.integers(1, LARGEST_SIZE))
 def test_a_size_is_read_as_python_writes_it(size: int) -> None:
     assert parse_size(str(size)) == size
@@ -94,24 +90,12 @@ def test_sizes_become_numbers_each_once_however_it_is_written() -> None:
     assert parse_axes(["size=1e3,1k,7"]) == {"sizes": (1000, 7)}
 
 
-def test_the_last_text_of_an_axis_holds() -> None:
-    axes = parse_axes(["dtype=float32", "size=1", "dtype=float64"])
-    assert axes == {"dtypes": ("float64",), "sizes": (1,)}
-
-
 @pytest.mark.parametrize("text", ["foo=1", "size", "size=", "=1", "", "size=,", "sizes=1"])
 def test_what_is_no_axis_is_refused_with_the_axes_there_are(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_axes([text])
     assert caught.value.received == repr(text)
     assert all(name in str(caught.value.legal) for name in AXIS_FIELDS)
-
-
-@pytest.mark.parametrize("text", ["size=0", "size=abc", "size=1,-1"])
-def test_a_bad_size_is_refused(text: str) -> None:
-    with pytest.raises(BadInput) as refused:
-        parse_axes([text])
-    assert refused.value.received == repr(text)
 
 
 @given(st.lists(texts | st.sampled_from(["size=1", "mode=x", "size=0"]), max_size=3))

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from extra_cases import case, ignore
 from places import EXTRAS
@@ -124,21 +123,6 @@ def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch)
     assert (failure["case"], failure["status"]) == (keys[0], "elided")
     assert failure["reason"] == "the executed graph of 8 copies has 1 Neg instead of 8"
     assert list(answer["samples"]) == keys[1:], "callbacks are stateful, and Grappler keeps them"
-
-
-def test_the_empty_graph_has_no_copies_and_a_body_alone_no_number_of_them() -> None:
-    empty, alone = (case(part, mode="node") for part in ("empty_graph", "numpy_alone"))
-    samples = measure(empty, alone)["samples"]
-    assert {row[4] for row in samples[empty]} == {0}
-    assert {len(row) for row in samples[alone]} == {4}
-
-
-def test_a_seed_repeats_the_order_of_rounds() -> None:
-    keys = [case("native"), case("numpy_function"), case("twin")]
-    first = places(measure(*keys, seed=1, rounds=12))
-    assert places(measure(*keys, seed=1, rounds=12)) == first
-    assert places(measure(*keys, seed=2, rounds=12)) != first
-    assert places(measure(*keys, seed=1, rounds=12, launch=1)) != first
 
 
 def test_what_fails_is_a_row_and_the_rest_of_the_group_is_measured() -> None:
@@ -259,16 +243,3 @@ def test_what_is_prepared_stays_and_is_timed_again_with_as_many_calls(monkeypatc
         assert len({row[2] for row in (*first[key], *again[key])}) == 1
     some = groups.sample({**request, "cases": keys[1:], "rounds": 2, "first_round": 24, "pass": 2}, ignore)
     assert list(some["samples"]) == keys[1:]
-
-
-def test_groups_of_several_modes_stay_prepared_beside_each_other() -> None:
-    """Grappler is on for one and off for the other, whichever was prepared last."""
-    node, call = case("native", mode="node"), case("native")
-    request = {"launch": 1, "seed": 0, "finite_differences": False, "block_seconds": 1e-6, "group_seconds": 60.0}
-    groups = measuring.WarmGroups()
-    for key in (node, call):
-        groups.prepare({**request, "cases": [key]}, ignore)
-    for key, is_off in ((node, True), (call, False), (node, True)):
-        groups.sample({**request, "cases": [key], "rounds": 2, "first_round": 0, "pass": 0}, ignore)
-        options = tf.config.optimizer.get_experimental_options()
-        assert bool(options.get("disable_meta_optimizer", False)) == is_off

@@ -73,21 +73,6 @@ def test_every_combination_is_a_case_or_a_skip_exactly_once(variants: dict[str, 
     assert len(plan.cases) > 50
 
 
-def test_variants_by_name_only_are_left_out_unless_named(variants: dict[str, Variant]) -> None:
-    cases, reasons = plan_of(variants)
-    seen = {key.split("/")[1] for key in (*cases, *reasons)}
-    assert set(variants) - seen == {"py_function_numpy_host", *AUTOMATIC}
-    cases, _ = plan_of(variants, replace(ONE, variants=("py_function_numpy_host",)))
-    assert cases == ["made/py_function_numpy_host/custom_gradient/backward/call/float32/3/cpu"]
-
-
-def test_what_can_be_tried_by_itself_is_for_own_ops(variants: dict[str, Variant]) -> None:
-    own = square(own=Own(fixed_sizes=True), dtypes=("uint8",), python=tf.square)
-    plan = make_plan(Axes(ops=("made",), directions=("forward",)), {"made": own}, variants)
-    assert {*AUTOMATIC, "traced", "traced_xla"} <= {case.variant for case in plan.cases}
-    assert {case.dtype for case in plan.cases} == {"uint8"}, "an own op has the dtype of its inputs"
-
-
 def test_an_own_op_without_a_gradient_is_not_timed_backward(variants: dict[str, Variant]) -> None:
     own = square(own=Own(), numpy_gradient=None, tensor_gradient=None)
     plan = make_plan(replace(ONE, ops=("made",)), {"made": own}, variants)
@@ -144,19 +129,6 @@ def test_the_usual_gradient_is_the_first_that_works_in_the_mode(variants: dict[s
     assert reason(only, "py_func", eager) == "override_map does not work in mode eager; it works in call, v1_graph"
 
 
-def test_all_gradients_are_all_of_each_variant(variants: dict[str, Variant]) -> None:
-    everything = replace(ONE, gradients=("all",))
-    assert gradients_planned(variants, "native", everything) == ["autodiff"]
-    assert gradients_planned(variants, "py_function", everything) == list(variants["py_function"].gradients)
-    assert len(variants["py_function"].gradients) == 5
-
-
-def test_gradients_named_are_asked_of_every_variant(variants: dict[str, Variant]) -> None:
-    axes = replace(ONE, gradients=("defun", "autodiff"))
-    assert gradients_planned(variants, "py_func", axes) == ["defun"]
-    assert gradients_planned(variants, "native", axes) == ["autodiff"]
-
-
 # The reasons
 
 
@@ -209,13 +181,6 @@ def test_a_backward_pass_inside_a_graph_is_no_case(variants: dict[str, Variant])
     ]
 
 
-def test_a_mechanism_works_in_mode_node_where_it_works_in_a_function(variants: dict[str, Variant]) -> None:
-    axes = replace(ONE, modes=("node",), directions=("forward_backward",), gradients=("all",), variants=("py_func",))
-    cases, reasons = plan_of(variants, axes)
-    assert {key.split("/")[2] for key in cases} == set(variants["py_func"].gradients)
-    assert reasons == {}
-
-
 def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -> None:
     """The bodies that are not slow are measured there all the same."""
     axes = replace(ONE, sizes=(1000, 1001), variants=("native", "traced"))
@@ -244,12 +209,6 @@ def test_sizes_are_those_asked_for_else_the_op_s_own(axes: Axes, expected: tuple
     assert sizes_of(square(sizes=(1, 2, 3), quick_sizes=(2,)), axes) == expected
 
 
-def test_sizes_are_each_op_s_own(variants: dict[str, Variant]) -> None:
-    ops = {"a": square(sizes=(1, 2)), "b": square(sizes=(5, 6))}
-    plan = make_plan(Axes(variants=("native",), directions=("forward",)), ops, variants)
-    assert [(case.op, case.size) for case in plan.cases] == [("a", 1), ("a", 2), ("b", 5), ("b", 6)]
-
-
 def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:
     """py_function's own gradient fails beside an output of whole numbers, so that op is trained with the next one."""
     ops = ("sparse_conv_q", "sinh")
@@ -276,26 +235,10 @@ def test_a_callback_brings_its_body(variants: dict[str, Variant]) -> None:
     assert beside(variants, replace(FORWARD, variants=("numpy_function", "native"))) == {"made/numpy_alone/3"}
 
 
-def test_a_callback_over_tensors_brings_the_tensor_body(variants: dict[str, Variant]) -> None:
-    found = beside(variants, replace(FORWARD, variants=("py_function",)))
-    assert "made/tensor_alone/3" in found
-    assert "made/numpy_alone/3" not in found
-
-
-@pytest.mark.parametrize("change", [{"directions": ("backward",)}, {"modes": ("eager",)}, {"variants": ("native",)}])
-def test_nothing_is_brought_where_nothing_is_told_apart(variants: dict[str, Variant], change: dict[str, Any]) -> None:
-    assert beside(variants, replace(FORWARD, **change)) == set()
-
-
 def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]) -> None:
     plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
     found = plan_parts(plan.cases, variants, load_parts())
     assert {case.group for case in found if case.op == "made"} == {plan.cases[0].group}
-
-
-def test_without_parts_nothing_is_brought(variants: dict[str, Variant]) -> None:
-    plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
-    assert plan_parts(plan.cases, variants, {}) == ()
 
 
 # The usual mode
@@ -355,12 +298,6 @@ def test_every_group_of_graphs_has_one_empty_graph_also_without_parts(variants: 
     assert node_beside(variants, {}, "native", "numpy_function") == EMPTY_GRAPHS
 
 
-def test_beside_callbacks_in_graphs_stand_their_bodies(variants: dict[str, Variant]) -> None:
-    found = node_beside(variants, load_parts(), "native", "numpy_function", "py_func", "py_function")
-    bodies = [f"made/{part}/none/forward/node/float32/3/cpu" for part in ("numpy_alone", "tensor_alone")]
-    assert sorted(found) == sorted([*EMPTY_GRAPHS, *bodies])
-
-
 def in_use(op: Op, variants: dict[str, Variant], callback: str) -> set[str]:
     """Return the variants that a gate plans for one op."""
     plan = make_plan(Axes(ops=(op.name,), sizes=(op.sizes[0],), in_use=callback), {op.name: op}, variants)
@@ -375,11 +312,6 @@ def test_a_gate_plans_the_current_callback_and_the_easiest_port(variants: dict[s
     (port,) = ports
     written = [one for one in variants.values() if one.is_port and one.role == "candidate"]
     assert variants[port].effort == min(one.effort for one in written if getattr(op, one.body) is not None)
-
-
-def test_a_gate_on_an_op_without_a_written_port_plans_the_callback_alone(variants: dict[str, Variant]) -> None:
-    op = replace(load_ops()["sinh"], tensor=None, python=None, kernel=None, tensor_gradient=None)
-    assert in_use(op, variants, "numpy_function") == {"numpy_function"}
 
 
 def test_a_callback_that_the_op_cannot_have_is_replaced_by_its_own(variants: dict[str, Variant]) -> None:

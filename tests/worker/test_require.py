@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from pyopbench.model.own_target import read_target
@@ -211,12 +210,6 @@ def test_what_cannot_be_tried_says_why(own: Own, tmp_path: Path) -> None:
     assert tried("second_order", "whole_numbers", "native", tmp_path) == ("does not apply", "the op has no gradient")
     missing = tried("xla", "sinh", "autograph", tmp_path)
     assert missing == ("does not apply", "autograph needs a python body, and the op has none")
-
-
-def test_an_op_is_tried_at_a_small_size_in_its_first_dtype(tmp_path: Path) -> None:
-    subject = load_subject("sinh", "native", "autodiff", tmp_path)
-    assert 4 <= subject.arrays[0].size <= 16
-    assert subject.arrays[0].dtype == np.float32
 
 
 def test_another_process_that_raises_or_ends_is_a_failure(tmp_path: Path) -> None:

@@ -84,10 +84,6 @@ def test_gradients_are_compared_where_both_have_them(worker: Worker) -> None:
     assert worker.ask("against") == SAME
 
 
-def test_a_body_that_draws_is_not_compared(worker: Worker) -> None:
-    assert worker.ask("save", is_random=True) == {"kind": "unknown", "reason": "the body draws random numbers"}
-
-
 @pytest.mark.parametrize("text", ["", "häuser", "ends with zeros\0\0", ["a", "bb"]])
 def test_text_is_kept_as_it_is(tmp_path: Path, text: Any) -> None:
     array = as_array(text)

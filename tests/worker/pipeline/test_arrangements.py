@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +98,6 @@ def test_every_form_gives_every_element_in_order_or_says_why_not(double: Pipelin
         assert elements % pipeline.period == 0
         assert seconds > 0
     assert not {"", "native"} & {*unsupported}
-
-
-def test_without_batches_every_arrangement_is_of_single_elements(tmp_path: Path) -> None:
-    context = context_of(DOUBLE, tmp_path, replace(SETTINGS, batch=()))
-    keys = [one.key for one, _ in arrange_all(context)]
-    assert {"map", "processes", "port native"} <= set(keys)
-    assert [key for key in keys if "batch" in key] == []
 
 
 def test_bodies_of_several_outputs_are_batched_by_a_loop_and_not_as_they_stand(tmp_path: Path) -> None:

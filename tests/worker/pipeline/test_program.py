@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.errors import BadInput, Unsupported, WrongResult
+from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import read_program, read_target
 from pyopbench.ops.own.load import OWN_OPS
 from pyopbench.worker.pipeline import program
@@ -209,12 +209,6 @@ def test_the_batch_behind_the_stage_is_the_one_that_the_file_gets(tmp_path: Path
     dataset, _ = context.program.build(program.InBatches(arrange, 2))
     assert [None, 3, 2] in seen
     assert context.program.check([flat_arrays(one) for one in dataset.take(3)]) == 0
-
-
-def test_a_map_that_does_more_is_not_moved_behind_batch(tmp_path: Path) -> None:
-    context = context_of(tmp_path, "more")
-    with pytest.raises(Unsupported):
-        running(context, "batch_loop batch=2")
 
 
 def test_values_of_another_element_are_an_error(tmp_path: Path) -> None:

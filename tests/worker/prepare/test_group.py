@@ -64,10 +64,6 @@ def test_without_the_current_callback_the_slowest_one_decides() -> None:
     assert copies == {"empty_graph": 0, "numpy_function": 1, "py_func": 1, "native": 2}
 
 
-def test_without_any_callback_it_is_the_usual_number() -> None:
-    assert copies_in(cases_of("native", "empty_graph")) == {"native": 8, "empty_graph": 0}
-
-
 def test_a_wrong_variant_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     put_in_place(monkeypatch, square(tensor=lambda x: x * 1.5))
     runners = prepare_group(cases_of("native", "numpy_function", "empty_graph"))
@@ -83,11 +79,3 @@ def test_memory_that_is_not_there_ends_it_with_the_case(monkeypatch: pytest.Monk
     with pytest.raises(OutOfMemory) as error:
         prepare_group(cases_of("native", "numpy_function"))
     assert error.value.case == cases_of("native")[0].id
-
-
-def test_two_directions_of_a_case_are_prepared_once() -> None:
-    both = [case_of("native", "autodiff", direction=direction) for direction in ("backward", "forward_backward")]
-    seen: list[str] = []
-    found = prepare_group(both, at=lambda case: seen.append(case.direction))
-    assert (list(found), seen) == (["native/autodiff"], ["backward"])
-    assert replace(both[0], direction="forward_backward").runner == "native/autodiff"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.errors import Unsupported, WrongResult
+from pyopbench.model.errors import Unsupported
 from pyopbench.model.failures import describe_error
 from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
@@ -126,26 +126,6 @@ def test_nothing_is_traced_once_a_case_is_prepared(put: Put, direction: str) -> 
     for _ in range(5):
         prepared()
     assert len(traces) == before
-
-
-def test_eager_runs_the_body_every_time(put: Put) -> None:
-    runs = []
-
-    def body(x: Any) -> Any:
-        runs.append(1)
-        return tf.square(x)
-
-    put(square(tensor=body))
-    prepared = prepare(replace(FORWARD, mode="eager"))
-    before = len(runs)
-    prepared()
-    assert len(runs) == before + 1
-
-
-def test_a_gradient_by_slices_is_a_gradient(put: Put) -> None:
-    """That of a gather is IndexedSlices, which are neither array nor tensor."""
-    put(square(tensor=lambda x: tf.square(tf.gather(x, [0, 1, 2]))))
-    assert prepare(replace(NATIVE, mode="eager")).checked.gradient == 0
 
 
 # What is wrong
@@ -280,14 +260,6 @@ def test_a_gradient_that_writes_to_what_it_is_given_is_refused(
 
 
 # Ports that nobody wrote for the op
-
-
-def test_an_attempt_with_wrong_values_is_unsupported(put: Put) -> None:
-    put(square(tensor=lambda x: x * x + 1), role="attempt")
-    with pytest.raises(Unsupported) as raised:
-        prepare(FORWARD)
-    assert isinstance(raised.value.__cause__, WrongResult)
-    assert raised.value.message == raised.value.__cause__.message
 
 
 def test_an_attempt_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -> None:
