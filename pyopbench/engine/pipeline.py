@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from pyopbench.engine import plan
+from pyopbench.engine.stored_run import failures_in
 from pyopbench.engine.worker_process import CaseLost, Worker
 from pyopbench.model.arrangement import AUTOTUNE, CURRENT, STEP_ELEMENTS
 from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
@@ -19,7 +20,7 @@ from pyopbench.model.machine import usable_cores
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import OpenRun, create, require_new
-from pyopbench.store.types import FAILING, GroupLine, PipelinePlan, Settings, builtin_catalogue
+from pyopbench.store.types import GroupLine, PipelinePlan, Settings, builtin_catalogue
 
 MOST_LAUNCHES = 8
 BUDGET_SECONDS = 75.0
@@ -163,9 +164,8 @@ def require_current(run: OpenRun) -> None:
     current = side.side.current
     if any(isinstance(line, GroupLine) and line.samples.get(current.id) for line in side.lines):
         return
-    failures = (failure for line in side.lines if isinstance(line, FAILING) for failure in line.failures)
     raise NothingMeasured(
         "the current callback could not be measured in a pipeline",
-        received=next((failure.reason for failure in failures if failure.case == current.id), "no block of it"),
+        received=next((one.reason for one in failures_in(side) if one.case == current.id), "no block of it"),
         hint="fix that, or choose another callback with --baseline",
     )

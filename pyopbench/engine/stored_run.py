@@ -13,7 +13,7 @@ from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import OwnOps, Target
 from pyopbench.store.run import RUN_FILE, OpenRun, OpenSide, Source
-from pyopbench.store.types import FAILING, AnyLine, GroupLine, OwnOpFacts
+from pyopbench.store.types import FAILING, GroupLine, OwnOpFacts
 
 
 def require_resumable(side: OpenSide, own: OwnOps) -> None:
@@ -85,17 +85,18 @@ def why_nothing(side: OpenSide) -> str | None:
     """Return why a side has no sample, with the first reason; None if it has one."""
     if any(isinstance(line, GroupLine) and line.samples for line in side.lines):
         return None
-    reasons = [failure.reason for failure in _failures_in(side.lines)]
+    reasons = [failure.reason for failure in failures_in(side)]
     return f"{formatting.count(len(reasons), 'failure')}; the first: {reasons[0]}" if reasons else "no sample"
 
 
 def found_wrong(side: OpenSide) -> bool:
     """Whether a launch found a case wrong."""
-    return any(failure.status == "wrong" for failure in _failures_in(side.lines))
+    return any(failure.status == "wrong" for failure in failures_in(side))
 
 
-def _failures_in(lines: Sequence[AnyLine]) -> Iterator[Failure]:
-    return (failure for line in lines if isinstance(line, FAILING) for failure in line.failures)
+def failures_in(side: OpenSide) -> Iterator[Failure]:
+    """Return the failures that launches of a side have found."""
+    return (failure for line in side.lines if isinstance(line, FAILING) for failure in line.failures)
 
 
 def find_target(sources: Sequence[Source]) -> tuple[str, Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -62,6 +62,10 @@ def verify(
     Returns:
         A finding for each case in the order of the plan, those of the CPU first; what came of each requirement.
     """
+
+    def request(case: Case) -> dict[str, Any]:
+        return {"do": "verify", "case": case.id, "finite_differences": True}
+
     python = environments.python_of(Environment(tf))
     hides_gpu = GPU not in axes.placements
     with Worker(START_TIMEOUT_SECONDS, python, own=own, hides_gpu=hides_gpu) as planner:
@@ -79,7 +83,7 @@ def verify(
             start = partial(Worker, CASE_SECONDS, python, own=own, hides_gpu=placement != GPU)
             first = planner if hides_gpu == (placement != GPU) else None  # it has imported TensorFlow already
             here = [case for case in cases if case.placement == placement]
-            for case, answer in ask_each(here, _verify_request, start, first):
+            for case, answer in ask_each(here, request, start, first):
                 if isinstance(answer, CaseLost):
                     findings.append(Finding(case.id, None, Failure(case.id, answer.status, answer.reason)))
                 else:
@@ -91,10 +95,6 @@ def verify(
         lines.append(line)
         show(len(cases) + len(lines), total)
     return findings, lines
-
-
-def _verify_request(case: Case) -> dict[str, Any]:
-    return {"do": "verify", "case": case.id, "finite_differences": True}
 
 
 def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> list[Case]:
@@ -113,12 +113,13 @@ def _chosen(cases: Sequence[Case], catalogue: dict[str, Any], axes: Axes) -> lis
 
 @dataclass(frozen=True)
 class Attempt:
-    """A requirement to try with an op, in a variant with a gradient; `label` is `variant` or `variant+gradient`."""
+    """A requirement to try with an op, in a variant with a gradient."""
 
     requirement: str
     op: str
-    label: str
+    variant: str
     gradient: str
+    label: str  # `variant` or `variant+gradient`
 
 
 def try_missing(side: OpenSide, requires: Sequence[str], start: Callable[[], Worker]) -> None:
@@ -147,13 +148,14 @@ def attempts_of(
             if name != GPU:  # that is judged by what was measured there
                 depends = name in OF_THE_GRADIENT and case.gradient != NO_GRADIENT
                 used = case.gradient if depends else mechanisms[0]
-                attempts[Attempt(name, case.op, str(Label.of(case.variant, used, mechanisms)), used)] = None
+                label = str(Label.of(case.variant, used, mechanisms))
+                attempts[Attempt(name, case.op, case.variant, used, label)] = None
     return list(attempts)
 
 
 def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterator[RequirementLine]:
     """Try each and yield what comes of it."""
-    for attempt, answer in ask_each(attempts, _require_request, start):
+    for attempt, answer in ask_each(attempts, lambda attempt: {"do": "require", **asdict(attempt)}, start):
         yield RequirementLine(
             launch=0,
             requirement=attempt.requirement,
@@ -162,13 +164,3 @@ def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterat
             status="fails" if isinstance(answer, CaseLost) else answer["status"],
             reason=answer.reason if isinstance(answer, CaseLost) else answer["reason"],
         )
-
-
-def _require_request(attempt: Attempt) -> dict[str, str]:
-    return {
-        "do": "require",
-        "requirement": attempt.requirement,
-        "op": attempt.op,
-        "variant": Label.parse(attempt.label).variant,
-        "gradient": attempt.gradient,
-    }

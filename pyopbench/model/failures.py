@@ -31,7 +31,7 @@ CHANGING = (
 )
 """Parts of messages that are numbered or placed anew in every process, and what stands for them."""
 
-STATUSES: dict[type[PyopbenchError], Literal["unsupported", "wrong", "elided", "raised"]] = {
+STATUSES: dict[type[PyopbenchError], Literal["unsupported", "wrong", "elided"]] = {
     Unsupported: "unsupported",
     WrongResult: "wrong",
     Elided: "elided",
@@ -68,5 +68,7 @@ def _telling_line(name: str, message: str) -> str:
 
 def failure_of(case: Case, error: BaseException, launch: int | None) -> Failure:
     """Return the failure that an exception means for a case."""
-    status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), "raised")
-    return Failure(case.id, status, describe_error(error), launch)
+    for kind, status in STATUSES.items():
+        if isinstance(error, kind):
+            return Failure(case.id, status, describe_error(error), launch)
+    return Failure(case.id, "raised", describe_error(error), launch)

@@ -69,17 +69,6 @@ def test_each_shard_is_measured_once_and_merged(address: str, fake_runs: list[li
     assert sorted(read_one([tmp_path / "fleet" / "merged"]).cases) == sorted(sharded.CASES)
 
 
-def test_without_a_number_there_is_a_shard_for_each_worker(
-    address: str, fake_runs: list[list[str]], tmp_path: Path
-) -> None:
-    assert fleet.measure_shards(address, [], tmp_path / "fleet")[0].shards == 2
-
-
-@pytest.mark.usefixtures("fake_runs")
-def test_a_shard_that_fails_is_tried_again(address: str, tmp_path: Path) -> None:
-    assert fleet.measure_shards(address, ["--once=2", "--wrong=1"], tmp_path / "fleet", 2)[1]
-
-
 @pytest.mark.usefixtures("fake_runs")
 def test_a_shard_that_always_fails_is_named_with_what_it_said_and_the_others_are_kept(
     address: str, tmp_path: Path

@@ -16,9 +16,6 @@ from pipelines import ALL, BATCH, CURRENT, PARALLEL, POOL, PORT, id_of
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import pipeline, worker_process
 from pyopbench.engine.pipeline import (
-    BLOCK_SECONDS,
-    FEWEST_ROUNDS,
-    MOST_LAUNCHES,
     PipelineRequest,
     begin,
     require_current,
@@ -91,13 +88,6 @@ def test_every_arrangement_is_measured_in_every_launch(measured: Measure) -> Non
     assert len(rows_of(run, id_of(PORT))) == 3 * REQUEST.settings.rounds
     require_current(run)
     assert judge([run], JUDGING).pipeline is not None
-
-
-def test_blocks_are_longer_when_few_arrangements_are_left(measured: Measure, tmp_path: Path) -> None:
-    measured()
-    first, *others = (one["block_seconds"] for one in asked(tmp_path, "sample"))
-    assert first == BLOCK_SECONDS
-    assert others == pytest.approx([1.5 / len(ALL)] * len(others))
 
 
 @pytest.mark.parametrize("how", ["raising", "late_raising", "hanging", "late_crashing"])
@@ -194,10 +184,3 @@ def test_what_cannot_be_measured_is_refused_before_a_worker_is_started(
     monkeypatch.setattr(pipeline, "Worker", lambda *_, **__: pytest.fail("a worker was started"))
     with pytest.raises(BadInput):
         begin(tmp_path / "run", request_, ())
-
-
-def test_with_more_time_launches_have_more_rounds() -> None:
-    assert PipelineRequest("sinh").settings.rounds == FEWEST_ROUNDS
-    assert PipelineRequest("sinh").settings.launches == MOST_LAUNCHES
-    assert replace(REQUEST, budget_seconds=1.0).settings.rounds == FEWEST_ROUNDS
-    assert PipelineRequest("sinh", budget_seconds=150.0).settings.rounds > FEWEST_ROUNDS

@@ -272,13 +272,6 @@ def on(*versions: str) -> AskedSides:
     return AskedSides(tuple(map(Environment, versions)))
 
 
-def test_each_version_has_a_run_of_its_own(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
-    begun = sides.begin(tmp_path / "run", REQUEST, on("2.16.2", "2.21.0", "2.21.0"))
-    assert asked() == ["2.16.2", "2.21.0"], "the same environment is planned for once"
-    assert begun.plan == read_plan(begun.folder), "it is held as it is read back"
-    assert [side.side.tf for side in begun.measured] == ["2.16.2", "2.21.0", "2.21.0"]
-
-
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
         sides.begin(tmp_path / "run", REQUEST, on("2.21.0", "1.15.0"))

@@ -28,15 +28,15 @@ def case(variant: str, gradient: str) -> Case:
 def test_only_what_depends_on_the_gradient_is_tried_with_each() -> None:
     cases = [case("py_func", "custom_gradient"), case("py_func", "override_map"), case("a_part", "none")]
     assert attempts_of(cases, GRADIENTS, ["xla", "second_order", "gpu"]) == [
-        Attempt("xla", "sinh", "py_func", "custom_gradient"),
-        Attempt("second_order", "sinh", "py_func", "custom_gradient"),
-        Attempt("second_order", "sinh", "py_func+override_map", "override_map"),
+        Attempt("xla", "sinh", "py_func", "custom_gradient", "py_func"),
+        Attempt("second_order", "sinh", "py_func", "custom_gradient", "py_func"),
+        Attempt("second_order", "sinh", "py_func", "override_map", "py_func+override_map"),
     ]
 
 
 def test_a_worker_that_dies_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_process, "COMMAND", FAKE_WORKER_COMMAND)
-    attempts = [Attempt("xla", "sinh", name, "autodiff") for name in ("native", "crashing", "well")]
+    attempts = [Attempt("xla", "sinh", name, "autodiff", name) for name in ("native", "crashing", "well")]
     found = list(try_each(attempts, partial(Worker, 5.0)))
     assert [(one.label, one.status) for one in found] == [("native", "works"), ("crashing", "fails"), ("well", "works")]
     assert found[1].reason == CRASHED

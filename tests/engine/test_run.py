@@ -17,7 +17,7 @@ import pytest
 import stored
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import run, worker_process
-from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, LEAST_FOR_COMPARISON, Analysed, Event, Progress
+from pyopbench.engine.run import COMPARISON_SWEEP_ROUNDS, Analysed, Event, Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model.case import Case
 from pyopbench.model.errors import BadInput
@@ -153,21 +153,6 @@ def failures(folder: Path) -> list[tuple[str, str]]:
 # Events
 
 
-def test_what_happens_is_told_in_order(folder: Path) -> None:
-    plan(folder, "well")
-    events = events_of(folder)
-    steps = [event.doing for event in events if isinstance(event, Progress)]
-    assert steps == sorted(steps), "preparing before sampling"
-    sampling = [event for event in events if isinstance(event, Progress) and event.doing == "sampling"]
-    assert [(event.done, event.total, event.planned) for event in sampling[::2]] == [
-        (place, 5, 5) for place in range(5)
-    ]
-    ended = events[-1]
-    assert isinstance(ended, EndedLine)
-    assert (ended.launch, ended.by, ended.looks) == (2, "launches", 0)
-    assert 0 < ended.sampling_seconds < ended.seconds
-
-
 def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path) -> None:
     plan(folder, "well")
     on_disk: list[int] = []
@@ -211,20 +196,6 @@ def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None
         assert len(passes) > 2
         numbers = [row[0] for line in passes for rows in line["samples"].values() for row in rows]
         assert numbers == list(range(23))
-
-
-def test_the_worker_is_told_what_to_do(folder: Path, log: Path) -> None:
-    plan(folder, "well", sizes=(1,), seed=5, rounds=3, first_rounds=3, block_seconds=0.25, group_seconds=0.75)
-    measure(folder)
-    same = {"cases": [stored.case("well")], "seed": 5}
-    prepared = requests_in(log, "prepare")
-    checks = [request["finite_differences"] for request in prepared]
-    assert [{key: request[key] for key in same} for request in prepared] == [same, same]
-    assert sorted(checks) == [False, True], "whichever came to it first"
-    how = {"rounds": 3, "first_round": 0, "block_seconds": 0.25, "group_seconds": 0.75, "pass": 0}
-    assert sorted(requests_in(log, "sample"), key=lambda request: int(request["launch"])) == [
-        {"do": "sample", **same, "launch": launch, **how} for launch in (0, 1)
-    ]
 
 
 def test_finite_differences_are_taken_by_one_launch_for_all_groups_of_an_op(folder: Path, log: Path) -> None:
@@ -280,20 +251,6 @@ def test_sides_take_turns_and_launches_of_a_number_sample_right_after_one_anothe
     assert {frozenset(case.variant for _, case in block) for block in blocks} == {frozenset(names)}
     assert len({tuple(case.variant for _, case in block) for block in blocks}) > 1
     assert {line.get("side", 0) for line in stored.read_lines(folder)} == {0, 1, 2}
-
-
-def test_a_side_of_which_nothing_works_stops_no_other_and_no_analysis(folder: Path) -> None:
-    plan_sides(folder, "well", "raising", sizes=(1, 2), **analysed(launches=5, rounds=8))
-    launches: list[int] = []
-
-    def leave(made: int, most: int) -> Any:
-        launches.append(made)
-        return {"well": frozenset(of("well", sizes=(1, 2))), "raising": frozenset()}, ""
-
-    assert measure(folder, analyse=leave).launch == 5
-    assert Counter(group for _, group in {*measured(folder)}) == {stored.group(size=size): 5 for size in (1, 2)}
-    assert launches
-    assert min(launches) >= LEAST_FOR_COMPARISON
 
 
 def test_a_launch_that_is_lost_on_one_side_is_made_up_for_on_all(folder: Path, log: Path) -> None:

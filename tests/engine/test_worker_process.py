@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import stored
-from fake_worker import EXIT_CODE, VERSIONS
+from fake_worker import EXIT_CODE
 from places import FAKE_WORKER, FAKE_WORKER_COMMAND
 from processes import LONG, has_ended, is_gone
 from pyopbench.engine import worker_process
@@ -74,16 +74,6 @@ def prepare(*variants: str) -> dict[str, object]:
 
 def pid_of(worker: Worker) -> int:
     return int(worker.environment["pid"])
-
-
-@pytest.mark.usefixtures("_fake")
-def test_a_worker_answers_one_request_after_another() -> None:
-    with Worker(LONG) as worker:
-        assert worker.environment["tensorflow"] == VERSIONS["tensorflow"]
-        for _ in range(2):
-            answer = worker.ask(prepare("well", "raising"))
-            assert list(answer["checked"]) == [stored.case("well")]
-            assert answer["failures"][0]["reason"] == "ValueError: no"
 
 
 @pytest.mark.usefixtures("_fake")
@@ -195,23 +185,6 @@ def test_a_worker_that_does_not_come_up_says_why_and_what_to_try(monkeypatch: py
     assert not isinstance(caught.value, CaseLost)
 
 
-@pytest.mark.usefixtures("_fake")
-def test_an_interrupt_while_a_worker_is_asked_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(timeout: float) -> bytes:
-        raise KeyboardInterrupt
-
-    def ask() -> None:
-        with Worker(LONG) as worker:
-            pids.append(pid_of(worker))
-            monkeypatch.setattr(worker._lines, "get", interrupted)
-            worker.ask(prepare("hanging"))
-
-    pids: list[int] = []
-    with pytest.raises(KeyboardInterrupt):
-        ask()
-    assert is_gone(pids[0])
-
-
 HANGING = """
 import sys, time, types
 sys.modules["pyopbench.worker.requests"] = requests = types.ModuleType("requests")
@@ -258,17 +231,6 @@ def test_a_lost_worker_costs_its_item_and_the_next_worker_goes_on_behind_it() ->
     assert [isinstance(answer, CaseLost) for _, answer in answers] == [False, True, False, True]
     assert len(started) == 2, "nothing was left for a third"
     assert all(is_gone(worker.process) for worker in started)
-
-
-@pytest.mark.usefixtures("_fake")
-def test_a_worker_that_is_up_is_asked_before_another_is_started_and_ended() -> None:
-    def start() -> Worker:
-        raise AssertionError
-
-    first = Worker(LONG)
-    assert [item for item, _ in ask_each(["well", "well_too"], prepare, start, first)] == ["well", "well_too"]
-    assert is_gone(first.process)
-    assert list(ask_each([], prepare, start)) == []
 
 
 STACKS_OF_ANY = """\

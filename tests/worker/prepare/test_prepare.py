@@ -17,7 +17,6 @@ from pyopbench.model.op import Op
 from pyopbench.ops.load import make_inputs
 from pyopbench.worker.prepare.checks import reference_of
 from pyopbench.worker.prepare.prepare import Prepared, prepare
-from pyopbench.worker.prepare.segments import TIMED_SEGMENTS
 from small_ops import SIZE, Put, case_of, differing, power, put_in_place, refusal, square, square_with_gradient
 
 
@@ -92,12 +91,6 @@ def backward_weights(prepared: Prepared, x: Any) -> Any:
     assert np.all((weights >= 0.5) & (weights < 1.5))
     assert len(set(weights)) == len(x)
     return weights
-
-
-def test_the_segments_that_count_are_those_of_the_direction(put: Put) -> None:
-    put(square())
-    timed = {direction: prepare(replace(NATIVE, direction=direction)).timed for direction in TIMED_SEGMENTS}
-    assert timed == {"forward": (0,), "backward": (1,), "forward_backward": (0, 1)}
 
 
 @pytest.mark.parametrize("variant", ["native", "numpy_function", "py_function"])
@@ -196,11 +189,6 @@ def test_a_callback_that_returns_another_dtype_is_refused_in_eager_and_raises_in
         prepare(replace(case, mode="call"))
 
 
-def test_an_output_that_is_no_tensor_is_refused(put: Put) -> None:
-    put(square(tensor=lambda x: np.square(x.numpy())))
-    assert refusal(replace(FORWARD, mode="eager")) == "output 0 is not a tensor but a ndarray"
-
-
 def test_no_gradient_where_there_should_be_one_is_refused(put: Put) -> None:
     put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))))
     assert refusal(NATIVE) == "gradient of input 0 is None: TensorFlow found no gradient for it"
@@ -270,13 +258,6 @@ def test_an_attempt_that_raises_is_unsupported_in_tensorflow_s_words(put: Put) -
     assert isinstance(cause, tf.errors.InvalidArgumentError)
     assert {"'EagerPyFunc'", "XLA_CPU_JIT"} <= set(describe_error(cause).split())
     assert raised.value.message == describe_error(cause)
-
-
-def test_an_attempt_without_a_gradient_is_unsupported(put: Put) -> None:
-    put(square(tensor=lambda x: tf.square(tf.stop_gradient(x))), role="attempt")
-    with pytest.raises(Unsupported) as refused:
-        prepare(NATIVE)
-    assert refused.value.message == "gradient of input 0 is None: TensorFlow found no gradient for it"
 
 
 # Blocking

@@ -15,22 +15,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.judge.concurrency import QUANTILES as JUDGED
-from pyopbench.model.case import NO_GRADIENT, Axes, Case
+from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import WrongResult
-from pyopbench.ops.load import load_op, load_ops, load_variant, load_variants
+from pyopbench.ops.load import load_op, load_variant
 from pyopbench.worker.group import WarmGroups
-from pyopbench.worker.plan import make_plan
 from pyopbench.worker.prepare import threads
 from pyopbench.worker.prepare.checks import make_reference
 from pyopbench.worker.prepare.prepare import prepare
 from pyopbench.worker.prepare.threads import (
-    FEWEST_CALLS,
-    QUANTILES,
     ConcurrentCall,
     call_together,
     prepare_together,
-    quantiles,
     repeat_call,
 )
 
@@ -53,14 +48,6 @@ def test_every_call_is_timed_for_as_long_as_was_asked_and_one_at_least() -> None
     clock = Clock()
     assert repeat_call(lambda: clock.wait(0.25), 1.0, clock) == [0.25] * 4
     assert repeat_call(lambda: clock.wait(2.0), 1.0, clock) == [2.0]
-
-
-def test_quantiles_are_those_of_numpy_and_none_of_too_few_calls() -> None:
-    values = np.random.default_rng(0).random(500).tolist()
-    assert quantiles(values) == {name: np.quantile(values, share) for name, share in QUANTILES.items()}
-    assert quantiles(values[:99]) == {"p50": np.quantile(values[:99], 0.5), "p95": None, "p99": None}
-    assert quantiles(values[: FEWEST_CALLS - 1])["p50"] is None
-    assert tuple(QUANTILES) == JUDGED
 
 
 def answer(of: Any, *cases: Case, **request: Any) -> dict[str, Any]:
@@ -92,16 +79,6 @@ def test_the_tape_of_py_function_is_refused_and_a_gradient_of_ones_own_is_not() 
     with pytest.raises(WrongResult):
         prepare(TAPE)
     prepare(BACKWARD)
-
-
-@pytest.mark.parametrize(("sizes", "count"), [((), 1), ((10, 1000), 2)])
-def test_one_size_is_called_unless_sizes_are_named(sizes: tuple[int, ...], count: int) -> None:
-    axes = Axes(ops=("sinh",), variants=("native", "numpy_function"), sizes=sizes, threads=(1, 3))
-    cases = [one for one in make_plan(axes, load_ops(), load_variants()).cases if one.threads]
-    assert len({one.size for one in cases}) == count
-    assert {one.mode for one in cases} == {"threads:1", "threads:3"}
-    assert {one.direction for one in cases} == {"forward", "forward_backward"}
-    assert len({one.group for one in cases}) == 2 * count, "numbers of threads take turns"
 
 
 BACKWARD = Case("sinh", "numpy_function", "custom_gradient", "forward_backward", "threads:3", "float32", 1000)
@@ -161,16 +138,3 @@ def test_all_are_called_at_once_and_their_results_come_in_order() -> None:
         return place
 
     assert call_together([partial(meet, place) for place in range(3)]) == [0, 1, 2]
-
-
-def test_what_the_first_of_them_raises_is_raised_when_all_have_ended() -> None:
-    ended = []
-
-    def end(place: int) -> None:
-        ended.append(place)
-        if place:
-            raise ValueError(place)
-
-    with pytest.raises(ValueError, match="1"):
-        call_together([partial(end, place) for place in range(3)])
-    assert sorted(ended) == [0, 1, 2]
