@@ -26,7 +26,6 @@ from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun, open_run, read_plan
-from repositories import commit, repository
 
 CASES = [stored.case("native"), stored.case("numpy_function")]
 SKIPS = [stored.failure(stored.case("xla"), "unsupported", None)]
@@ -139,25 +138,6 @@ def test_a_file_that_cannot_be_loaded_is_bad_input(tmp_path: Path, plan_file: Pa
     with pytest.raises(BadInput) as refused:
         sides.begin(tmp_path / "run", request())
     assert refused.value.received == "invalid syntax (mine.py:3)"
-
-
-def test_a_commit_that_git_does_not_know_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(git, "PACKAGE", tmp_path)
-    assert git.commit_of_package() == {"commit": None, "dirty": None}
-    monkeypatch.setenv("PATH", "")
-    assert git.commit_of_package() == {"commit": None, "dirty": None}
-
-
-def test_an_installed_package_is_of_no_commit_of_the_repository_that_its_environment_lies_in(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Else no run could be resumed after the next commit of the user's."""
-    folder = repository(tmp_path / "project")
-    known = commit(folder, {"environment/site-packages/pyopbench/__init__.py": "", "pyopbench/__init__.py": ""})
-    monkeypatch.setattr(git, "PACKAGE", folder / "pyopbench")
-    assert git.commit_of_package() == {"commit": known, "dirty": False}
-    monkeypatch.setattr(git, "PACKAGE", folder / "environment" / "site-packages" / "pyopbench")
-    assert git.commit_of_package() == {"commit": None, "dirty": None}
 
 
 @pytest.mark.parametrize(

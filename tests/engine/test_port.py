@@ -10,7 +10,6 @@ import pytest
 
 from pyopbench.engine import worker_process
 from pyopbench.engine.port import run_test, write_port
-from pyopbench.model.arrangement import WRITTEN_FORMS
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.own_target import OwnOps, Target, read_target
 
@@ -137,13 +136,3 @@ def test_a_test_reads_relative_paths_as_the_program_does(tmp_path: Path, monkeyp
     (tmp_path / "data.txt").write_text("x")
     monkeypatch.chdir(tmp_path)
     assert run_test(Path("tests"), "test_reads", 60) == {"passed": ["test_a"]}
-
-
-@pytest.mark.parametrize(
-    "key", ["processes size=3", "processes batch=0", "batch_body", "map parallel=x", "port_batch traced"]
-)
-def test_a_mistyped_arrangement_is_told_what_arrangements_are(key: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as caught:
-        write_port(TARGET, key, tmp_path / "my_port.py", ask=pytest.fail, test=pytest.fail)
-    assert caught.value.received == key
-    assert all(form in str(caught.value.legal) for form in WRITTEN_FORMS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import worker_process
 from pyopbench.engine.verify import EVERYTHING
 from pyopbench.engine.verify import verify as verify_all
-from pyopbench.model.case import DTYPES, MODES, Axes, Case
+from pyopbench.model.case import Axes, Case
 from pyopbench.model.errors import BadInput
 
 
@@ -56,44 +55,6 @@ def test_every_case_has_a_finding_in_the_order_of_the_plan(folder: Path) -> None
     assert len(requests(folder, "verify")) == len(names)
 
 
-@pytest.mark.parametrize(
-    ("placements", "hides"), [(("cpu",), [True]), (("gpu",), [False]), (("cpu", "gpu"), [False, True])]
-)
-def test_each_placement_has_a_worker_that_sees_its_devices(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, placements: tuple[str, ...], hides: list[bool]
-) -> None:
-    """The one that plans goes on where it sees the same ones."""
-    cases = [stored.case("well", op, placement=place) for op in ("double", "sinh") for place in placements]
-    plan(folder, *cases)
-    catalogue = {"ops": dict.fromkeys(("double", "sinh"), stored.OP), "variants": {}, "gradients": {}}
-    made = json.loads((folder / "plan").read_text(encoding="utf-8"))
-    (folder / "plan").write_text(json.dumps({**made, "catalogue": catalogue}), encoding="utf-8")
-    hidden: list[bool] = []
-    start = worker_process.Worker.__init__
-
-    def spy(self: Any, *arguments: Any, hides_gpu: bool = False, **options: Any) -> None:
-        hidden.append(hides_gpu)
-        start(self, *arguments, hides_gpu=hides_gpu, **options)
-
-    monkeypatch.setattr(worker_process.Worker, "__init__", spy)
-    monkeypatch.setattr("pyopbench.engine.plan.require_gpu", lambda python: None)
-    found = verify(replace(EVERYTHING, placements=placements))
-    assert found == [
-        (stored.case("well", op, placement=place), None) for place in placements for op in ("double", "sinh")
-    ]
-    assert hidden == hides
-
-
-def test_a_finding_is_plain_data(folder: Path) -> None:
-    plan(folder, stored.case("well"), stored.case("wrong"))
-    right, wrong = (asdict(finding) for finding in verify_all(EVERYTHING)[0])
-    assert json.loads(json.dumps(right)) == right
-    assert right["checked"]["values"] == 0.0
-    assert right["failure"] is None
-    assert wrong["checked"] is None
-    assert "expected 1.5, got 2.5" in wrong["failure"]["reason"]
-
-
 def test_a_forward_case_is_left_to_the_backward_case_that_checks_its_values(folder: Path) -> None:
     plan(folder, stored.case("well"), backward("well"))
     assert verify() == [(backward("well"), None)]
@@ -108,17 +69,6 @@ def test_finite_differences_are_asked_for(folder: Path) -> None:
     plan(folder, backward("well", 10), quick_sizes=[1, 10])
     verify()
     assert [request["finite_differences"] for request in requests(folder, "verify")] == [True]
-
-
-def test_everything_is_all_directions_modes_dtypes_and_mechanisms(folder: Path) -> None:
-    plan(folder, stored.case("well"))
-    verify()
-    (asked,) = requests(folder, "plan")
-    assert asked["axes"] == json.loads(json.dumps(asdict(EVERYTHING)))
-    assert set(EVERYTHING.modes) == set(MODES) - {"node"}, "whose copies are built as in mode call"
-    assert set(EVERYTHING.dtypes) == set(DTYPES)
-    assert EVERYTHING.gradients == ("all",)
-    assert set(EVERYTHING.directions) == {"forward", "backward"}
 
 
 def test_axes_that_leave_no_case_are_refused(folder: Path) -> None:

@@ -10,10 +10,6 @@ from made_nouns import OWN_OPS, made_op, op_with_outputs
 from pyopbench.model.op import Own
 
 
-def test_outputs_of_the_dtype_of_the_case_take_it() -> None:
-    assert op_with_outputs("dtype", "int64", "float32").output_dtypes("float64") == ("float64", "int64", "float32")
-
-
 def test_a_gradient_flows_through_floating_outputs_only() -> None:
     assert op_with_outputs("int64", "dtype", "bool", "float32").floating_outputs == (1, 3)
 
@@ -32,12 +28,6 @@ def test_an_op_says_who_brings_it_and_which_bodies_nobody_wrote(
     op = made_op(own=OWN_OPS[kind])
     assert (op.is_own, op.py_function) == (is_own, py_function)
     assert [body for body in ("numpy", "tensor", "python") if op.is_tried(body)] == tried
-
-
-def test_ports_of_an_own_op_are_made_from_the_body_that_there_is() -> None:
-    assert Own().ported == ("numpy",)
-    assert Own(py_function=abs, tried=frozenset({"tensor", "python"})).ported == ("python", "tensor")
-    assert Own(py_function=abs).ported == ()
 
 
 @pytest.mark.parametrize(

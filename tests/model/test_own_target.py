@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target, is_target, read_target, usual_baseline
+from pyopbench.model.own_target import OwnOps, Target, is_target, read_target, usual_baseline
 
 
 @pytest.fixture
@@ -78,12 +77,6 @@ def test_inputs_by_name_come_last_and_once(module: Path) -> None:
         assert refused.value.hint
 
 
-def test_a_statement_that_python_cannot_parse_is_refused(module: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        read_target(str(module), [], [], "np.random.seed(")
-    assert refused.value.received == repr("np.random.seed(")
-
-
 def test_an_error_of_syntax_points_at_its_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("import numpy\ndef body(x)\n    return x\n", encoding="utf-8")
@@ -96,12 +89,6 @@ def test_a_file_in_the_encoding_that_it_declares_and_a_name_with_a_ligature_are_
     source = "# -*- coding: latin-1 -*-\ndef fit(x):\n    # Größe\n    return x\n"
     (tmp_path / "mine.py").write_bytes(source.encode("latin-1"))
     assert read_target(f"{tmp_path / 'mine.py'}:\ufb01t", ["1"], []).function == "fit"
-
-
-def test_inputs_belong_to_a_function(module: Path) -> None:
-    with pytest.raises(BadInput) as refused:
-        read_target(str(module), ["1"], [])
-    assert refused.value.received == f"--input with {module}"
 
 
 def test_another_source_or_input_is_another_op(module: Path) -> None:
@@ -124,15 +111,6 @@ def test_an_input_in_a_file_counts_by_what_is_in_it_and_not_by_where_it_lies(mod
     unnamed = read_target(f"{module}:body", [str(tmp_path / "here" / "x.npy")], [])
     missing = read_target(f"{module}:body", ["missing.npy"], [])
     assert len({here, unnamed.fingerprint, missing.fingerprint}) == 3
-
-
-def test_own_ops_are_a_mapping_that_a_worker_gets_as_json() -> None:
-    own = OwnOps((Target("f", "module", "f", ("1", "a.npy")), Target("g", "g.py", seed_with="seed({seed})")))
-    assert OwnOps.from_plain(json.loads(json.dumps(own.plain))) == own
-    assert dict(own) == {target.name: target for target in own.targets}
-    assert own.words == ["module:f", "--input", "1", "--input", "a.npy", "g.py", "--seed-with", "seed({seed})"]
-    assert "h" not in own
-    assert not NO_OWN_OPS
 
 
 def read_files(folder: Path, *calls: str) -> OwnOps:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from made_nouns import OWN_OPS, made_op, made_variant
-from pyopbench.model.op import Own
-from pyopbench.model.variant import Role
 
 QUESTIONS = ("is_callback", "is_part", "is_usual", "is_attempt")
 
@@ -34,21 +32,6 @@ def test_the_role_of_a_callback_answers_each_question(role: Any, answers: set[st
     port = replace(variant, kind="port")
     assert port.is_port is not port.is_part
     assert not port.is_callback
-
-
-def test_an_attempt_for_own_ops_is_measured_for_those_alone_and_the_usual_for_all() -> None:
-    ops = [made_op(), made_op(own=Own())]
-    measured = {role: [made_variant(role=role).is_usual_for(op) for op in ops] for role in get_args(Role)}
-    assert measured == {
-        "candidate": [True, True],
-        "attempt": [True, True],
-        "own_attempt": [False, True],
-        "by_name": [False, False],
-        "control": [False, False],
-        "body_alone": [False, False],
-        "empty": [False, False],
-        "twin": [False, False],
-    }
 
 
 def test_a_body_that_nobody_wrote_makes_an_attempt_of_whatever_needs_it() -> None:

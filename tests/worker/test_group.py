@@ -67,14 +67,6 @@ def test_every_case_has_a_sample_for_each_round() -> None:
     assert answer["timer_seconds"] > 0
 
 
-def test_what_else_went_on_is_told_in_the_shape_that_is_stored() -> None:
-    answer = measure(case("native"))
-    line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(case("native")).group)
-    noise = answer["noise"]
-    blocks = [seconds for rows in answer["samples"].values() for _, _, _, seconds in rows]
-    assert noise["wall_seconds"] >= sum(blocks) > 0
-
-
 def places(answer: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the place of each case in each round."""
     return {key: [row[1] for row in rows] for key, rows in answer["samples"].items()}
@@ -106,13 +98,6 @@ def test_a_case_of_mode_node_has_its_copies_in_each_row(
     line_of_answer(GroupLine, answer, launch=0, group=Case.from_id(keys[0]).group)
 
 
-def test_forward_and_backward_of_mode_node_are_one_graph() -> None:
-    key = case("numpy_function", "forward_backward", mode="node")
-    answer = measure(key)
-    assert answer["failures"] == []
-    assert all(len(row) == 5 and row[3] > 0 for row in answer["samples"][key])
-
-
 def test_copies_that_are_not_executed_are_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     use = node_graph.use_grappler
     monkeypatch.setattr(node_graph, "use_grappler", lambda *, enabled: use(enabled=True))
@@ -131,13 +116,6 @@ def test_what_fails_is_a_row_and_the_rest_of_the_group_is_measured() -> None:
     assert list(answer["samples"]) == [keys[0], keys[2]]
     (failure,) = answer["failures"]
     assert (failure["case"], failure["status"], failure["launch"]) == (keys[1], "wrong", 3)
-
-
-def test_what_is_wrong_is_wrong_in_every_direction_of_its_group() -> None:
-    keys = [case("wrong_gradient", direction) for direction in ("backward", "forward_backward")]
-    answer = measure(*keys)
-    assert answer["samples"] == {}
-    assert [(failure["case"], failure["status"]) for failure in answer["failures"]] == [(key, "wrong") for key in keys]
 
 
 def test_nothing_wrong_is_ever_called_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,17 +192,6 @@ def test_what_an_op_of_a_control_costs_in_a_graph_is_higher_by_its_share(
     beyond = (seconds["slowed"] - seconds["empty"]) / np.median(seconds["native"] - seconds["empty"])
     assert now[0] > 6.0
     assert np.median(beyond) == pytest.approx(1 + share, abs=0.01)
-
-
-def test_a_part_is_called_no_more_often_in_a_block_than_its_callback() -> None:
-    """Else it would be measured warmer than the callback that it explains."""
-    names = ("numpy_function", "numpy_alone", "native")
-    keys = [Case("sinh", name, "none", "forward", "call", "float32", 10).id for name in names]
-    answer = measure(*keys, block_seconds=1e-4)
-    calls = {key: {sample[2] for sample in answer["samples"][key]} for key in keys}
-    assert all(len(found) == 1 for found in calls.values())
-    callback, alone, _ = (min(calls[key]) for key in keys)
-    assert alone <= callback
 
 
 def test_what_is_prepared_stays_and_is_timed_again_with_as_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,6 @@ from pyopbench.worker.plan import make_plan, plan_parts, sizes_of
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
-AUTOMATIC = {"xla_autograph"}
-"""Variants that are tried automatically for own ops, and for no other op."""
 
 
 @pytest.fixture(scope="module")
@@ -97,26 +95,9 @@ def test_sizes_that_are_not_there_are_refused(variants: dict[str, Variant]) -> N
     assert [skip.reason for skip in plan.skips] == ["the op has these sizes only: 3, 5"]
 
 
-def test_forward_has_no_gradient_whatever_is_asked_for(variants: dict[str, Variant]) -> None:
-    for gradients in ((), ("all",), ("override_map", "defun")):
-        axes = replace(ONE, directions=("forward",), gradients=gradients, variants=("py_func", "native"))
-        assert plan_of(variants, axes) == (
-            ["made/py_func/none/forward/call/float32/3/cpu", "made/native/none/forward/call/float32/3/cpu"],
-            {},
-        )
-
-
 def gradients_planned(variants: dict[str, Variant], variant: str, axes: Axes) -> list[str]:
     cases, _ = plan_of(variants, replace(axes, variants=(variant,)))
     return [key.split("/")[2] for key in cases]
-
-
-def test_without_gradients_named_each_variant_has_its_usual_one(variants: dict[str, Variant]) -> None:
-    assert {name: gradients_planned(variants, name, ONE) for name in ("native", "py_function", "py_func")} == {
-        "native": ["autodiff"],
-        "py_function": ["tape"],
-        "py_func": ["custom_gradient"],
-    }
 
 
 def test_the_usual_gradient_is_the_first_that_works_in_the_mode(variants: dict[str, Variant]) -> None:
@@ -233,12 +214,6 @@ FORWARD = Axes(sizes=(3,), directions=("forward",), modes=("call",))
 
 def test_a_callback_brings_its_body(variants: dict[str, Variant]) -> None:
     assert beside(variants, replace(FORWARD, variants=("numpy_function", "native"))) == {"made/numpy_alone/3"}
-
-
-def test_parts_stand_in_the_group_of_their_callback(variants: dict[str, Variant]) -> None:
-    plan = make_plan(replace(FORWARD, variants=("numpy_function",)), {"made": square()}, variants)
-    found = plan_parts(plan.cases, variants, load_parts())
-    assert {case.group for case in found if case.op == "made"} == {plan.cases[0].group}
 
 
 # The usual mode

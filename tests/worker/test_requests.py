@@ -18,14 +18,12 @@ import tensorflow as tf
 
 from extra_cases import SIZE, case, ignore
 from places import EXTRAS
-from pyopbench.model.case import EMPTY, Axes, Case
+from pyopbench.model.case import EMPTY, Axes
 from pyopbench.model.discover import PATH_VARIABLE
-from pyopbench.model.errors import Unsupported
 from pyopbench.model.marker import Marker
 from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op
 from pyopbench.worker import requests
-from pyopbench.worker.prepare.prepare import prepare
 from small_ops import differing
 
 
@@ -87,32 +85,6 @@ def test_a_wrong_reference_is_found_by_finite_differences_alone() -> None:
     failure = failure_of(verify(key, finite_differences=True))
     assert failure["status"] == "wrong"
     assert failure["reason"].startswith("gradient of input 0 against finite differences")
-
-
-def test_an_attempt_that_does_not_work_is_unsupported() -> None:
-    key = Case("determinant", "traced_xla", "none", "forward", "call", "float32", 1).id
-    failure = failure_of(verify(key))
-    assert failure["status"] == "unsupported"
-    with pytest.raises(Unsupported) as refused:
-        prepare(Case.from_id(key))
-    assert failure["reason"] == refused.value.message
-
-
-def plan(**axes: Any) -> dict[str, Any]:
-    return requests.plan({"compile": False, "axes": json.loads(json.dumps(asdict(Axes(**axes))))}, ignore)
-
-
-def test_a_plan_holds_cases_skips_catalogue_and_environment() -> None:
-    made = plan(ops=("negate",), variants=("native", "crashing", "autograph"), sizes=(4,), modes=("call",))
-    assert case("native") in made["cases"]
-    assert case("crashing") in made["cases"]
-    reasons = {skip["case"]: skip["reason"] for skip in made["skips"]}
-    assert reasons[case("crashing", "backward")] == "crashing is for forward cases only"
-    assert reasons[case("autograph")] == "autograph needs a python body, and the op has none"
-    assert set(made["catalogue"]["ops"]) == {"negate"}
-    assert made["environment"]["tensorflow"] == tf.__version__
-    assert made["environment"]["cores"] >= 1
-    assert json.loads(json.dumps(made)) == made
 
 
 def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:

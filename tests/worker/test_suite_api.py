@@ -50,18 +50,3 @@ def test_what_is_promised_is_what_the_suites_use() -> None:
 def test_the_promise_says_what_each_name_is(name: str) -> None:
     assert hasattr(suite_api, name)
     assert f"`{name}`" in str(suite_api.__doc__)
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("import pyopbench", {"pyopbench"}),
-        ("import os, pyopbench.worker.prepare.prepare as seam", {"pyopbench.worker.prepare.prepare"}),
-        ("from pyopbench import prepare", {"pyopbench"}),
-        ("def later():\n    from pyopbench.model.case import Case", {"pyopbench.model.case"}),
-        (f"import {suite_api.__name__}", {suite_api.__name__}),
-        (f"import pyopbenches\nfrom {suite_api.__name__} import Case", set()),
-    ],
-)
-def test_an_import_of_anything_else_is_found(source: str, found: set[str]) -> None:
-    assert imported(source)[1] == found

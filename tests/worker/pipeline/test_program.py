@@ -142,13 +142,6 @@ def test_the_body_of_an_op_file_that_has_a_copy_of_it_is_found_in_the_program(tm
         OWN_OPS.clear()
 
 
-@pytest.mark.parametrize(("file", "line"), [("another.py", 1), ("train_own.py", 12)])
-def test_a_function_that_is_elsewhere_is_not_the_one_that_was_copied(tmp_path: Path, file: str, line: int) -> None:
-    text, _, lines = OWN_BODIES["function"]
-    with pytest.raises(BadInput):
-        context_of(tmp_path, "own", text + PLAIN.replace("scaled, [x]", "body, [x]"), copied_body(file, line, lines))
-
-
 def running(context: PipelineContext, key: str) -> RunningProgram:
     arrangements = [one for one, _ in arrange_all(context)]
     return RunningProgram(next(one for one in arrangements if one.key == key), context)
@@ -258,9 +251,3 @@ def test_nothing_is_watched_any_more_when_the_dataset_is_made(tmp_path: Path) ->
 def test_a_program_that_fails_or_has_not_one_stage_of_the_function_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput):
         context_of(tmp_path, "refused", text)
-
-
-@pytest.mark.parametrize("text", ["train.py", "train.py:", "train:make", "nowhere.py:make", "train.py:a.b"])
-def test_what_names_no_function_of_a_file_is_refused(text: str) -> None:
-    with pytest.raises(BadInput):
-        read_program(text)

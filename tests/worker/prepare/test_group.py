@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pyopbench.model.case import Case
-from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.worker.prepare import node_graph, prepare
 from pyopbench.worker.prepare.prepare import OutOfMemory, Prepared, prepare_group
@@ -62,13 +61,6 @@ def test_a_twin_has_the_graphs_of_what_it_is() -> None:
 def test_without_the_current_callback_the_slowest_one_decides() -> None:
     copies = copies_in(cases_of("native", "numpy_function", "py_func", "empty_graph"))
     assert copies == {"empty_graph": 0, "numpy_function": 1, "py_func": 1, "native": 2}
-
-
-def test_a_wrong_variant_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_in_place(monkeypatch, square(tensor=lambda x: x * 1.5))
-    runners = prepare_group(cases_of("native", "numpy_function", "empty_graph"))
-    assert isinstance(runners["native/none"], WrongResult)
-    assert isinstance(runners["numpy_function/none"], Prepared)
 
 
 def test_memory_that_is_not_there_ends_it_with_the_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pyopbench.model.errors import WrongResult
 from pyopbench.model.op import Op
 from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
-from pyopbench.ops.load import load_variant, make_inputs
+from pyopbench.ops.load import load_variant
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked
 from pyopbench.worker.prepare.executed_graph import Chain
@@ -25,7 +24,7 @@ from pyopbench.worker.prepare.node_graph import (
     enough_copies,
 )
 from pyopbench.worker.prepare.prepare import prepare
-from small_ops import case_of, differing, power, put_in_place, square
+from small_ops import case_of, power, put_in_place, square
 
 X = np.array([1.0, 1.5, 2.0])
 CALLBACKS = ("py_func", "numpy_function", "py_function", "py_function_numpy")
@@ -54,13 +53,6 @@ def chain_of(op: Op, variant: str, gradient: str, copies: int) -> tuple[Chain, t
 
 def graph_of(chain: Chain, arguments: tuple[Any, ...]) -> Any:
     return chain.function.get_concrete_function(*arguments).graph
-
-
-@pytest.mark.parametrize("gradient", ["none", "autodiff"])
-def test_arguments_and_results_do_not_grow_with_the_copies(gradient: str) -> None:
-    few, many = (graph_of(*chain_of(square(), "native", gradient, copies)) for copies in (1, 8))
-    assert len(many.inputs) == len(few.inputs)
-    assert len(many.outputs) == len(few.outputs)
 
 
 @pytest.mark.parametrize(
@@ -132,16 +124,6 @@ def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
     np.testing.assert_allclose(values, X * X)
 
 
-def test_what_is_wrong_is_wrong_in_a_graph_of_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    op = square(tensor=lambda x: x * x * 1.01)
-    put_in_place(monkeypatch, op)
-    case = case_of("native", mode="node")
-    with pytest.raises(WrongResult) as wrong:
-        prepare(case)
-    (x,) = make_inputs(op, case.size, case.dtype)
-    assert wrong.value.message == differing("output 0", x * x * 1.01, x * x, op.tolerance[case.dtype])
-
-
 def test_the_body_of_a_callback_runs_once_for_each_copy() -> None:
     seen: list[int] = []
 
@@ -203,11 +185,6 @@ def test_copies_that_take_too_long_or_too_much_memory_give_way_to_one(
     monkeypatch: pytest.MonkeyPatch, copy_seconds: float, fits: int, left: int
 ) -> None:
     assert alive(monkeypatch, 8, copy_seconds, fits) == left
-
-
-def test_what_does_not_fit_once_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(tf.errors.ResourceExhaustedError):
-        alive(monkeypatch, 8, 1e-3, fits=0)
 
 
 @pytest.mark.parametrize(("gradient", "arguments"), [("none", 2), ("custom_gradient", 4)])
