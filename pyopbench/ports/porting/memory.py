@@ -8,7 +8,6 @@ that is read after a later write to the same elements would be wrong in a port.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,32 +16,38 @@ OVERLAP_WORK = 10_000
 """Steps that NumPy may take to see whether two arrays have an element in common; past that, they are taken to have."""
 
 
-class Writes:
-    """The writes of one run, by the array that owns the memory."""
+class Memory:
+    """The memory of an array and of all its views: do its values depend on an input, and when was it written to?
 
-    def __init__(self) -> None:
-        self.time = 0
-        self._parts: dict[int, tuple[Any, list[tuple[int, Any]]]] = {}
+    A view at a place that depends on an input does so too. The array that it is a view of, `of`, does once the view is
+    written to.
+    """
 
-    def clear(self) -> None:
-        """Forget all writes; the time goes on, because a cache of the user's may keep arrays of earlier runs."""
-        self._parts.clear()
+    __slots__ = ("depends", "of", "writes")
 
-    def note(self, array: Any, part: Any) -> None:
-        """Note that a part of an array, or all of it for None, was written to."""
-        self.time += 1
-        root = owner_of(array)
-        self._parts.setdefault(id(root), (root, []))[1].append((self.time, part))
+    def __init__(self, *, depends: bool, of: Memory | None = None) -> None:
+        self.depends = depends
+        self.of = of
+        # Times, and which part was written to: None if that is not known.
+        self.writes: list[tuple[int, Any]] = [] if of is None else of.writes
 
-    def has_changed(self, array: Any, part: Any, since: int) -> bool:
-        """Were elements of an array written to since a time? `part` is as for `note`."""
-        _, writes = self._parts.get(id(owner_of(array)), (None, []))
-        for time, other in reversed(writes):
-            if time <= since:
-                return False
-            if part is None or other is None or overlap(part, other):
-                return True
-        return False
+    def mark(self) -> None:
+        """Note that something that depends on an input was written there."""
+        self.depends = True
+        if self.of is not None:
+            self.of.mark()
+
+    def part_of(self, array: Any) -> Any:
+        """Return the part that is a plain array's; None if that is not known."""
+        return array if self.of is None else None
+
+    def has_changed(self, array: Any, since: int) -> bool:
+        """Were elements of a plain array, which is in this memory, written to since a time?"""
+        if not self.writes or self.writes[-1][0] <= since:
+            return False
+        part = self.part_of(array)
+        later = [other for time, other in self.writes if time > since]
+        return part is None or any(other is None or overlap(part, other) for other in later)
 
 
 def owner_of(array: Any) -> Any:
@@ -60,21 +65,10 @@ def overlap(first: Any, second: Any) -> bool:
         return True
 
 
-def part_of(array: Any, key: Any) -> Any:
+def view_at(array: Any, key: Any) -> Any:
     """Return the view of an array that a key selects; all of it where the key is no plain index or slice."""
     entries = key if isinstance(key, tuple) else (key,)
     if any(isinstance(one, list | np.ndarray | bool | np.bool_) for one in entries):
         return array
     has_rest = any(one is Ellipsis for one in entries)
     return array[entries if has_rest else (*entries, Ellipsis)]
-
-
-def arrays_in(value: Any, kind: type) -> Iterator[Any]:
-    """Yield the arrays in nested lists, tuples and dicts."""
-    if isinstance(value, kind):
-        yield value
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
-        if isinstance(one, kind):  # here, and not in a call for each number of a long list
-            yield one
-        elif isinstance(one, list | tuple | dict):
-            yield from arrays_in(one, kind)

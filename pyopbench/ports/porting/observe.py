@@ -24,12 +24,11 @@ from pyopbench.model.syntax import NUMBER, Function, Source, number_of
 from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract import definitions
 from pyopbench.ports.extract.module import extracted_at
-from pyopbench.ports.porting.memory import owner_of
+from pyopbench.ports.porting.memory import Memory, owner_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_calls import call
 from pyopbench.ports.porting.watched_values import (
     CONTROL,
-    Origin,
     WatchedArray,
     WatchedNumber,
     attribute,
@@ -198,7 +197,7 @@ class _Runs:
         # By decision: the answers that were forced when it was first reached.
         self.reached: dict[Place, dict[Place, bool]] = {}
         self.turned: set[Place] = set()
-        self.outside: dict[int, tuple[Any, Origin]] = {}
+        self.outside: dict[int, tuple[Any, Memory]] = {}
         self.sizes: dict[tuple[Place, str, int], tuple[int, ...]] = {}
         self.visited: set[tuple[Place, str]] = set()
         self.steps = self.operations = 0
@@ -262,6 +261,8 @@ class _Runs:
         self.is_off_course = False
         self.visited.clear()
         CONTROL.clear()
+        for _, memory in self.outside.values():
+            memory.writes.clear()
         inputs = [depending(np.array(one)[()]) for one in example]
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -353,7 +354,7 @@ class _Watcher:
         root = owner_of(array)
         found = watched(array)
         if isinstance(found, WatchedArray):
-            _, found.origin = self.runs.outside.setdefault(id(root), (root, found.origin))
+            _, found.memory = self.runs.outside.setdefault(id(root), (root, found.memory))
             found.time = 0
         return found
 
@@ -547,7 +548,7 @@ class _Watcher:
     def changed(self, loop: _Loop, value: Any) -> Any:
         """Return an array that is written to in a loop."""
         if loop.place in self.runs.observed.decided and isinstance(value, WatchedArray) and not value.is_scalar:
-            value.origin.mark()
+            value.memory.mark()
         return value
 
     def end(self, loop: _Loop) -> None:
@@ -589,7 +590,7 @@ class _Watcher:
             self._note_sizes(place, name, value, loop)
             unknown = observed.growing.get((place, name), frozenset())
             if not unknown <= value.unknown:
-                value = view_of(value, value.origin, frozenset(unknown | value.unknown))
+                value = view_of(value, value.memory, frozenset(unknown | value.unknown))
         return value
 
     def _note_sizes(self, place: Place, name: str, value: WatchedArray, loop: _Loop | None) -> None:

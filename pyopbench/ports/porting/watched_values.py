@@ -15,33 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.ports.porting.memory import Writes, arrays_in, owner_of, part_of
-
-
-class Origin:
-    """Do the values in some memory depend on an input? One object for all views of the memory.
-
-    A view at a place that depends on one does so too. The array that it is a view of, `of`, does once the view is
-    written to.
-    """
-
-    __slots__ = ("depends", "of")
-
-    def __init__(self, *, depends: bool, of: Origin | None = None) -> None:
-        self.depends = depends
-        self.of = of
-
-    def mark(self) -> None:
-        """Note that something that depends on an input was written there."""
-        self.depends = True
-        if self.of is not None:
-            self.of.mark()
+from pyopbench.ports.porting.memory import Memory, owner_of, view_at
 
 
 class WatchedArray(np.ndarray[Any, Any]):
     """An array, or what NumPy returns as a scalar."""
 
-    origin: Origin
+    memory: Memory
     unknown: frozenset[int]
     """Axes whose size depends on values."""
     is_scalar: bool
@@ -54,14 +34,14 @@ class WatchedArray(np.ndarray[Any, Any]):
 
     def __array_finalize__(self, other: Any) -> None:
         is_watched = isinstance(other, WatchedArray)
-        self.origin = Origin(depends=is_watched and other.depends)
+        self.memory = Memory(depends=is_watched and other.depends)
         self.unknown, self.is_scalar, self.holder = frozenset(), False, None
-        self.time = other.time if is_watched else CONTROL.writes.time
+        self.time = other.time if is_watched else CONTROL.time
 
     @property
     def depends(self) -> bool:
         """Does it depend on an input?"""
-        return self.origin.depends
+        return self.memory.depends
 
     @property  # type: ignore[misc]
     def shape(self) -> Any:
@@ -84,7 +64,7 @@ class WatchedArray(np.ndarray[Any, Any]):
         if not self.ndim:
             raise TypeError("iteration over a 0-d array")
         # A port takes all rows before the first round of a loop over them.
-        begin = CONTROL.writes.time
+        begin = CONTROL.time
         return (_of_time(self[place], begin) for place in range(super().shape[0]))
 
     def __getitem__(self, key: Any) -> Any:
@@ -95,7 +75,7 @@ class WatchedArray(np.ndarray[Any, Any]):
         is_view = found.base is not None and owner_of(found) is owner_of(array)
         result = _watched(found, depends=self.depends or depends(key))
         if is_view:
-            result.origin = Origin(depends=True, of=self.origin) if depends(key) else self.origin
+            result.memory = Memory(depends=True, of=self.memory) if depends(key) else self.memory
         result.unknown = _unknown_of_key(self, key, found)
         return result
 
@@ -120,10 +100,6 @@ class WatchedArray(np.ndarray[Any, Any]):
     def __deepcopy__(self, memo: Any) -> Any:
         return apply(np.copy, (self,), {})
 
-    def numpy(self) -> Any:
-        """Return what an eager tensor does: itself as an array."""
-        return self
-
 
 class Control(threading.local):
     """The state of the run that is watched in this thread."""
@@ -131,14 +107,14 @@ class Control(threading.local):
     def __init__(self) -> None:
         self.depth = 0  # how many conditions that depend on an input are around
         self.place = ("", -1)  # file and number of the expression that was evaluated last
-        self.writes = Writes()
+        # Writes so far, in all runs, because a cache of the user's may keep arrays of earlier ones.
+        self.time = 0
         self.stale: set[tuple[str, int]] = set()  # where arrays were read that a port has other values of
         self.grown: dict[int, Any] = {}  # lists and tuples whose length depends on values, by `id`
 
     def clear(self) -> None:
         """Begin a run."""
         self.depth = 0
-        self.writes.clear()
         self.stale.clear()
         self.grown.clear()
 
@@ -159,29 +135,37 @@ def is_grown(value: Any) -> bool:
 def _note_write(array: WatchedArray, key: Any = Ellipsis, *, is_dependent: bool) -> None:
     """Note that `array[key]` was written to, by values or at a place that may depend on an input."""
     if is_dependent or CONTROL.depth or array.depends:
-        array.origin.mark()
-    whole = None if array.origin.of is not None else array.view(np.ndarray)
-    CONTROL.writes.note(array, whole if whole is None or depends(key) else part_of(whole, plain(key)))
+        array.memory.mark()
+    CONTROL.time += 1
+    whole = array.view(np.ndarray)
+    part = array.memory.part_of(whole if depends(key) else view_at(whole, plain(key)))
+    array.memory.writes.append((CONTROL.time, part))
     for one in (array, array.holder):
         if one is not None:
-            one.time = CONTROL.writes.time
+            one.time = CONTROL.time
 
 
 def check_stale(*values: Any) -> None:
     """Note that arrays are read which in a port have values from before a write to their memory."""
-    for array in arrays_in(values, WatchedArray):
-        if not array.depends or CONTROL.writes.time <= array.time:
-            continue
-        part = None if array.origin.of is not None else array.view(np.ndarray)
-        if CONTROL.writes.has_changed(array, part, array.time):
+    for array in arrays_in(values):
+        if array.depends and array.memory.has_changed(array.view(np.ndarray), array.time):
             CONTROL.stale.add(CONTROL.place)
+
+
+def arrays_in(value: Any) -> Iterator[WatchedArray]:
+    """Yield the arrays in nested lists, tuples and dicts."""
+    for one in value.values() if isinstance(value, dict) else value:
+        if isinstance(one, WatchedArray):  # here, and not in a call for each number of a long list
+            yield one
+        elif isinstance(one, list | tuple | dict):
+            yield from arrays_in(one)
 
 
 def renew(value: Any, holder: Any = None) -> Any:
     """Return an array as an object of its own, which is read from a holder; any other value as it is."""
     if not isinstance(value, WatchedArray) or value.is_scalar:
         return value
-    found = view_of(value, value.origin, value.unknown)
+    found = view_of(value, value.memory, value.unknown)
     found.holder = holder
     return found
 
@@ -283,8 +267,8 @@ def depending(value: Any) -> Any:
     if isinstance(value, WatchedArray):
         if value.depends:
             return value
-        origin = Origin(depends=True, of=value.origin)
-        return view_of(value, origin, value.unknown, is_scalar=value.is_scalar)
+        memory = Memory(depends=True, of=value.memory)
+        return view_of(value, memory, value.unknown, is_scalar=value.is_scalar)
     if isinstance(value, np.ndarray | np.generic):
         return _watched(value, depends=True) if _is_watchable(value) else value
     if type(value) in NUMBERS:
@@ -308,15 +292,15 @@ def _is_watchable(value: Any) -> bool:
 
 
 def _watched(value: Any, *, depends: bool) -> WatchedArray:
-    return view_of(np.asarray(value), Origin(depends=depends), is_scalar=isinstance(value, np.generic))
+    return view_of(np.asarray(value), Memory(depends=depends), is_scalar=isinstance(value, np.generic))
 
 
 def view_of(
-    array: Any, origin: Origin, unknown: frozenset[int] = frozenset(), *, is_scalar: bool = False
+    array: Any, memory: Memory, unknown: frozenset[int] = frozenset(), *, is_scalar: bool = False
 ) -> WatchedArray:
     """Return an array object of its own on the same memory."""
     found: WatchedArray = array.view(WatchedArray)
-    found.origin, found.unknown, found.is_scalar = origin, unknown, is_scalar
+    found.memory, found.unknown, found.is_scalar = memory, unknown, is_scalar
     return found
 
 
@@ -368,8 +352,6 @@ def apply(function: Any, arguments: Any, options: Any) -> Any:
     receiver = getattr(function, "__self__", None)
     name = getattr(function, "__name__", "")
     is_method = isinstance(receiver, WatchedArray)
-    if is_method and name == "numpy":
-        return receiver
     given = (receiver, *arguments) if is_method else tuple(arguments)
     given = tuple(list(one) if isinstance(one, types.GeneratorType | map | filter) else one for one in given)
     if is_method:
@@ -419,10 +401,9 @@ def as_result(found: Any, given: tuple[Any, ...], options: dict[str, Any], name:
     if not _is_watchable(found):
         return found
     result = _watched(found, depends=is_dependent)
-    arrays = [one for one in flat((given, list(options.values()))) if isinstance(one, WatchedArray)]
-    for one in arrays:
-        if found.base is not None and owner_of(one) is owner_of(found):
-            result.origin = one.origin
+    for one in arrays_in((given, options)) if found.base is not None else ():
+        if owner_of(one) is owner_of(found):
+            result.memory = one.memory
     result.unknown = _unknown_of_result(found, given, options, name, is_dependent=is_dependent)
     return result
 
@@ -516,7 +497,7 @@ def _unknown_of_arrays(array: WatchedArray, entries: list[Any], found: Any) -> f
 
 def attribute(value: Any, name: str) -> Any:
     """Return an attribute."""
-    if not isinstance(value, WatchedArray) or name in ("shape", "size", "numpy"):
+    if not isinstance(value, WatchedArray) or name in ("shape", "size"):
         return getattr(value, name)
     found = getattr(plain(value), name)
     if isinstance(found, np.ndarray | np.generic):

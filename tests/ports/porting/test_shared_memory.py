@@ -15,12 +15,9 @@ from written_ports import difference, line_of, port_of, write_source
 VECTOR = "rng.random(6)"
 
 TWO_NAMES = [
-    "y = x", "y = x.reshape(2, 3)", "y = x if x[0] > 0 else x * 2",
-    "y = x.astype(np.float64, copy=False)", "y: np.ndarray = x", "for y in x.reshape(2, 3):",
-    "y, z = x.reshape(2, 3)", "y, z = np.split(x, 2)", "for y in [x[:3], x[3:]]:",
-    "for z, y in enumerate([x[:3], x[3:]]):", "y = [x, 1][0]", "y = {'a': x}['a']",
-    "y = [z for z in x.reshape(2, 3)][0]",
-    "y = whole(x)", "y = part(x)", "y, z = pair(1, x=x)", "y = of_lambda(x)",
+    "y = x.reshape(2, 3)", "y = x if x[0] > 0 else x * 2", "y = x.astype(np.float64, copy=False)", "y: np.ndarray = x",
+    "y, z = np.split(x, 2)", "for z, y in enumerate([x[:3], x[3:]]):", "y = {'a': x}['a']",
+    "y = [z for z in x.reshape(2, 3)][0]", "y = part(x)", "y, z = pair(1, x=x)", "y = of_lambda(x)",
     "y = np.add(x, 0, out=x)",
 ]  # fmt: skip
 
@@ -60,11 +57,6 @@ def shift(x, y):
 def cut(x):
     x[x < 0] = 0
     return x[:3]
-
-
-def shift_by(x, y, z):
-    x[x < 0] = 0
-    return (y + z).sum()
 
 
 def keep(items, x):
@@ -107,7 +99,6 @@ def test_an_array_with_two_names_is_refused_even_if_no_example_writes_to_one(lin
 
 
 SHARED = {
-    "through a third name": "z = x\n    y = z\n    y[y < 0] = 0\n    return x",
     "two views": "y = x[:4]\n    z = x[3:]\n    y[y < 0] = 0\n    return z",
     "a name that is bound again in one branch only": (
         "y = x\n    if x[0] > 2:\n        y = y * 2\n    y[y < 0] = 0\n    return x"
@@ -119,9 +110,6 @@ SHARED = {
         "y, z = x * 1, 0.0\n    for i in range(3):\n        x[x < -i] = i\n"
         "        z += y[1]\n        y = x\n    return z"
     ),
-    "a view in a loop": (
-        "z = 0.0\n    for i in range(3):\n        y = x[i:]\n        y[y < -i] = i\n        z += y[0]\n    return z"
-    ),
     "rows that come later": (
         "z, y = 0.0, x.reshape(3, 2)\n    for i, r in enumerate(y):\n        z += r.sum()\n"
         "        y[2] = np.where(y[2] < -i, i, y[2])\n    return z"
@@ -131,17 +119,12 @@ SHARED = {
     "part of a selection by a mask": "x[x < 0][:1] = 5\n    return x",
     "rows of a generator function": "for y in rows(x.reshape(2, 3)):\n        y[y < 0] = 0\n    return x",
     "a default": "def f(n, z=x):\n        return z[n:]\n\n    y = f(1)\n    y[y < 0] = 0\n    return x",
-    "results of map": "y, z = map(whole, [x[:3], x[3:]])\n    y[y < 0] = 0\n    return x",
-    "an item that is doubled": "y = [x]\n    y[0] *= 2\n    return x",
     "a dict that is updated": "y = {}\n    y.update(a=x)\n    x[x < 0] = 0\n    return y['a']",
     "a list that a helper adds to": "y = []\n    keep(y, x)\n    x[x < 0] = 0\n    return y[0]",
-    "an attribute of a named object": "z = Box(x)\n    y = z.x\n    y[y < 0] = 0\n    return x",
-    "an attribute that is set": "z = Box(x * 2)\n    z.x = x\n    x[x < 0] = 0\n    return z.x",
     "an attribute that is doubled": "z = Box(x)\n    z.x *= 2\n    return x",
     "an item of a list that a loop writes to": "z = [x]\n    for y in z:\n        y[y < 0] = 0\n    return z[0]",
     "an array of any number of arguments": "f = lambda *a: a[0].sort()\n    f(x)\n    return x",
     "a sum of what a call writes to": "return x + cut(x).sum()",
-    "a maximum with what a call writes to": "return np.maximum(x, cut(x).sum())",
     "a method of what its argument writes to": "y = x * 1\n    return y.clip(cut(y).sum(), 9)",
     "an array that is added to what a call writes to": "y = x * 1\n    y += cut(y).sum()\n    return y",
     "an item that is added to what a call writes to": "y = x * 1\n    y[:2] += cut(y).sum()\n    return y",
@@ -149,19 +132,11 @@ SHARED = {
     "a part of a named tuple": "y, z = Pair(x, 1)\n    y[y < 0] = 0\n    return x",
     "a generator that is used later": "y = (z * 2 for z in [x])\n    x[x < 0] = 0\n    return next(y)",
     "a grid without copies": "y, z = np.meshgrid(x, x, copy=False)\n    x[x < 0] = 0\n    return y + z",
-    "a diagonal": "y = np.diag(x.reshape(2, 3))\n    x[x < 0] = 0\n    return y",
     "two arguments of a helper": "y = x[:2]\n    return shift(x, y)",
-    "one array in two arguments": "return shift(x, x.reshape(-1))",
-    "a second name of what a helper returns": "y = cut(x)\n    y[y > 1] = 1\n    return x",
     "an array in a cache": "y = table()\n    y[x < 0] = 1\n    return y + table()",
     "rows that a helper writes to": (
         "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        clip(y)\n    return z"
     ),
-    "rows that are doubled": (
-        "z, y = 0.0, x.reshape(3, 2) * 1\n    for r in y:\n        z += r.sum()\n        y *= 2\n    return z"
-    ),
-    "an array that a helper writes to": "y = x * 1\n    return shift_by(y, x, x) + y.sum()",
-    "statements on one line": "y = x * 1; z = y; z[z < 0] = 0; return y",
     "an array that a function of a list writes to": "y = FUNCTIONS[0](x) * 1\n    return x + y",
     "a replacement in a copy": "np.place(x[[0, 1]], x[[0, 1]] < 0, 9)\n    return x",
 }
@@ -172,8 +147,6 @@ NOT_SHARED = {
     "columns": "z = x.reshape(3, 2) * 1\n    y, z = z[:, 0], z[:, 1]\n    y *= 2\n    return y + z",
     "an item of a list": "y = [x[:3], x[3:]]\n    y[0] = np.maximum(y[0], 0)\n    return x, np.stack(y)",
     "a shape": "y = x.reshape(-1)\n    y[y < 0] = 0\n    return y.reshape(x.shape)",
-    "a write on several lines": "y = x[:3] * 1\n    z = y\n    y[:] = np.maximum(\n        z, 0\n    )\n    return y",
-    "a count in a list": "y = [0, 0]\n    y[0] += 1\n    x[x < 0] = y[0]\n    return x",
     "sums by a matrix product": "y = np.einsum('ij->i', x.reshape(2, 3))\n    y[y < 0] = 0\n    return y + x[:2]",
     "arguments that are new arrays": "y = shift(x * 1, x * 2)\n    return y + x",
     "a generator of what it reads later": (
@@ -185,7 +158,6 @@ NOT_SHARED = {
     "the row of the same iteration": (
         "y = x.reshape(3, 2)\n    for i, r in enumerate(y):\n        y[i] = r / 2\n    return y"
     ),
-    "an attribute that is computed": "z = Box(x)\n    z.x = x * 2\n    y = z.x + 1\n    y[y < 0] = 0\n    return x, y",
     "a tuple of a generator": "y = tuple(z.sum() for z in x.reshape(2, 3))\n    x[x < 0] = 0\n    return x, y[0]",
     "parts that a generator copies": "y, z = (v * 1 for v in np.split(x, 2))\n    y[y < 0] = 0\n    return x, y, z",
 }
