@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pyopbench.judge import requirements
+from pyopbench.judge import pipeline, requirements
 from pyopbench.judge.body_share import BodyShare, body_shares_of
 from pyopbench.judge.candidates import SettingComparison, comparisons_of
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Answer, Decision, Reason, SizeRange, SizeSeconds, Verdict, finite
 from pyopbench.judge.devices import DeviceComparison, device_comparisons
 from pyopbench.judge.evidence import baseline_failure, beyond_measured, caveats_of, reason_of
+from pyopbench.judge.interim_analysis import InterimAnalysis, interim_analysis_of
 from pyopbench.judge.latencies import baseline_of, checked_frame, latency_table, partners_of, usual_gradients
 from pyopbench.judge.noise import UNKNOWN_STATE, MachineState, machine_state
 from pyopbench.judge.program import Mix, calls_in, calls_mix, even_mix
@@ -35,10 +36,9 @@ from pyopbench.model.errors import BadInput
 from pyopbench.stats import costs, estimate
 from pyopbench.stats.estimate import FAMILY_ERROR, INTERIM_ERROR, Spread
 from pyopbench.store.mix_file import Calls
+from pyopbench.store.read import read_one
 
 if TYPE_CHECKING:
-    from pyopbench.judge.interim_analysis import InterimAnalysis
-    from pyopbench.judge.pipeline import PipelineJudgement
     from pyopbench.store.measured_run import Run
     from pyopbench.store.run import Source
 
@@ -91,10 +91,8 @@ class Judgement:
         return device_comparisons(self)
 
     @cached_property
-    def pipeline(self) -> PipelineJudgement | None:
+    def pipeline(self) -> pipeline.PipelineJudgement | None:
         """The results of the op in an input pipeline; None where it was not measured there."""
-        from pyopbench.judge import pipeline
-
         rows = self.run.pipeline
         return None if rows is None else pipeline.judge(rows, self.minimum_effect, pipeline.step_of(rows.plan))
 
@@ -319,15 +317,10 @@ def interim_analysis(source: Source, judging: Judging, launches: int, most: int)
 
     What is closed is not measured again, so it has to be clear at `INTERIM_ERROR`.
     """
-    from pyopbench.judge import interim_analysis as interim
-    from pyopbench.judge import pipeline
-    from pyopbench.store.read import read_one
-
     run = read_one([source])
     if run.pipeline is not None:
         return pipeline.interim_analysis_of(run.pipeline, launches)
-    how = (judging.baseline, judging.minimum_effect, judging.mix, judging.requires)
-    return interim.interim_analysis_of(compare_variants(run, *how, error=INTERIM_ERROR), launches, most)
+    return interim_analysis_of(compare_variants(run, **vars(judging), error=INTERIM_ERROR), launches, most)
 
 
 def judge(sources: Sequence[Source], judging: Judging) -> Judgement:
@@ -336,7 +329,4 @@ def judge(sources: Sequence[Source], judging: Judging) -> Judgement:
     Raises:
         BadInput: the results are not what they should be, or the baseline does not fit them.
     """
-    # pandas, SciPy and Altair cost a second and 150 MB, which a parent does not need before it judges.
-    from pyopbench.store.read import read_one
-
     return judge_run(read_one(sources), **vars(judging))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from pyopbench.judge.comparison import gate as wording
-from pyopbench.judge.comparison.diff import ComparedCase, Comparison, notes_of
+from pyopbench.judge.comparison.diff import ComparedCase, Comparison
 from pyopbench.judge.comparison.gate import Gate
 from pyopbench.model import formatting
 from pyopbench.model.files import write_atomically
@@ -47,8 +47,6 @@ def comment(gate: Gate) -> str:
     ]
     warning = gate.warning_text()
     lines += [f"- {escape(line)}" for line in (*((warning,) if warning else ()), *findings(gate))]
-    unpaired = [one for found in gate.comparisons.values() for one in notes_of(found) if one.kind == "not_paired"]
-    lines += [f"- {escape(one.text())}" for one in unpaired[:1]]
     known = [gate.values_text(), gate.reach_text(), gate.control_text(), gate.machine.text()]
     lines += [f"- {escape(one)}" for one in known]
     return printable("\n".join(_with_table(gate, lines)) + "\n")

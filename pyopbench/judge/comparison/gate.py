@@ -20,13 +20,14 @@ from pyopbench.judge.comparison.diff import (
     compare_sides,
     reach_text,
 )
-from pyopbench.judge.comparison.sides import Sides, are_interleaved, side_of, usual_over
+from pyopbench.judge.comparison.sides import Sides, side_of
 from pyopbench.judge.noise import MachineState, machine_state
 from pyopbench.judge.verdicts import identical_text
 from pyopbench.model import formatting
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import NothingMeasured
-from pyopbench.stats.estimate import INTERIM_ERROR
+from pyopbench.stats import estimate
+from pyopbench.stats.estimate import INTERIM_ERROR, usual_spread
 from pyopbench.store.merge import bare_command
 from pyopbench.store.read import read_source
 from pyopbench.store.run import OpenRun, open_run, short_hash
@@ -262,11 +263,12 @@ def read_gate(
     others = tuple(side for side in opened.plan.sides if side not in (first, control))
 
     def sides_of(other: Side) -> Sides:
-        a, b = by_label[first.label], by_label[other.label]
-        return Sides(a, b, interleaved=are_interleaved([a.run, b.run]))
+        return Sides(by_label[first.label], by_label[other.label], interleaved=True)
 
     pairs = {side.label: sides_of(side) for side in others if side in usable}
-    usual = usual_over(list(pairs.values()))
+    # All comparisons of a run share their launches and machine.
+    logs = [estimate.launches_by_case(sides.pairs) for sides in pairs.values()]
+    usual = usual_spread(one for launches in logs for one in launches.values()) if pairs else None
 
     def compare(sides: Sides, among: int) -> Comparison | NothingMeasured:
         try:

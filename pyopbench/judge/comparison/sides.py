@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,6 @@ from pyopbench.model.case import Failure
 from pyopbench.model.errors import BadInput
 from pyopbench.model.files import real_path
 from pyopbench.stats import costs, estimate
-from pyopbench.stats.estimate import Spread, usual_spread
 from pyopbench.store.measured_run import Run
 from pyopbench.store.read import read_source
 
@@ -85,22 +84,6 @@ def read_sides(first: Path | str, second: Path | str) -> Sides:
             hint="compare results of the same tool",
         )
     return Sides(sides[0], sides[1], interleaved=False)
-
-
-def are_interleaved(runs: Sequence[Run]) -> bool:
-    """Whether launches of the same number were made in turns, one of each run."""
-    return len(runs) > 1 and all(BLOCK in run.frame.columns for run in runs)
-
-
-def usual_over(several: Sequence[Sides]) -> Spread | None:
-    """Return which spread is usual in all comparisons of one run, which share their launches and machine.
-
-    Returns:
-        None where they are not interleaved.
-    """
-    if not several or not all(sides.interleaved for sides in several):
-        return None
-    return usual_spread(one for sides in several for one in estimate.launches_by_case(sides.pairs).values())
 
 
 def sweep_logs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

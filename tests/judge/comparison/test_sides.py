@@ -9,20 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pairs
 import stored
 from foreign_files import asv_folder, document, write
 from pairs import cases, write_run, write_versions
-from pyopbench.judge.comparison.gate import read_gate
 from pyopbench.judge.comparison.sides import (
     read_sides,
     side_of,
     sweep_logs,
-    usual_over,
 )
 from pyopbench.model.errors import BadInput
 from pyopbench.store.read import read_source
-from revision_runs import write_revisions
 
 
 def refused(first: Path, second: Path) -> BadInput:
@@ -95,10 +91,3 @@ def test_a_sweep_that_one_side_lacks_does_not_count() -> None:
     (value,) = sweep_logs(first[first["sweep"] < 3], second)["value"]
     assert value == pytest.approx(0.0, abs=0.02)
     assert sweep_logs(first[first["sweep"] > 3], second[second["sweep"] < 3]).empty
-
-
-def test_several_comparisons_of_one_run_share_what_is_usual(tmp_path: Path) -> None:
-    folder = write_revisions(tmp_path, *[{}] * 7, keys=pairs.cases()[:2], launches=2)
-    sides = [comparison.sides for comparison in read_gate(folder).comparisons.values()]
-    assert [len(set(sweep_logs(one.first.frame, one.second.frame)["case"])) for one in sides] == [2] * 6
-    assert usual_over(sides) is not None
