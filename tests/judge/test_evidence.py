@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import pytest
 
-from judgements import decision
 from pyopbench.judge.candidates import SettingComparison
 from pyopbench.judge.choice import Choice, Rules, choose
 from pyopbench.judge.decision import Answer, Bar, Reason, Unknown
-from pyopbench.judge.evidence import caveats_of, gain_text, launches_to_settle, notes_of, reason_of
+from pyopbench.judge.evidence import caveats_of, gain_text, launches_to_settle, reason_of
 from pyopbench.judge.program import Mix, even_mix
 from pyopbench.model import formatting
-from pyopbench.model.case import Case, Failure
+from pyopbench.model.case import Failure
 from shares import BySize, candidate, comparison_by_hand, contrasts_by_hand
 
 SIZES = (10, 100, 1000)
@@ -170,14 +168,3 @@ def test_a_candidate_without_a_launch_of_all_sizes_is_none_over_the_mix() -> Non
     comparison = comparison_of(apart, planned=(10, 100), seconds={10: 1.0, 100: 1.0})
     (caveat,) = caveats_of(comparison, even_mix((10, 100)))
     assert "no launch measured native" in caveat
-
-
-def test_planned_sizes_without_an_answer_are_noted_and_an_answer_that_differs_by_size() -> None:
-    port = decision("native", op="sinh")  # from 1k to 10k, and at 100k
-    sizes = (100, 1_000, 50_000, 100_000)
-    run: Any = SimpleNamespace(
-        cases=[Case("sinh", "native", "none", "forward", "call", "float32", n).id for n in sizes]
-    )
-    assert notes_of(port, run) == ("no number at 100 and 50k", "the answer differs by size")
-    assert notes_of(replace(port, ranges=port.ranges[:1], dtype="float64"), run) == ()
-    assert notes_of(replace(port, ranges=()), run) == ()

@@ -204,10 +204,6 @@ def test_cases_without_a_baseline_have_no_verdict_and_keep_nothing_going() -> No
     assert seen.text == "after 4 launches: no verdict, because only the baseline was measured; done"
 
 
-def test_a_run_without_a_sample_goes_on_with_nothing() -> None:
-    assert interim_analysis_of(judge_run(run_of()), 3, 8).open == frozenset()
-
-
 def test_a_run_that_stops_for_its_answers_says_that_they_are_clear() -> None:
     judgement = with_open_verdicts(judged({"native": 5e-5}, **QUIET), 8, 8)
     seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)

@@ -232,12 +232,6 @@ def test_an_empty_run_has_no_decisions() -> None:
     assert (judgement.verdicts, judgement.decisions, len(judgement.latencies)) == ((), (), 0)
 
 
-def test_planned_and_never_measured_is_undecided() -> None:
-    key = Case("later", TODAY, "none", "forward", "call", "float32", 10).id
-    judgement = judged(run_of(Bench({TODAY: 1.0, "native": 2.0}), cases=[key]))
-    assert [(one.op, one.answer) for one in judgement.decisions] == [("sinh", KEEP), ("later", UNDECIDED)]
-
-
 def test_shuffled_rows_give_the_same_judgement_to_the_last_bit() -> None:
     curves: dict[str, Curve] = {
         TODAY: 1e-5,
@@ -252,17 +246,6 @@ def test_shuffled_rows_give_the_same_judgement_to_the_last_bit() -> None:
     assert found.verdicts == expected.verdicts
     assert found.decisions == expected.decisions
     pd.testing.assert_frame_equal(found.latencies, expected.latencies, check_exact=True)
-
-
-def test_a_size_at_which_another_port_is_hardly_faster_keeps_the_answer_of_the_whole() -> None:
-    """The other port is 1% faster at one size only: no reason to have two ports."""
-    bench = Bench(
-        {"py_function_numpy": 1e-4, "native": {1: 2e-5, 1000: 2e-5}, "xla": {1: 1.98e-5, 1000: 4e-5}},
-        sizes=(1, 1000),
-    )
-    (decision,) = judge_run(bench.run()).decisions
-    assert decision.answer == PORT_NATIVE
-    assert [(one.low, one.high, one.answer) for one in decision.ranges] == [(1, 1000, PORT_NATIVE)]
 
 
 def test_a_mix_by_dtype_weighs_each_dtype_by_its_own_calls() -> None:

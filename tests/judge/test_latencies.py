@@ -158,11 +158,6 @@ def test_the_gravest_reason_comes_first_and_then_the_one_of_most_cases() -> None
     assert holes[3].status == "not measured"
 
 
-def test_a_hole_names_its_ops_once_and_what_is_no_case_by_its_own_name() -> None:
-    said = Hole("raised", "no kernel", (SINH, LARGER, RELU, "what/ever")).text()
-    assert said == "4 cases raised, of sinh, relu and what/ever: no kernel"
-
-
 def test_cases_without_a_number_are_counted_once_where_all_are_alike() -> None:
     assert without_number_text({"unsupported": 75}) == "No number: 75 unsupported cases; the report says why"
     assert without_number_text({"wrong": 1}) == "No number: 1 wrong case; the report says why"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec import structs
-from rich.console import Console
 
 from frames import VARIANTS, Bench, run_of
-from pyopbench.cli.output import print_table
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.judge.ports import (
     NOTES,
@@ -116,27 +112,6 @@ def test_reasons_are_in_every_output() -> None:
     assert rows["numba_op"] == ("mine", "numba_op", WHY)
     (traced,) = (one for one in attempts_of(judgement) if one.variant == "traced")
     assert rows["traced"] == ("mine", "traced", formatting.saved_at_least(traced.saved, traced.saved_low))
-
-
-def section_text(judgement: Judgement) -> str:
-    return " ".join(
-        str(cell) for block in section.build(judgement) for row in getattr(block, "rows", ()) for cell in row
-    )
-
-
-@pytest.mark.parametrize("name", ["mine", "a_name_that_is_longer_than_any_column_of_a_terminal"])
-def test_each_port_has_one_line_of_a_terminal_and_its_whole_reason_in_the_report(name: str) -> None:
-    """Seven ports took forty lines, because the reasons of all were broken in a column of a quarter of the width."""
-    judgement = judged(name=name)
-    why = "ValueError: this is one of many words of a reason " + "and so on, " * 40 + "mine.py line 3"
-    judgement.run.failures = tuple(replace(one, reason=why) for one in judgement.run.failures)  # type: ignore[misc]
-    table = table_of(judgement)
-    shown = Console(width=80, file=io.StringIO(), record=True)
-    print_table(table.caption, table.columns, table.rows, shown)
-    lines = shown.export_text().rstrip().splitlines()
-    assert len(lines) == 2 + len(attempts_of(judgement)), "a title, the headings, and a line for each port"
-    assert all(len(line) <= 80 for line in lines)
-    assert why in section_text(judgement)
 
 
 def judgement(*choices: str | None, own: bool = True) -> Any:

@@ -17,7 +17,7 @@ from frames import Bench
 from pairs import cases, write_run
 from pyopbench.judge.comparison.diff import Comparison, UnmatchedCase, compare_sides, notes_of
 from pyopbench.judge.comparison.gate import interim_comparison
-from pyopbench.judge.comparison.sides import ComparedSide, Sides, read_sides, sweep_logs
+from pyopbench.judge.comparison.sides import ComparedSide, Sides, read_sides
 from pyopbench.model.case import Case
 from pyopbench.stats import estimate
 from pyopbench.stats.costs import round_costs
@@ -95,17 +95,6 @@ def test_versions_are_paired_by_block_so_that_a_machine_that_slows_down_does_not
     assert all(verdict.launches == 6 for verdict in by_case.values()), "one ratio for each block"
     apart = replace(blocks_of_two_versions(1.10), interleaved=False)
     assert compare_sides(apart).counts()["slower"] == 0, "lost between the launches"
-
-
-def test_the_ratio_of_a_block_is_that_of_its_launches() -> None:
-    sides = blocks_of_two_versions(1.10)
-    found = sweep_logs(sides.first.frame, sides.second.frame).set_index(["case", "block"])["value"]
-    key = cases()[2]
-    medians = [
-        side.frame[(side.frame["case"] == key) & (side.frame["block"] == 3)]["seconds"].median()
-        for side in (sides.first, sides.second)
-    ]
-    assert found[key, 3] == pytest.approx(math.log(medians[1] / medians[0]))
 
 
 def test_a_block_that_lost_a_launch_is_left_out() -> None:
