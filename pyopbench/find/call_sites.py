@@ -199,6 +199,7 @@ def _is_tensorflow(path: str) -> bool:
 
 
 def _describe(values: ValueFlow, around: context.Surroundings, found: CallbackNode, file: str) -> CallSite:
+    body = body_of(values.source, found)
     return CallSite(
         file=file,
         line=found.node.lineno,
@@ -209,8 +210,8 @@ def _describe(values: ValueFlow, around: context.Surroundings, found: CallbackNo
         certain=_is_tensorflow(found.path),
         context=around.context(found.node),
         gradient=around.gradient(found.node, found.kind),
-        body=_body(values.source, found),
-        risks=tuple(find_risks(values, around, found.node, found.kind)),
+        body=getattr(body, "name", "") or ("" if body is None else ast.unparse(body)),
+        risks=tuple(find_risks(values, around, found.node, found.kind, body)),
     )
 
 
@@ -223,10 +224,3 @@ def body_of(source: ProgramSource, found: CallbackNode) -> ast.AST | None:
     positional = found.call.args[1:] if found.form == "partial" else found.call.args
     named = [keyword.value for keyword in found.call.keywords if keyword.arg == "func"]
     return next(iter([*named, *positional]), None)
-
-
-def _body(source: ProgramSource, found: CallbackNode) -> str:
-    body = body_of(source, found)
-    if isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
-        return body.name
-    return "" if body is None else ast.unparse(body)

@@ -11,7 +11,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from pyopbench.find.source import FUNCTIONS, UNKNOWN, ProgramSource
 from pyopbench.find.values import ValueFlow, is_of_self, last_name
@@ -53,10 +52,9 @@ BASES = {
 LOSS_POSITIONS, METRIC_POSITIONS = (1,), (2, 3)
 """Of `Model.compile`: the metrics come third in Keras 2 and fourth in Keras 3, and no weights are functions."""
 
-Parallel: TypeAlias = Literal["yes", "perhaps", "no"]
-PARALLEL_CONTEXTS: dict[Parallel, str] = {"yes": "in parallel", "perhaps": "perhaps in parallel"}
-"""Contexts that only a pipeline has, in addition to its own; the surer one first."""
-EVERY_CONTEXT = (*CONTEXTS, *PARALLEL_CONTEXTS.values())
+PARALLEL = "in parallel"
+"""A context that only a pipeline has, in addition to its own."""
+EVERY_CONTEXT = (*CONTEXTS, PARALLEL)
 
 
 @dataclass(frozen=True)
@@ -96,14 +94,10 @@ class Surroundings:
         names = self._names_around(node)
         return next((one for one in CONTEXTS if any(name in self.used_in[one] for name in names)), PLAIN)
 
-    def is_parallel(self, node: ast.AST) -> Parallel:
-        """Return whether a pipeline calls a node in parallel; `perhaps` where a number is not in the source."""
-        names = {*self._names_around(node)}
+    def is_parallel(self, node: ast.AST) -> bool:
+        """May a pipeline call a node in parallel?"""
         nodes = {below for _, below in self.source.above(node)}
-        for answer, context in PARALLEL_CONTEXTS.items():
-            if names & self.used_in[context] or nodes & self.inside[context]:
-                return answer
-        return "no"
+        return bool({*self._names_around(node)} & self.used_in[PARALLEL] or nodes & self.inside[PARALLEL])
 
     def _names_around(self, node: ast.AST) -> list[str]:
         """Return the names of the functions around a node, and of the one that it decorates."""
@@ -193,23 +187,10 @@ def look_around(
     return Surroundings(source, uses, used, inside, named, classes, custom - {""}, overrides)
 
 
-def _is_parallel(values: ValueFlow, number: ast.AST | None) -> Parallel:
-    """Return whether a `num_parallel_calls` means more than one call at a time: AUTOTUNE is -1, None is 1."""
-    if number is None:
-        return "no"
-    sources = values.sources(number)
-    if any(isinstance(one, ast.Call | ast.BinOp | ast.Subscript) for one in sources):
-        return "perhaps"  # it is computed
-    answers = {_is_number_parallel(one) for one in sources if not values.parts(one)}
-    return "yes" if "yes" in answers else "perhaps" if "perhaps" in answers or not answers else "no"
-
-
-def _is_number_parallel(number: ast.AST) -> Parallel:
-    if isinstance(number, ast.UnaryOp) and isinstance(number.operand, ast.Constant):  # -1, which AUTOTUNE is
-        return "yes"
-    if isinstance(number, ast.Constant):
-        return "no" if number.value in (None, 0, 1) else "yes"
-    return "yes" if last_name(number) == "AUTOTUNE" else "perhaps"
+def _is_parallel(values: ValueFlow, number: ast.AST) -> bool:
+    """May a `num_parallel_calls` mean more than one call at a time? None means 1, and AUTOTUNE is -1."""
+    ends = [one for one in values.sources(number) if not values.parts(one)]
+    return any(not isinstance(one, ast.Constant) or one.value not in (None, 0, 1) for one in ends)
 
 
 def _parts(values: ValueFlow, call: ast.Call) -> Iterator[tuple[str, ast.AST, bool]]:
@@ -222,10 +203,10 @@ def _parts(values: ValueFlow, call: ast.Call) -> Iterator[tuple[str, ast.AST, bo
     elif isinstance(call.func, ast.Attribute) and last in DATASET_METHODS:
         positions, contexts = LATER_FUNCTIONS.get(last, (0,)), [DATA]
         if last in ALWAYS_PARALLEL:
-            contexts.append(PARALLEL_CONTEXTS["yes"])
+            contexts.append(PARALLEL)
         elif last in PARALLEL_METHODS:
-            answer = _is_parallel(values, values.argument(call, PARALLEL_CALLS, PARALLEL_METHODS[last]))
-            contexts += [PARALLEL_CONTEXTS[answer]] if answer != "no" else []
+            number = values.argument(call, PARALLEL_CALLS, PARALLEL_METHODS[last])
+            contexts += [PARALLEL] if number is not None and _is_parallel(values, number) else []
         yield from ((one, each, _is_function(call, each, positions)) for one in contexts for each in arguments)
     elif last == "compile":
         named = values.keywords(call)

@@ -6,18 +6,17 @@ Python would find them from the importing file: relative to its package, or belo
 nearest first.
 
 A file is parsed when it is added, and only its imports are kept, because a program may be large. Files that make
-callbacks, or import a file that does, are parsed again.
+callbacks or import a file that does, directly or not, are parsed again, and so are the modules that these import.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pyopbench.find.call_sites import CALLBACKS, WORD, CallSite, find_callbacks, find_sites, makes_callbacks, parse
+from pyopbench.find.call_sites import WORD, CallSite, find_sites, makes_callbacks, parse
 from pyopbench.find.context import EVERY_CONTEXT, bases_of, look_around, reached
 from pyopbench.find.notebook import Notebook
 from pyopbench.find.source import ProgramSource, bound_by_import
@@ -51,41 +50,38 @@ class SourceFile:
     makes_callbacks: bool
 
 
-@dataclass
-class Summary:
-    """What other files may need to know about a file.
+@dataclass(frozen=True)
+class Exports:
+    """What the names of a module are to other files.
 
     Attributes:
-        stands_for: names of the module -> what they stand for.
+        stands_for: names of the module -> the paths that they stand for.
         stars: modules from which everything is imported.
+        bases: classes -> their bases, as of `bases_of`.
+        defined: names of its functions and classes.
+    """
+
+    stands_for: dict[str, list[str]]
+    stars: list[str]
+    bases: dict[str, set[str]]
+    defined: set[str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a file uses.
+
+    Attributes:
         uses: its functions -> names that they use.
         paths: the same -> paths of other modules that they use.
         used: context -> names of its functions that are used there.
         direct: context -> paths of other modules that are used there.
     """
 
-    stands_for: dict[str, list[str]]
-    stars: list[str]
     uses: dict[str, set[str]]
     paths: dict[str, set[str]]
     used: dict[str, set[str]]
     direct: dict[str, set[str]]
-
-    def names_that_lead_to(self, names: set[str]) -> set[str]:
-        """Return the names of the module by which others may reach functions or aliases of these names."""
-        found = {name for name, paths in self.stands_for.items() if any(makes_callbacks(path) for path in paths)}
-        found |= {
-            name
-            for name in (*self.uses, *self.stands_for)
-            if name in names
-            or any(
-                path.rpartition(".")[2] in names for path in (*self.paths.get(name, ()), *self.stands_for.get(name, ()))
-            )
-        }
-        found |= names if self.stars else set()
-        while more := {name for name, used in self.uses.items() if used & found} - found:
-            found |= more
-        return {name for name in found if not name.startswith("__")}
 
 
 @dataclass
@@ -94,8 +90,7 @@ class Program:
 
     files: list[SourceFile] = field(default_factory=list)
     _at: dict[Module, SourceFile] = field(default_factory=dict)
-    _summaries: dict[str, Summary] = field(default_factory=dict)
-    _classes: dict[str, tuple[ProgramSource, dict[str, set[str]]]] = field(default_factory=dict)
+    _exports: dict[str, Exports] = field(default_factory=dict)
     _definitions: dict[tuple[str, str], tuple[SourceFile | None, str]] = field(default_factory=dict)
 
     def add(self, name: str, module: Module, code: bytes, read: Callable[[], bytes], notebook: Notebook | None) -> None:
@@ -108,46 +103,30 @@ class Program:
 
     def find_sites(self) -> list[CallSite]:
         """Return the callbacks of all files, each file's in the order of its lines."""
-        self._summarise()
-        wanted = [file for file in self.files if file.name in self._summaries]
-        used = self._used_elsewhere(wanted)
+        files = self._files_around_callbacks()
+        used = self._used_elsewhere({file.name: self._summarise(file) for file in files}, files)
         sites: list[CallSite] = []
-        for file in wanted:
-            code = file.read()
-            if not file.makes_callbacks and not self._may_import_one(file):
-                continue
-            here = find_sites(code, file.name, self._elsewhere(file), used[file.name], self._bases_elsewhere(file))
-            sites += here if file.notebook is None else [_in_cell(site, file.notebook) for site in here]
+        for file in files:
+            if file.makes_callbacks or self._may_import_one(file):
+                of_file = self._elsewhere(file), used[file.name], self._bases_elsewhere(file)
+                here = find_sites(file.read(), file.name, *of_file)
+                sites += here if file.notebook is None else [_in_cell(site, file.notebook) for site in here]
         return sites
 
-    def _summarise(self) -> None:
-        """Summarise the files that make callbacks, and those that import and name a function in which one is made."""
+    def _files_around_callbacks(self) -> list[SourceFile]:
+        """Return the files that make callbacks, and those that import one of these, directly or not."""
         importers: defaultdict[str, set[str]] = defaultdict(set)
-        by_name = {file.name: file for file in self.files}
         for file in self.files:
             for path in file.imports:
                 for imported in self._modules_on(file, path):
                     importers[imported.name].add(file.name)
-        names_to_follow: defaultdict[str, set[str]] = defaultdict(set)  # of each file
-        waiting = {file.name: set[str]() for file in self.files if file.makes_callbacks}
+        names = {file.name for file in self.files if file.makes_callbacks}
+        waiting = [*names]
         while waiting:
-            name = next(iter(waiting))
-            imported_names = waiting.pop(name)
-            file = by_name[name]
-            if name not in self._summaries:
-                code = file.read()
-                words = {*re.findall(r"\w+", code.decode(errors="replace"))}
-                if not file.makes_callbacks and not imported_names & words:
-                    continue
-                source = ProgramSource.of(parse(code))
-                self._summaries[name] = summarise(source, self._bases_elsewhere(file))
-                if file.makes_callbacks:
-                    imported_names |= _names_around_callbacks(source)
-            found = self._summaries[name].names_that_lead_to(imported_names)
-            if not found <= names_to_follow[name]:
-                names_to_follow[name] |= found
-                for importer in sorted(importers[name] - {name}):
-                    waiting.setdefault(importer, set()).update(names_to_follow[name])
+            more = importers[waiting.pop()] - names
+            names |= more
+            waiting += more
+        return [file for file in self.files if file.name in names]
 
     def _modules_on(self, file: SourceFile, path: str) -> Iterator[SourceFile]:
         """Yield the modules that a path begins with: of `a.b.f` the file of `a.b`, and the package `a`."""
@@ -168,6 +147,22 @@ class Program:
                 return found
         return None
 
+    def _exports_of(self, file: SourceFile) -> Exports:
+        if file.name not in self._exports:
+            source = ProgramSource.of(parse(file.read()))
+            defined = {
+                node.name
+                for node in ast.walk(source.tree)
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            }
+            self._exports[file.name] = Exports(
+                {name: source.paths_of_module(name) for name in source.names_of_module() if name != "*"},
+                source.paths_of_module("*"),
+                bases_of(source),
+                defined,
+            )
+        return self._exports[file.name]
+
     def _definition(self, file: SourceFile, path: str) -> tuple[SourceFile | None, str]:
         """Return the file that a path of another module leads to, and a name in it; or no file, and another path."""
         key = (file.name, path)
@@ -178,121 +173,84 @@ class Program:
     def _find_definition(self, file: SourceFile, path: str, depth: int) -> tuple[SourceFile | None, str]:
         parts = _parts(path)
         for length in range(len(parts) - 1, 0, -1):
-            found = self._module(file, parts[:length])
-            summary = self._summaries.get(found.name) if found is not None else None
-            if found is None or summary is None:
+            module = self._module(file, parts[:length])
+            if module is None:
                 continue
+            exports = self._exports_of(module)
             name, rest = parts[length], parts[length + 1 :]
-            stands_for = summary.stands_for.get(name, []) or [f"{star}.{name}" for star in summary.stars]
-            if name in summary.uses and not summary.stands_for.get(name):
-                return found, ".".join([name, *rest])
-            if depth < DEEPEST_EXPORT and stands_for:
-                for one in stands_for:
-                    target, end = self._find_definition(found, ".".join([one, *rest]), depth + 1)
-                    if target is not None or _is_outside(end):
-                        return target, end
-            return found, ".".join([name, *rest])
+            paths = exports.stands_for.get(name, [])
+            if name not in exports.defined:
+                paths = paths or [f"{star}.{name}" for star in exports.stars]
+            for one in paths if depth < DEEPEST_EXPORT else ():
+                target, end = self._find_definition(module, ".".join([one, *rest]), depth + 1)
+                if target is not None or _is_outside(end):
+                    return target, end
+            return module, ".".join([name, *rest])
         return None, path
 
     def _elsewhere(self, file: SourceFile) -> Callable[[str], str]:
         def follow(path: str) -> str:
-            if path.rpartition(".")[2] in CALLBACKS:  # of a module that has another name for TensorFlow, perhaps
-                self._summarise_modules_on(file, path)
             target, end = self._definition(file, path)
             return path if target is not None else end
 
         return follow
 
-    def _summarise_modules_on(self, file: SourceFile, path: str) -> None:
-        for module in self._modules_on(file, path):
-            if module.name not in self._summaries:
-                source = ProgramSource.of(parse(module.read()))
-                self._summaries[module.name] = summarise(source, self._bases_elsewhere(module))
-                self._definitions.pop((file.name, path), None)
-
     def _bases_elsewhere(self, file: SourceFile) -> Callable[[str], set[str] | None]:
-        return lambda path: self._outside_bases(file, path, 0)
+        def bases(path: str) -> set[str] | None:
+            target, name = self._definition(file, path)
+            return None if target is None else self._outside_bases(target, name, 0)
 
-    def _outside_bases(self, file: SourceFile, path: str, depth: int) -> set[str] | None:
-        """Return the names of the bases outside the program of a class in another file; None if it is not in one."""
-        parts = _parts(path)
-        for length in range(len(parts) - 1, 0, -1):
-            module = self._module(file, parts[:length])
-            if module is not None:
-                return self._outside_bases_in(module, parts[length], depth)
-        return None
+        return bases
 
-    def _outside_bases_in(self, module: SourceFile, name: str, depth: int) -> set[str] | None:
-        """Return the same of a class of a file, or of what a name of the file stands for."""
-        source, classes = self._classes_of(module)
-        found = set[str]() if name in classes else None
-        for path in classes.get(name, source.paths_of_module(name)) if depth < DEEPEST_EXPORT else ():
-            search = self._outside_bases_in if path in classes else self._outside_bases
-            bases = search(module, path, depth + 1)
-            if bases is None and (name in classes or _is_outside(path)):
-                bases = {path.rpartition(".")[2]}
-            if bases is not None:
-                found = bases | (found or set())
-        return found
-
-    def _classes_of(self, module: SourceFile) -> tuple[ProgramSource, dict[str, set[str]]]:
-        if module.name not in self._classes:
-            source = ProgramSource.of(parse(module.read()))
-            self._classes[module.name] = source, bases_of(source)
-        return self._classes[module.name]
+    def _outside_bases(self, file: SourceFile, name: str, depth: int) -> set[str] | None:
+        """Return the last names of all bases outside the program of a class; None if the file has no such class."""
+        classes = self._exports_of(file).bases
+        if name not in classes or depth == DEEPEST_EXPORT:
+            return None
+        outside = set[str]()
+        for base in classes[name]:
+            target, end = (file, base) if base in classes else self._definition(file, base)
+            bases = None if target is None else self._outside_bases(target, end, depth + 1)
+            outside |= {end.rpartition(".")[2]} if bases is None else bases
+        return outside
 
     def _may_import_one(self, file: SourceFile) -> bool:
         """Is a name that a file imports a callback, as defined in the module that it comes from?"""
         follow = self._elsewhere(file)
         return any(makes_callbacks(follow(path)) for path in file.imports if follow(path) != path)
 
-    def _used_elsewhere(self, files: list[SourceFile]) -> dict[str, dict[str, set[str]]]:
+    def _summarise(self, file: SourceFile) -> Summary:
+        source = ProgramSource.of(parse(file.read()))
+        around = look_around(ValueFlow(source), bases_elsewhere=self._bases_elsewhere(file))
+        imported = _imported_names(source.tree)
+        paths: dict[str, set[str]] = {name: set() for name in around.uses}
+        for function in ast.walk(source.tree) if imported else ():
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                paths[function.name] |= _paths_in(function, imported)
+        direct = {
+            one: {path for node in around.named_in[one] for path in _paths_in(node, imported)} for one in EVERY_CONTEXT
+        }
+        return Summary(around.uses, paths, around.used_in, direct)
+
+    def _used_elsewhere(self, summaries: dict[str, Summary], files: list[SourceFile]) -> dict[str, dict[str, set[str]]]:
         """Return for each file the functions that others use, by context, until no file adds another."""
-        by_name = {file.name: file for file in files}
-        used: dict[str, dict[str, set[str]]] = {name: {one: set() for one in EVERY_CONTEXT} for name in by_name}
-        waiting = list(by_name)
+        used: dict[str, dict[str, set[str]]] = {name: {one: set() for one in EVERY_CONTEXT} for name in summaries}
+        waiting = [*files]
         while waiting:
-            file = by_name[waiting.pop(0)]
-            summary = self._summaries[file.name]
+            file = waiting.pop(0)
+            summary = summaries[file.name]
             for context in EVERY_CONTEXT:
                 names = reached((summary.used[context] | used[file.name][context]) & set(summary.uses), summary.uses)
-                paths = summary.direct[context].union(*(summary.paths[name] for name in names))
-                for path in paths:
+                for path in summary.direct[context].union(*(summary.paths[name] for name in names)):
                     target, end = self._definition(file, path)
                     name = end.rpartition(".")[2]
-                    if target is None or target.name == file.name or target.name not in used:
+                    if target is None or target is file or target.name not in used:
                         continue
-                    if name in self._summaries[target.name].uses and name not in used[target.name][context]:
+                    if name in summaries[target.name].uses and name not in used[target.name][context]:
                         used[target.name][context].add(name)
-                        if target.name not in waiting:
-                            waiting.append(target.name)
+                        if target not in waiting:
+                            waiting.append(target)
         return used
-
-
-def _names_around_callbacks(source: ProgramSource) -> set[str]:
-    scopes = (scope for found in find_callbacks(source) for scope in source.scopes(found.node))
-    return {scope.name for scope in scopes if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)}
-
-
-def summarise(source: ProgramSource, bases_elsewhere: Callable[[str], Set[str] | None] = lambda path: None) -> Summary:
-    """Return what other files may need to know about a parsed file; the second argument is that of `look_around`."""
-    around = look_around(ValueFlow(source), bases_elsewhere=bases_elsewhere)
-    uses = around.uses
-    imported = _imported_names(source.tree)
-    paths: dict[str, set[str]] = {name: set() for name in uses}
-    for function in ast.walk(source.tree) if imported else ():
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            paths[function.name] |= _paths_in(function, imported)
-    return Summary(
-        stands_for={name: source.paths_of_module(name) for name in source.names_of_module() if name != "*"},
-        stars=source.paths_of_module("*"),
-        uses=uses,
-        paths=paths,
-        used=around.used_in,
-        direct={
-            one: {path for node in around.named_in[one] for path in _paths_in(node, imported)} for one in EVERY_CONTEXT
-        },
-    )
 
 
 def _imported_names(tree: ast.Module) -> dict[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyopbench.find.context import Surroundings
-from pyopbench.find.source import UNKNOWN, ProgramSource
-from pyopbench.find.values import ValueFlow, last_name
+from pyopbench.find.source import FUNCTIONS, UNKNOWN, Function, ProgramSource
+from pyopbench.find.values import ValueFlow, is_of_self, last_name
 
 COMMON_RISKS = (
     "not serializable: a SavedModel stores its key, not its function",
@@ -37,11 +37,6 @@ PARALLEL = Risk(
     "parallel",
     "parallel calls of the pipeline wait for the GIL",
     "batch before the callback, or measure processes and ports with `pyopbench pipeline`",
-)
-PERHAPS_PARALLEL = Risk(
-    "perhaps_parallel",
-    "if the pipeline makes parallel calls (num_parallel_calls), they wait for the GIL",
-    PARALLEL.fix,
 )
 NO_GRADIENT = Risk(
     "no_gradient",
@@ -89,7 +84,9 @@ def random_numbers(drawn: str) -> Risk:
     )
 
 
-def find_risks(values: ValueFlow, around: Surroundings, node: ast.expr, kind: str) -> Iterator[Risk]:
+def find_risks(
+    values: ValueFlow, around: Surroundings, node: ast.expr, kind: str, body: ast.AST | None
+) -> Iterator[Risk]:
     """Yield the risks of this callback that not every callback has.
 
     Args:
@@ -97,6 +94,7 @@ def find_risks(values: ValueFlow, around: Surroundings, node: ast.expr, kind: st
         around: the same.
         node: the call, decorator or name that makes the callback.
         kind: as in `CallSite`.
+        body: the expression or function that is called back.
     """
     source, context, gradient = values.source, around.context(node), around.gradient(node, kind)
     call = node if isinstance(node, ast.Call) else None
@@ -104,7 +102,8 @@ def find_risks(values: ValueFlow, around: Surroundings, node: ast.expr, kind: st
     if context == "Keras metric":
         pass  # nothing flows back through a metric
     elif context == "tf.data":
-        yield from {"yes": [PARALLEL], "perhaps": [PERHAPS_PARALLEL], "no": []}[around.is_parallel(node)]
+        if around.is_parallel(node):
+            yield PARALLEL
     elif not has_outputs:
         pass  # there is nothing for a gradient to come from
     elif gradient == "none":
@@ -119,9 +118,9 @@ def find_risks(values: ValueFlow, around: Surroundings, node: ast.expr, kind: st
         yield NO_SHAPE
     if any(_is_compiled(scope) for scope in source.scopes(node)):
         yield COMPILED
-    if call is not None and kind != "py_function" and _writes_to_input(source, call):
+    if call is not None and kind != "py_function" and _writes_to_input(values, body):
         yield WRITES
-    drawn = _draws(source, node)
+    drawn = _draws(values, body)
     if drawn:
         yield random_numbers(drawn)
 
@@ -174,10 +173,10 @@ def _is_compiled(scope: ast.AST) -> bool:
     )
 
 
-def _writes_to_input(source: ProgramSource, call: ast.Call) -> bool:
+def _writes_to_input(values: ValueFlow, body: ast.AST | None) -> bool:
     """Does the body, if it is in the same file, assign to a part of one of its inputs?"""
-    body, partials = _called_back(source, call)
-    function = _function_of(source, body)
+    body, partials = values.source.unbind(body)
+    function = _function_of(values, body)
     if not isinstance(function, ast.FunctionDef):
         return False
     inputs = [one.arg for one in function.args.args if one.arg not in {"self", "cls"}]
@@ -194,25 +193,25 @@ RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
 SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
 
 
-def _draws(source: ProgramSource, node: ast.expr) -> str:
+def _draws(values: ValueFlow, body: ast.AST | None) -> str:
     """Return the function with which a body, or a function of its file, draws random numbers; empty if none.
 
     A generator that comes from elsewhere is not recognised.
     """
-    body, _ = _called_back(source, node)
-    if isinstance(body, ast.Name | ast.Attribute) and _is_drawing(source, body):
+    body, _ = values.source.unbind(body)
+    if isinstance(body, ast.Name | ast.Attribute) and _is_drawing(values.source, body):
         return ast.unparse(body)
-    waiting, seen = [_function_of(source, body)], set[ast.AST]()
+    waiting, seen = [_function_of(values, body)], set[ast.AST]()
     while waiting:
         function = waiting.pop(0)
         if function is None or function in seen:
             continue
         seen.add(function)
         for inner in ast.walk(function):
-            if isinstance(inner, ast.Call) and _is_drawing(source, inner.func):
+            if isinstance(inner, ast.Call) and _is_drawing(values.source, inner.func):
                 return ast.unparse(inner.func)
-            if isinstance(inner, ast.Name | ast.Attribute):
-                waiting.append(_own_function(source, inner))
+            if isinstance(inner, ast.Name) or (isinstance(inner, ast.Attribute) and is_of_self(inner)):
+                waiting.append(values.function(inner))
     return ""
 
 
@@ -221,42 +220,13 @@ def _is_drawing(source: ProgramSource, function: ast.expr) -> bool:
     return path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING
 
 
-def _called_back(source: ProgramSource, node: ast.expr) -> tuple[ast.AST | None, list[ast.Call]]:
-    """Return what a callback calls back, through names and partials, and these partials, the innermost first."""
-    above = source.parents.get(node)
-    if isinstance(above, ast.FunctionDef) and node in above.decorator_list:
-        return above, []
-    if not isinstance(node, ast.Call):
-        return None, []
-    place = int(source.is_partial(node))  # of the callback itself, whose first argument is TensorFlow's function
-    given = [one.value for one in node.keywords if one.arg == "func"] + node.args[place : place + 1]
-    return source.unbind(given[0]) if given else (None, [])
-
-
-def _function_of(source: ProgramSource, body: ast.AST | None) -> ast.Lambda | ast.FunctionDef | None:
+def _function_of(values: ValueFlow, body: ast.AST | None) -> Function | None:
     """Return the function of the file that a body is."""
-    if isinstance(body, ast.Lambda | ast.FunctionDef):
+    if isinstance(body, FUNCTIONS):
         return body
-    if isinstance(body, ast.Attribute) and not source.path(body).startswith(UNKNOWN):
+    if isinstance(body, ast.Attribute) and not values.source.path(body).startswith(UNKNOWN):
         return None  # of an imported module
-    return _own_function(source, body, is_any=True) if isinstance(body, ast.Name | ast.Attribute) else None
-
-
-def _own_function(
-    source: ProgramSource, node: ast.Name | ast.Attribute, *, is_any: bool = False
-) -> ast.FunctionDef | None:
-    """Return the function of the file that a name stands for, or the method that an attribute of `self` does.
-
-    Args:
-        source: the file.
-        node: the name or attribute.
-        is_any: take a method of any other object, too.
-    """
-    if isinstance(node, ast.Name):
-        function = source.function_named(node, node.id)
-        return None if function is None or isinstance(source.parents[function], ast.ClassDef) else function
-    is_own = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-    return source.method_named(node, node.attr) if is_own or is_any else None
+    return values.function(body) if isinstance(body, ast.Name | ast.Attribute) else None
 
 
 def _is_stored(node: ast.AST) -> bool:

@@ -40,7 +40,6 @@ class ProgramSource:
     returned: set[ast.AST] = field(default_factory=set)
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
     _following: set[tuple[Scope, str]] = field(default_factory=set)
-    _functions: dict[tuple[Scope | None, str], ast.FunctionDef] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tree: ast.Module, elsewhere: Callable[[str], str] = str) -> ProgramSource:
@@ -96,26 +95,6 @@ class ProgramSource:
                 break
             node = functions[0]
         return node
-
-    def function_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
-        """Return the function of a name in the nearest scope around a node, or else the first one in the file."""
-        functions, scopes = self._functions_by_scope(), (*self.scopes(node), self.tree, None)
-        return next((functions[scope, name] for scope in scopes if (scope, name) in functions), None)
-
-    def method_named(self, node: ast.AST, name: str) -> ast.FunctionDef | None:
-        """Return the method of a name in the class around a node, or else the first one in the file."""
-        methods = {scope: one for (scope, of), one in self._functions_by_scope().items() if of == name}
-        classes = (one for one in (*self.scopes(node), *methods) if isinstance(one, ast.ClassDef))
-        return next((methods[one] for one in classes if one in methods), None)
-
-    def _functions_by_scope(self) -> dict[tuple[Scope | None, str], ast.FunctionDef]:
-        """Return the functions by scope and name, and the first one of each name by None."""
-        if not self._functions:
-            for one in ast.walk(self.tree):
-                if isinstance(one, ast.FunctionDef):
-                    self._functions.setdefault((self.scopes(one)[0], one.name), one)
-                    self._functions.setdefault((None, one.name), one)
-        return self._functions
 
     def is_partial(self, node: ast.AST | None) -> bool:
         """Is it a call of `functools.partial` that binds arguments of a function?"""

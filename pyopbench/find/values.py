@@ -117,6 +117,21 @@ class ValueFlow:
             return last_name(name) in self._classes
         return last_name(name)[:1].isupper()
 
+    def function(self, node: ast.Name | ast.Attribute) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """Return the function that a name stands for, or the method that an attribute does: the nearest in the file."""
+        is_method, around = isinstance(node, ast.Attribute), [*self.source.scopes(node)]
+        functions = [
+            one
+            for one in self._functions[last_name(node)]
+            if isinstance(self.source.parents[one], ast.ClassDef) == is_method
+        ]
+
+        def distance(function: ast.AST) -> int:
+            scope = self.source.scopes(function)[0]
+            return around.index(scope) if scope in around else len(around)
+
+        return min(functions, key=distance, default=None)
+
     def uses(self, node: ast.expr) -> Iterator[tuple[ast.AST, ast.AST]]:
         """Yield the expressions and statements that the result of a callback gets to, with the part that it is in.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyopbench.find.call_sites import CallSite, find_sites
-from pyopbench.find.risks import PARALLEL, PERHAPS_PARALLEL, Risk
+from pyopbench.find.risks import PARALLEL, Risk
 
 HEAD = "import functools\nfrom functools import partial\nimport numpy as np\nimport tensorflow as tf\n"
 
@@ -182,7 +182,6 @@ def test_a_risk_is_told(code: str, name: str) -> None:
 
 MAP = "def g(x):\n    return tf.ensure_shape(tf.numpy_function(f, [x], 1), [3])\n"
 ALWAYS = (PARALLEL,)
-PERHAPS = (PERHAPS_PARALLEL,)
 
 
 @pytest.mark.parametrize(
@@ -209,10 +208,10 @@ PERHAPS = (PERHAPS_PARALLEL,)
         ("ds.map(g)\nds.map(g, num_parallel_calls=4)", ALWAYS),
         ("options = {'num_parallel_calls': 4}\nds.map(g, **options)", ALWAYS),
         ("ds.apply(tf.data.experimental.map_and_batch(g, 8))", ALWAYS),
-        ("ds.map(g, num_parallel_calls=args.threads)", PERHAPS),
-        ("ds.map(g, num_parallel_calls=os.cpu_count())", PERHAPS),
-        ("ds.map(g, num_parallel_calls=int(os.environ.get('THREADS', 1)))", PERHAPS),
-        ("def make(n):\n    return ds.map(g, num_parallel_calls=n)", PERHAPS),
+        ("ds.map(g, num_parallel_calls=args.threads)", ALWAYS),
+        ("ds.map(g, num_parallel_calls=os.cpu_count())", ALWAYS),
+        ("ds.map(g, num_parallel_calls=int(os.environ.get('THREADS', 1)))", ALWAYS),
+        ("def make(n):\n    return ds.map(g, num_parallel_calls=n)", ALWAYS),
         ("def make(n):\n    return ds.map(g, num_parallel_calls=n)\nmake(1)", ()),
         ("def make(n=None):\n    return ds.map(g, num_parallel_calls=n)\nmake(6)", ALWAYS),
     ],
