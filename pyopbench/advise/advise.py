@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -49,26 +48,6 @@ def advise(program: Program, folder: Path, options: Options, listener: Listener,
     return advice
 
 
-@dataclass(frozen=True)
-class NewCallback:
-    """A callback that is missing from a stored report, or that had been ported.
-
-    Attributes:
-        place: file, line and function.
-        most: share of a step that it can save at the most.
-        kind: `new`, or `back` for one that was ported.
-    """
-
-    place: str
-    most: float
-    kind: Literal["new", "back"]
-
-    def text(self) -> str:
-        """Return what is new in words."""
-        what = "is new" if self.kind == "new" else "was ported and is a callback again"
-        return f"{self.place} {what}: it takes up to {formatting.percent(self.most)} of a step"
-
-
 class StoredCallback(msgspec.Struct):
     """What a check reads about a callback in a stored report."""
 
@@ -87,8 +66,8 @@ class StoredReport(msgspec.Struct):
 
 def check(  # noqa: PLR0913 - as `advise`, with what is compared
     program: Program, folder: Path, options: Options, stored: Path, listener: Listener, tools: Tools | None = None
-) -> list[NewCallback]:
-    """Record a program, and return the callbacks that are missing from a stored report, or that had been ported.
+) -> list[str]:
+    """Record a program, and name the callbacks that are missing from a stored report, or that had been ported.
 
     A callback is recognised by its file, its function and its kind, because lines move. Callbacks that take less of a
     step than the minimum effect are ignored.
@@ -115,7 +94,8 @@ def check(  # noqa: PLR0913 - as `advise`, with what is compared
         before = known.get((callback.file, callback.body, callback.kind))
         is_news = before is None or (before.action != "leave" and before.port is not None)
         if row.most >= options.minimum_effect and is_news and callback.file not in ports:
-            found.append(NewCallback(callback.title, row.most, "new" if before is None else "back"))
+            what = "is new" if before is None else "was ported and is a callback again"
+            found.append(f"{callback.title} {what}: it takes up to {formatting.percent(row.most)} of a step")
     return found
 
 

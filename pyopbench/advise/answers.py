@@ -15,7 +15,6 @@ from pyopbench.advise.candidates import (
     PLACEABLE_FORMS,
     Action,
     Candidate,
-    batch_size_of,
     bridges_of,
     cheapest_first,
     current_key,
@@ -206,18 +205,13 @@ def _measure(callback: Callback, op_file: Path, folder: Path, budget_seconds: fl
 
 
 def _measure_in_pipeline(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
-    """Measure a callback where it is called, in `Dataset.map`, against the arrangements that a patch can make.
-
-    A map that does nothing but call the callback, with a `batch` right after it, can get batches of that size.
-    """
+    """Measure a callback where it is called, in `Dataset.map`, against the arrangements that a patch can make."""
     (name,), own = read_ops([str(op_file)], ())
     mix, now = mix_of(callback), 1 if callback.stage is None else callback.stage.parallel
-    batch = batch_size_of(callback)
     request = pipelines.PipelineRequest(
         name,
         size=max(mix, key=lambda one: mix[one]) if mix else None,
         parallel=tuple(dict.fromkeys((*pipelines.usual_parallel(), now))),
-        batch=(batch,) if batch else (),
         baseline=BASELINES[callback.kind],
         budget_seconds=budget_seconds,
         forms=PLACEABLE_FORMS,

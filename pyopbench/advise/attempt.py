@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,8 +153,7 @@ class Attempt:
         Returns:
             The run, and the path of the copy: the program reports its files with it.
         """
-        # The code that Numba compiled for ports has a folder of its own; each run of a changed program gets a copy.
-        copy, compiled = self.folder / "copies" / COPY, self.folder / "compiled"
+        copy = self.folder / "copies" / COPY
         shutil.rmtree(copy, ignore_errors=True)
         self.program.copy_to(copy)
         for path, content in change.items():
@@ -162,10 +161,8 @@ class Attempt:
             place.unlink(missing_ok=True)
             write_atomically(place, content)
             os.utime(place, (WRITTEN, WRITTEN))
-        _copy_compiled(compiled, copy, change)
         with self.listener.busy(doing, is_long=True):
             run = self.tools.run(self.program, copy, parts, asked)
-        _copy_compiled(copy, compiled, change)
         shutil.rmtree(copy, ignore_errors=True)
         return run, copy
 
@@ -180,12 +177,3 @@ class Attempt:
     def timeout_seconds(self) -> float:
         """Seconds after which a run that does not end is killed."""
         return 60 + (self.options.budget_seconds if self.most_seconds is None else 3 * self.most_seconds)
-
-
-def _copy_compiled(source: Path, target: Path, change: Iterable[str]) -> None:
-    """Copy the code that Numba compiled for the files of a change, which it caches next to them."""
-    for path in map(Path, change):
-        place = path.parent / "__pycache__"
-        for one in sorted((source / place).glob(f"{path.stem}.*.nb[ic]")):
-            (target / place).mkdir(parents=True, exist_ok=True)
-            shutil.copy2(one, target / place / one.name)

@@ -77,8 +77,6 @@ class Stage(Struct, frozen=True):
         file, line: of the call.
         parallel: its `num_parallel_calls`: 1 for none, `AUTOTUNE`, or a number.
         function, function_line: the name of the mapped function, and the line at which its definition begins.
-        batch: elements of a batch if the mapped function does nothing but call the callback and pass on components, and
-            `batch` is called on the mapped dataset; 0 otherwise.
     """
 
     file: str
@@ -86,7 +84,6 @@ class Stage(Struct, frozen=True):
     parallel: int
     function: str
     function_line: int
-    batch: int = 0
 
 
 class KeptCall(Struct):

@@ -26,15 +26,12 @@ GRAPH_BODY = "autograph"
 PARALLEL_MAP = f"{CURRENT} parallel=AUTOTUNE"
 """The cheapest change of an input pipeline: an argument of `Dataset.map`. It needs no measurement."""
 
-BATCH_FORMS = ("batch_body", "batch_loop", "port_batch", "processes")
-"""Forms of arrangements for batches that a patch can make."""
-
-PLACEABLE_FORMS = ("map", "port", *BATCH_FORMS)
+PLACEABLE_FORMS = ("map", "port", "processes")
 """Forms of arrangements that a patch can make."""
 
-EFFORTS = {"map": 0, BRIDGE: 1, GRAPH_BODY: 2, "batch_body": 3, "batch_loop": 3, "traced": 4, "numba_op": 5}
+EFFORTS = {"map": 0, BRIDGE: 1, GRAPH_BODY: 2, "traced": 3, "numba_op": 4}
 """Variant or form -> rank of how much it changes the program and has to be kept up, least first."""
-LARGEST_EFFORT = 6
+LARGEST_EFFORT = 5
 
 MOST_TRIED = 4
 """At most so many candidates of a callback are tried in the program."""
@@ -81,13 +78,9 @@ def variant_text(variant: str) -> str:
     change = {BRIDGE: f"call it by {BRIDGE}", GRAPH_BODY: "call it in the graph"}.get(name, f"port to {name}")
     if key is None:
         return change
-    calls = f" in parallel ({parallel_text(key.parallel)})"
     if key.form == "processes":
-        return f"call it in a process pool{', once for each batch' if key.batch else ''}"
-    if key.batch:
-        each = f"call it once for each batch{calls if key.parallel != 1 else ''}"
-        return f"{change}, for batches" if key.form == "port_batch" else each
-    return f"map{calls}" if key.form == "map" else change
+        return "call it in a process pool"
+    return f"map in parallel ({parallel_text(key.parallel)})" if key.form == "map" else change
 
 
 def ports_of(callback: Callback) -> tuple[str, ...]:
@@ -144,27 +137,13 @@ def unmeasured_candidates(callback: Callback, *, is_measured: bool) -> tuple[Can
     return tuple(map(Candidate, found))
 
 
-def batch_size_of(callback: Callback) -> int:
-    """Return the size of the batches that the callback could get; 0 if it cannot get any.
-
-    All inputs must be tensors, and the body must not draw random numbers.
-    """
-    call = None if callback.kept is None else callback.kept.call
-    if callback.stage is None or callback.seed_with or call is None or not all(call.are_tensors):
-        return 0
-    return callback.stage.batch if callback.stage.batch > 1 else 0
-
-
 def is_placeable(callback: Callback, key: str) -> bool:
     """Can a patch make this arrangement? The call of `Dataset.map` must be in a file of the program."""
     read = read_key(key)
     if read is None or callback.stage is None or not callback.stage.file or key == current_key(callback):
         return False
-    wanted = (*ports_of(callback), *bridges_of(callback), GRAPH_BODY)
-    has_variant = not read.variant or read.variant in wanted
-    if read.batch:
-        return read.batch == batch_size_of(callback) and read.form in BATCH_FORMS and has_variant
-    return read.form in ("map", "processes", "port") and has_variant
+    variants = ("", *ports_of(callback), *bridges_of(callback), GRAPH_BODY)
+    return read.form in PLACEABLE_FORMS and not read.batch and read.variant in variants
 
 
 def most_saved(callback: Callback, step: Step, candidate: Candidate, seconds_alone: float | None) -> float:

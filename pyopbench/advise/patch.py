@@ -68,14 +68,12 @@ class MapChange:
         stage: the call.
         calls: its `num_parallel_calls`, or `AUTOTUNE`; 0 for the number of processes in the pool of a module.
         module, package: as in `Placement`.
-        moves_batch: is the `batch` that follows the map moved before it, so that the map gets batches?
     """
 
     stage: Stage
     calls: int
     module: str = ""
     package: str = ""
-    moves_batch: bool = False
 
 
 def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequence[MapChange] = ()) -> bytes:
@@ -87,7 +85,7 @@ def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequen
         maps: the changes to calls of `Dataset.map`.
 
     Raises:
-        CannotPlace: a callback or its `Dataset.map` is not found or cannot be changed, or its `batch` cannot be moved.
+        CannotPlace: a callback or its `Dataset.map` is not found or cannot be changed.
     """
     try:
         text = decode_source(code)
@@ -98,10 +96,8 @@ def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequen
     file = Source.of(text, tree)
     edits: list[Replacement] = []
     imports: dict[str, None] = {}
-    callbacks: list[ast.AST] = []
     for one in placements:
         found = _found(source, one)
-        callbacks.append(found.node)
         edits.append(_edit(source, file, found, one))
         imports[f"from . import {one.module}" if one.package else f"import {one.module}"] = None
         if not _tensorflow(source, found.call, found.node) and "tf." in edits[-1][2]:
@@ -110,8 +106,6 @@ def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequen
     for change in maps:
         node = _found_map(tree, change.stage)
         is_other = node in changes and changes[node] != change  # another callback of the same map
-        if is_other and (change.moves_batch or changes[node].moves_batch):
-            raise CannotPlace("its `Dataset.map` is used for another callback too, so its `batch` cannot be moved")
         changes[node] = MapChange(change.stage, AUTOTUNE) if is_other else change
     for node, change in changes.items():
         tf = _tensorflow(source, None, node)
@@ -122,12 +116,7 @@ def replace_callbacks(code: bytes, placements: Sequence[Placement], maps: Sequen
         elif change.calls == AUTOTUNE:
             calls = f"{tf or 'tf'}.data.AUTOTUNE"
             imports |= {} if tf else {"import tensorflow as tf": None}
-        if change.calls != change.stage.parallel:
-            edits.append(_parallel_edit(file, node, calls))
-        if change.moves_batch:
-            if not any(one is callback for one in ast.walk(node) for callback in callbacks):
-                raise CannotPlace("a batch can be moved only if the callback is made in a lambda in the call of `map`")
-            edits += _batch_edits(source, file, node)
+        edits.append(_parallel_edit(file, node, calls))
     if imports:
         edits.append(file.added_imports(list(imports)))
     after = file.replaced(0, len(file.data), edits)
@@ -200,34 +189,6 @@ def _parallel_edit(file: Source, call: ast.Call, calls: str) -> Replacement:
     tail = file.data[end : file.span(call)[1] - 1]
     end += tail.rfind(b")") + 1 if b"#" not in tail else 0
     return end, end, f", num_parallel_calls={calls}"
-
-
-def _batch_edits(source: ProgramSource, file: Source, call: ast.Call) -> list[Replacement]:
-    """Return the edits that move the `batch` of `x.map(f).batch(n)` to right before the map.
-
-    Raises:
-        CannotPlace: no `batch` follows in the same expression, or there is a comment in between.
-    """
-    assert isinstance(call.func, ast.Attribute)
-    given = [*call.args, *(one.value for one in call.keywords)]
-    if any(isinstance(one, ast.NamedExpr) for value in given for one in ast.walk(value)):
-        raise CannotPlace("an argument of its `Dataset.map` assigns a name, which `batch` might use")
-    above = source.parents.get(call)
-    if isinstance(above, ast.Attribute) and above.attr == "batch" and _is_called(source, above):
-        begin, end = file.span(call)[1], file.span(source.parents[above])[1]
-        text = file.text(begin, end)
-        place = file.span(call.func.value)[1]
-        between = file.text(place, file.span(call.func)[1])
-        if "#" in text or "#" in between:
-            raise CannotPlace("there is a comment between its `Dataset.map` and `batch`")
-        place += between.rfind(")") + 1  # after what closes the dataset
-        return [(place, place, text), (begin, end, "")]
-    raise CannotPlace("no `batch` follows its `Dataset.map` in the same expression")
-
-
-def _is_called(source: ProgramSource, function: ast.expr) -> bool:
-    above = source.parents.get(function)
-    return isinstance(above, ast.Call) and above.func is function and not has_unpacked(above)
 
 
 def _edit(source: ProgramSource, file: Source, found: CallbackNode, placement: Placement) -> Replacement:

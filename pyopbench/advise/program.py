@@ -267,6 +267,7 @@ def run_program(program: Program, copy: Path, parts: Path, asked: Asked) -> Run:
         "PYTHONHASHSEED": str(SEED),
         "TF_CPP_MIN_LOG_LEVEL": "2",
         **environment_of(parts),
+        "NUMBA_CACHE_DIR": str(copy.with_name("compiled")),  # each run has a new copy, and compiles nothing again
         PROGRAM: json.dumps(wanted),
     }
     paths = environment["PYTHONPATH"].split(os.pathsep)

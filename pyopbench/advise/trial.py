@@ -398,10 +398,6 @@ def _map_change(callback: Callback, answer: Answer) -> MapChange | None:
     module, package = answer.port.removesuffix(".py"), callback.kept.call.package
     if key.form == "processes" and Path(stage.file).parent != Path(callback.file).parent:
         raise CannotPlace("the call of `Dataset.map` is in another folder than the callback")
-    if key.batch and stage.file != callback.file:
-        raise CannotPlace("the call of `Dataset.map` is in another file than the callback")
     # Ports and other callbacks are measured with AUTOTUNE in a pipeline.
     calls = 0 if key.form == "processes" else AUTOTUNE if key.variant else key.parallel
-    if calls == stage.parallel and not key.batch:
-        return None
-    return MapChange(stage, calls, module, package, moves_batch=bool(key.batch))
+    return None if calls == stage.parallel else MapChange(stage, calls, module, package)

@@ -129,7 +129,7 @@ def advise(
         with TemporaryDirectory() as scratch:
             new = check_advice(program, out_path or Path(scratch, "advice"), wanted, check, listener)
         for callback in new:
-            say(escape(callback.text()))
+            say(escape(callback))
         say("no new callbacks, and none that had been ported" if not new else "[bold red]failed[/]")
         return EXIT_WRONG if new else 0
     _print_advice(make_advice(program, folder, wanted, listener))

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from msgspec import structs
 
 from kept_sites import kept_of
 from pipelines import BATCH, CURRENT, PARALLEL, POOL, rows
 from pyopbench.advise import answers, trial
 from pyopbench.advise.answers import Answer, decide
-from pyopbench.advise.callbacks import Callback, KeptCall, KeptSource, Stage, Step
+from pyopbench.advise.callbacks import Callback, KeptSource, Stage, Step
 from pyopbench.advise.candidates import Candidate, cheapest_first, most_saved, variant_text
 from pyopbench.advise.graph_body import graph_body_of
 from pyopbench.judge.decision import Decision, Reason
@@ -86,18 +85,6 @@ def test_shares_are_of_the_map_that_the_program_has(measured: Any) -> None:
     (pool,) = (one for one in answer.candidates if one.variant == POOL.key)
     assert pool.saved == pytest.approx(1 / 3, abs=0.03)
     assert TWO.key not in variants(answer)
-
-
-def test_batches_are_tried_if_the_map_can_get_them(measured: Any, tmp_path: Path) -> None:
-    stage = structs.replace(STAGE, batch=BATCH.batch)
-    batched = replace(CALLBACK, stage=stage, kept=kept_of(tmp_path, np.ones(3)))
-    assert BATCH.key in variants(measured({BATCH.key: 0.1}, batched))
-    for other in (
-        replace(batched, stage=structs.replace(stage, batch=BATCH.batch + 1)),
-        replace(batched, stage=STAGE),
-        replace(batched, kept=kept_of(tmp_path, np.ones(3), call=KeptCall([True, False]))),
-    ):
-        assert BATCH.key not in variants(measured({BATCH.key: 0.1}, other))
 
 
 def test_a_map_that_a_patch_cannot_change_has_no_candidates(measured: Any) -> None:

@@ -171,62 +171,6 @@ def test_a_pool_says_how_many_calls_and_is_called_with_a_list() -> None:
         )
 
 
-LAMBDA = "ds.map(lambda a: tf.numpy_function(f, [a], tf.float32))"
-SHAPED = "def h(a, b):\n    y = tf.numpy_function(f, [a], tf.float32)\n    y.set_shape((3, m))\n    return y, b"
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        (
-            f"ds = {LAMBDA}.batch(n).prefetch(1)",
-            "ds = ds.batch(n).map(lambda a: f_port.outputs_of([a])[0]).prefetch(1)",
-        ),
-        (
-            f"ds = (ds\n    {LAMBDA.removeprefix('ds')}\n    .batch(n)\n)",
-            "ds = (ds\n    .batch(n)\n    .map(lambda a: f_port.outputs_of([a])[0])\n)",
-        ),
-        (
-            f"ds = {LAMBDA.replace('ds', '(a or b)')}.batch(n)",
-            "ds = (a or b).batch(n).map(lambda a: f_port.outputs_of([a])[0])",
-        ),
-    ],
-)
-def test_the_batch_that_follows_a_map_is_moved_before_it(code: str, expected: str) -> None:
-    assert _with_batch_moved(code) == source(expected, "import f_port")
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        f"ds = {LAMBDA}\nds = ds.batch(n)",
-        f"ds = ({LAMBDA}  # loaded\n    .batch(n))",
-        f"ds = {LAMBDA}.shuffle(n).batch(n)",
-        f"ds = {LAMBDA}.batch(**n)",
-        f"ds = {LAMBDA.removesuffix(')')}, num_parallel_calls=(n := 2)).batch(n)",
-        "def h(a):\n    return tf.numpy_function(f, [a], tf.float32)\nds = ds.map(h).batch(n)\ne = e.map(h)",
-        f"{SHAPED}\nds = ds.map(h).batch(n)",
-    ],
-)
-def test_a_batch_that_cannot_be_moved_safely_is_refused(code: str) -> None:
-    with pytest.raises(CannotPlace):
-        _with_batch_moved(code)
-
-
-def _with_batch_moved(code: str) -> str:
-    lines = source(code).splitlines()
-    name = "h" if "map(h)" in code else "<lambda>"
-    begin, line, of_map = (
-        1 + next(row for row, text in enumerate(lines) if part in text)
-        for part in ("def h" if name == "h" else "lambda", "numpy_function", "map(")
-    )
-    stage = Stage("train.py", of_map, 1, name, begin, batch=4)
-    one = replace(ONE, line=line, function="outputs_of", takes_list=True)
-    return replace_callbacks(
-        source(code).encode(), [one], [MapChange(stage, 1, "f_port", "", moves_batch=True)]
-    ).decode()
-
-
 def test_lists_of_outputs_stay_lists() -> None:
     several = replace(ONE, is_list=True, dtypes=("float32", "int64"), port_dtypes=("float32", "int64"), takes_list=True)
     after = replace_callbacks(

@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pyopbench.advise.advice import Advice, CallbackAdvice, Withdrawn
-from pyopbench.advise.advise import NewCallback
 from pyopbench.advise.answers import Answer
 from pyopbench.advise.attempt import BUDGET_SECONDS, Options
 from pyopbench.advise.callbacks import Callback, Step
@@ -85,9 +84,9 @@ def test_what_to_do_is_said_first_and_each_callback_has_a_line_of_80_columns(ask
     }
 
 
-@pytest.mark.parametrize(("changes", "code"), [([], 0), ([NewCallback("train.py:3 f", 0.4, "new")], 1)])
+@pytest.mark.parametrize(("changes", "code"), [([], 0), (["train.py:3 f is new"], 1)])
 def test_a_check_fails_where_a_callback_is_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: list[NewCallback], code: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: list[str], code: int
 ) -> None:
     monkeypatch.setattr("pyopbench.advise.advise.check", lambda *_: changes)
     monkeypatch.chdir(tmp_path)

@@ -38,8 +38,8 @@ def test_the_table_has_the_share_of_each_site_and_the_exit_code_is_the_programs(
         "# callback calls gradients body of the run",
         "1 train.py:3 load (py_function, 4 4 750 ms ≥ 40% (50%)",
         "graph)",
-        "2 train.py:9 np_op 8 0 62.5 ms ≥ 5% (6.25%)",
-        "(numpy_function, graph)",
+        "2 train.py:9 np_op (numpy_function, 8 0 62.5 ms ≥ 5% (6.25%)",
+        "graph)",
     ]
     assert lines[-4:] == [
         f"mix of #1: {mix}, 1 size (elements of the largest input): 6",

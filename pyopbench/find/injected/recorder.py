@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
@@ -45,8 +45,6 @@ ITERATOR_OPS = "tensorflow.python.data.ops.iterator_ops"
 
 DATASET_OPS = os.path.join("data", "ops", "dataset_ops.py")
 """Where TensorFlow 2 defines `Dataset.map`."""
-CALLBACK_NODES = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
-"""Types of the graph ops of callbacks (tensorflow/python/ops/script_ops.py)."""
 
 METHODS = ("_next_internal", "get_next_as_optional")
 """By which an element is taken: `next`, `get_next` and Keras call the first, a `for` loop in a graph the second."""
@@ -164,46 +162,9 @@ class InputWaits:
 LIBRARIES = ("tensorflow", "keras", "tf_keras")
 """Packages whose frames may lie between a program and its callbacks."""
 
-STAGE = "pyopbench_stage"
-"""Attribute of a mapped function: the call of `Dataset.map`, as `Recorder._stage` returns it."""
-
 
 def _package_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__package__") or "")
-
-
-def only_calls_back(graph: Any, own: Collection[int] = ()) -> bool:
-    """Whether the graph of a mapped function only calls one callback, so that the function of a batch can do the same.
-
-    Each input of the callback must be a component of the element, and each output of the graph a component or an output
-    of the callback. No other op may have state, as `tf.print` and `assign_add` have.
-
-    Args:
-        graph: of the mapped function.
-        own: the numbers (`id`) of the handles of variables to which the recorder adds.
-    """
-    captured = {id(one) for one in graph.internal_captures}
-    ours = {id(inside) for outside, inside in graph.captures if id(outside) in own}
-
-    def source(tensor: Any) -> Any:
-        while tensor.op.type == "Identity":
-            tensor = tensor.op.inputs[0]
-        return tensor
-
-    def is_component(tensor: Any) -> bool:
-        return source(tensor).op.type == "Placeholder" and id(source(tensor)) not in captured
-
-    def has_state(operation: Any) -> bool:
-        of_recorder = operation.type == "Timestamp" or any(id(one) in ours for one in operation.inputs)
-        return bool(operation.op_def.is_stateful) and operation.type not in CALLBACK_NODES and not of_recorder
-
-    calls = [one for one in graph.get_operations() if one.type in CALLBACK_NODES]
-    return (
-        len(calls) == 1
-        and not any(map(has_state, graph.get_operations()))
-        and all(map(is_component, calls[0].inputs))
-        and all(source(one).op is calls[0] or is_component(one) for one in graph.outputs)
-    )
 
 
 def is_in_input(graph: Any) -> bool:
@@ -248,7 +209,6 @@ class Recorder:
         self.clock = clock
         self.sites: dict[Any, Site] = {}
         self.known: dict[tuple[int, int, str, bool], tuple[CodeType, Site]] = {}
-        self.stages: dict[Any, dict[str, Any]] = {}
         self.script_ops: Any = None
         self.inner: tuple[str, ...] = (__file__,)
         self.trouble = ""
@@ -366,7 +326,7 @@ class Recorder:
                 if self.keeper is not None:
                     call = self._describe_call(arguments, named, frame)
                     if site.in_input:
-                        call["stage"] = self._stage(site, frame)
+                        call["stage"] = self._stage(frame)
                     self.keeper.called_with(site, function, call)
             except Exception as error:  # noqa: BLE001 - the program goes on, whatever recording stumbles over
                 self.trouble = repr(error)
@@ -391,7 +351,7 @@ class Recorder:
         package, as_dtype = _package_of(caller), self.script_ops.dtypes.as_dtype
         return describe_call(given.get("inp"), given.get("Tout"), caller.f_code, package, as_dtype)
 
-    def _stage(self, site: Site, frame: FrameType | None) -> dict[str, Any] | None:
+    def _stage(self, frame: FrameType | None) -> dict[str, Any] | None:
         """Return the call of `Dataset.map` whose function makes a callback; None if the callback is made elsewhere.
 
         TensorFlow traces the function while `map` is called, so the program's line is above it on the stack.
@@ -403,49 +363,15 @@ class Recorder:
                 if GENERATED in caller.f_code.co_filename:
                     return None
                 calls, function = given.get("num_parallel_calls"), given["map_func"]
-                stage = {
+                return {
                     "file": caller.f_code.co_filename,
                     "line": caller.f_lineno,
                     "parallel": 1 if calls is None else int(calls),
                     "function": getattr(function, "__name__", ""),
                     "function_line": getattr(getattr(function, "__code__", None), "co_firstlineno", 0),
                 }
-                first = self.stages.setdefault(site.key, stage)
-                if (first["file"], first["line"]) != (stage["file"], stage["line"]):
-                    first["batch"] = 0  # a port for batches would get the elements of the other map
-                with suppress(AttributeError):  # a bound method has no attributes; its batches are not recorded
-                    setattr(function, STAGE, first)
-                return first
             frame = frame.f_back
         return None
-
-    def watch_batches(self, dataset_ops: ModuleType) -> None:
-        """Record the size of the batches after a `Dataset.map` whose function could get batches, the smallest of all.
-
-        It is only used where the source shows that each dataset of that `map` is batched.
-        """
-        batch_dataset = dataset_ops.DatasetV2.batch
-
-        @functools.wraps(batch_dataset)
-        def batch_and_note(dataset: Any, batch_size: Any, *arguments: Any, **named: Any) -> Any:
-            # Not mapped, a size that is a symbolic tensor, or another TensorFlow: it is not recorded.
-            with suppress(Exception):
-                stage = getattr(dataset._map_func._func, STAGE)
-                size = int(batch_size) if self._takes_batches(dataset) else 0
-                stage["batch"] = min(stage.get("batch", size), size)
-            return batch_dataset(dataset, batch_size, *arguments, **named)
-
-        dataset_ops.DatasetV2.batch = batch_and_note
-
-    def _takes_batches(self, mapped: Any) -> bool:
-        """Whether the function of a mapped dataset could get batches: elements of other shapes make none."""
-        import tensorflow as tf
-
-        specs = tf.nest.flatten(mapped._input_dataset.element_spec)
-        own = {} if self.flights is None else self.flights.variables
-        handles = {id(one.handle) for one in own.values()}
-        are_alike = all(one.shape.is_fully_defined() for one in specs)
-        return are_alike and only_calls_back(mapped._map_func.function.graph, handles)
 
     def _elements(self) -> float:
         return self.waits.as_dict()["elements"]
@@ -609,8 +535,6 @@ VARIABLE = "PYOPBENCH_RECORD"
 PROGRAM = "PYOPBENCH_PROGRAM"
 """That of what else is asked for, JSON: `keep_bytes` and `package`, `steps`, `seconds`, `seed`, `counts`"""
 
-DATASET_OPS_MODULE = "tensorflow.python.data.ops.dataset_ops"
-"""Where TensorFlow 2 defines `Dataset.batch`."""
 SCRIPT_OPS = "tensorflow.python.ops.script_ops"
 """Where TensorFlow 2 defines its callback functions; `tensorflow` imports them from there by name."""
 
@@ -658,13 +582,7 @@ def wait_for_tensorflow() -> Recorder:
         except Exception as error:  # noqa: BLE001 - as above
             recorder.waits.timer.trouble = f"{ITERATOR_OPS} is not as expected: {error!r}"
 
-    def watch_batches(module: ModuleType) -> None:
-        with suppress(AttributeError):  # as above; then no batch is moved before a map
-            recorder.watch_batches(module)
-
     wrap: dict[str, Callable[[ModuleType], None]] = {SCRIPT_OPS: count_callbacks, ITERATOR_OPS: measure_waits}
-    if recorder.keeper is not None:
-        wrap[DATASET_OPS_MODULE] = watch_batches
     if watch is not None:
         wrap |= {LISTS: watch.watch_losses, VARIABLES: watch.watch_weights}
     sys.meta_path.insert(0, _Finder(wrap))
