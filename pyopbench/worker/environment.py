@@ -48,7 +48,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP
 
 
 def machine() -> dict[str, Any]:
-    """Return what `describe` of `model/machine.py` does, and the load; None for what this system does not report."""
+    """Return what `describe` of `model/machine.py` does, and the load."""
     return {**describe(), "load": _load()}
 
 
@@ -81,5 +81,5 @@ def of_launch() -> dict[str, Any]:
     }
 
 
-def _load() -> list[float] | None:
-    return [round(value, 2) for value in os.getloadavg()] if hasattr(os, "getloadavg") else None
+def _load() -> list[float]:
+    return [round(value, 2) for value in os.getloadavg()]

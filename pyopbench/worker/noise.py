@@ -30,7 +30,7 @@ def metered(stat: Path = Path("/proc/stat")) -> Iterator[dict[str, Any]]:
         after = steal_seconds(stat)
         noise["wall_seconds"] = time.perf_counter() - start
         noise["steal_seconds"] = None if stolen is None or after is None else after - stolen
-        noise["load"] = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+        noise["load"] = round(os.getloadavg()[0], 2)
 
 
 def steal_seconds(stat: Path) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import stored
 from commands import Call
 from places import EXTRAS, FAKE_WORKER_COMMAND
 from pyopbench.engine import certify as certify_module
-from pyopbench.engine import plan, sides, worker_process
+from pyopbench.engine import worker_process
 from pyopbench.engine.certify import (
     BASES,
     CONTROL_SETTINGS,
@@ -32,7 +31,7 @@ from pyopbench.engine.certify import (
     figures_of,
 )
 from pyopbench.judge.decision import Verdict
-from pyopbench.model.discover import CONTROLS, PATH_VARIABLE
+from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.errors import NothingMeasured
 
 call = commands.call
@@ -69,21 +68,6 @@ def test_every_pair_of_every_run_is_counted_and_stored_in_its_own_folder(tmp_pat
     first, second = (stored.read_run(tmp_path / "out" / f"controls-{n}")["settings"] for n in (1, 2))
     assert (first["pairs"], second["pairs"]) == (controls((0, 5)), controls((10,)))
     assert (first["seed"], second["seed"]) == (1, 2)
-
-
-def test_workers_find_controls_only_while_controls_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths: list[str] = []
-    begin = sides.begin
-
-    def record(folder: Path, request: plan.Request) -> Any:
-        paths.append(os.environ[PATH_VARIABLE])
-        return begin(folder, request)
-
-    monkeypatch.setattr(sides, "begin", record)
-    deque(certify(tmp_path / "out", SMALL, ()))
-    assert (paths, os.environ[PATH_VARIABLE]) == ([str(CONTROLS)] * 2, str(EXTRAS))
 
 
 def test_without_a_control_nothing_is_certified(tmp_path: Path) -> None:

@@ -119,18 +119,6 @@ def test_what_keeps_up_with_the_training_step_is_measured_on(measured: Measure) 
     assert launches_of(run, id_of(POOL)) == {0, 1, 2}
 
 
-def test_what_a_worker_prepares_by_is_what_the_first_one_has_planned(measured: Measure, tmp_path: Path) -> None:
-    request = replace(REQUEST, parallel=(4,), batch=(8,), step_seconds=1e-3)
-    run = measured(request=request)
-    plan = asked(tmp_path, "pipeline")[0]
-    assert (plan["parallel"], plan["batch"]) == ([1, 4], [8])
-    for one in asked(tmp_path, "prepare"):
-        told = one["pipeline"]["plan_request"]
-        assert [told[name] for name in ("parallel", "batch", "processes")] == [[1, 4], [8], plan["processes"]]
-        assert (told["elements"], told["step_seconds"], told["budget_seconds"]) == (64, 1e-3, 20.0)
-    assert open_run(run.folder).plan == run.plan
-
-
 def test_a_current_callback_that_fails_ends_the_run_and_is_nothing_to_compare_with(measured: Measure) -> None:
     run = measured({CURRENT.key: "raising"})
     assert {*failures_of(run)} == {CURRENT_KEY}

@@ -150,21 +150,6 @@ def failures(folder: Path) -> list[tuple[str, str]]:
     return [(failure["case"], failure["status"]) for line in lines for failure in line.get("failures", ())]
 
 
-# Events
-
-
-def test_a_group_is_on_the_disk_before_the_next_is_begun(folder: Path) -> None:
-    plan(folder, "well")
-    on_disk: list[int] = []
-
-    def look(event: Event) -> None:
-        if isinstance(event, Progress) and event.doing == "sampling":
-            on_disk.append(len(measured(folder)))
-
-    events_of(folder, stop=look)
-    assert on_disk == list(range(10))
-
-
 # Turns
 
 
@@ -184,18 +169,6 @@ def test_launches_take_turns_within_each_group_in_random_order(folder: Path) -> 
     assert len(turns) == 12, "all launches sample a group before the next one's turn"
     assert {tuple(sorted(turn)) for turn in turns} == {(0, 1, 2)}
     assert len(set(map(tuple, turns))) > 1
-
-
-def test_further_sweeps_go_on_with_the_rounds_of_the_first(folder: Path) -> None:
-    plan(folder, "well", sizes=(1, 2), rounds=23, group_seconds=60.0)
-    measure(folder)
-    lines = lines_of(folder, "group")
-    for launch, group in all_of(2, (1, 2)):
-        passes = [line for line in lines if (line["launch"], line["group"]) == (launch, group)]
-        assert [line.get("pass", 0) for line in passes] == list(range(len(passes)))
-        assert len(passes) > 2
-        numbers = [row[0] for line in passes for rows in line["samples"].values() for row in rows]
-        assert numbers == list(range(23))
 
 
 def test_finite_differences_are_taken_by_one_launch_for_all_groups_of_an_op(folder: Path, log: Path) -> None:

@@ -85,9 +85,6 @@ def test_all_else_tells_groups_apart(other: dict[str, object]) -> None:
     assert replace(CASE, **other).group != CASE.group  # type: ignore[arg-type]
 
 
-# Ops of a user's own
-
-
 # Variants
 
 

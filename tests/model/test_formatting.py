@@ -123,11 +123,6 @@ def test_size(n, shown):
     assert formatting.size(n) == shown
 
 
-def test_sizes_that_are_ranges():
-    assert formatting.size_range(1000, 10**6) == "1k to 1M"
-    assert formatting.size_range(1000, 1000) == "1k"
-
-
 def test_bytes_counts_and_words():
     assert formatting.byte_count(24 * 2**30) == "24.0 GiB"
     assert formatting.byte_count(1536) == "1.50 KiB"

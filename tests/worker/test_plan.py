@@ -14,7 +14,7 @@ from pyopbench.model.case import DIRECTIONS, Axes, Case
 from pyopbench.model.op import Op, Own
 from pyopbench.model.variant import Variant
 from pyopbench.ops.load import load_ops, load_parts, load_variants
-from pyopbench.worker.plan import make_plan, plan_parts, sizes_of
+from pyopbench.worker.plan import make_plan, plan_parts
 from small_ops import square
 
 ONE = Axes(sizes=(3,), directions=("backward",), modes=("call",))
@@ -177,17 +177,6 @@ def test_says_that_a_body_is_too_slow_for_a_size(variants: dict[str, Variant]) -
     assert list(reasons.values()) == [
         "the numpy body is limited to 1,000 elements, because it is slow by design",
     ]
-
-
-# Sizes
-
-
-@pytest.mark.parametrize(
-    ("axes", "expected"),
-    [(Axes(), (1, 2, 3)), (Axes(quick=True), (2,)), (Axes(sizes=(9,)), (9,)), (Axes(sizes=(9,), quick=True), (9,))],
-)
-def test_sizes_are_those_asked_for_else_the_op_s_own(axes: Axes, expected: tuple[int, ...]) -> None:
-    assert sizes_of(square(sizes=(1, 2, 3), quick_sizes=(2,)), axes) == expected
 
 
 def test_the_usual_mechanism_gives_way_to_the_next_where_it_cannot_be() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ import tensorflow as tf
 
 from extra_cases import SIZE, case, ignore
 from places import EXTRAS
-from pyopbench.model.case import EMPTY, Axes
 from pyopbench.model.discover import PATH_VARIABLE
 from pyopbench.model.marker import Marker
 from pyopbench.ops.kernels.compiler import compiler
@@ -101,22 +99,6 @@ def test_requests_are_answered_line_by_line_until_the_parent_is_gone() -> None:
     assert {"pid", "load", "cpu"} <= set(ready)
     assert events[2]["checked"]["values"] == 0.0
     assert log.getvalue() == f"{case('native')}\n" * 2
-
-
-def plan_of(**axes: Any) -> dict[str, Any]:
-    asked = {"ops": ["sinh"], "variants": ["numpy_function"], "directions": ["forward"], "sizes": [10]}
-    return requests.plan({"compile": False, "axes": {**asdict(Axes()), **asked, **axes}}, ignore)
-
-
-def test_parts_are_planned_and_described_unless_they_are_not_wanted() -> None:
-    with_parts, without = plan_of(modes=["call"]), plan_of(modes=["call"], parts=False)
-    only = "sinh/numpy_function/none/forward/call/float32/10/cpu"
-    assert without["cases"] == [only]
-    assert set(without["catalogue"]["parts"]) == {EMPTY}, "without it there is no cost in a graph"
-    assert with_parts["cases"][0] == only
-    assert "sinh/numpy_alone/none/forward/call/float32/10/cpu" in with_parts["cases"]
-    assert {part["kind"] for part in with_parts["catalogue"]["parts"].values()} == {"part"}
-    assert set(without["catalogue"]["ops"]) == set(with_parts["catalogue"]["ops"]) == {"sinh"}
 
 
 def why_not_of() -> dict[str, Any]:

@@ -6,7 +6,6 @@ How many copies a graph holds.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -111,19 +110,6 @@ def test_every_variant_and_mechanism_is_checked_in_graphs_of_copies(
     prepared()
 
 
-def test_autograph_is_applied_to_the_body_of_a_copy() -> None:
-    def body(x: Any) -> Any:
-        if tf.reduce_sum(x) > 0:
-            return tf.square(x)
-        return x
-
-    chain, arguments = chain_of(square(python=body), "autograph", "none", 3)
-    types = Counter(node.type for node in graph_of(chain, arguments).get_operations())
-    assert types["StatelessIf"] + types["If"] == 3
-    (values,), _ = chain.function(*arguments)
-    np.testing.assert_allclose(values, X * X)
-
-
 def test_the_body_of_a_callback_runs_once_for_each_copy() -> None:
     seen: list[int] = []
 
@@ -200,11 +186,6 @@ def test_the_empty_graph_has_the_arguments_of_the_others_and_no_work(made: Op, g
     graph = empty.segments[0].func.get_concrete_function(*given).graph  # type: ignore[attr-defined]
     assert {node.type for node in graph.get_operations()} == {"Placeholder"}
     empty()
-
-
-def test_a_body_alone_is_called_as_it_is_beside_graphs_of_copies(made: Op) -> None:
-    prepared = prepare(case_of("numpy_alone", mode="node"))
-    assert prepared.segments[0].func is made.numpy  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
