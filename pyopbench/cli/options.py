@@ -31,7 +31,8 @@ def read(flag: str, reader: Callable[[Any], Value], value: Any) -> Value:
     try:
         return reader(value)
     except BadInput as error:
-        raise error.with_received(f"{flag} {error.received}") from error
+        error.received = f"{flag} {error.received}"
+        raise
 
 
 def parser(flag: str, reader: Callable[[str], Any]) -> Callable[[Any], Any]:

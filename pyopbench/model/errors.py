@@ -42,10 +42,6 @@ class PyopbenchError(Exception):
 class BadInput(PyopbenchError):
     """The command line, an op file or a file of results is not what it should be (exit code 2)."""
 
-    def with_received(self, received: object) -> BadInput:
-        """Return the same error with the value received as the user wrote it, for a caller that knows where."""
-        return type(self)(self.message, received=received, legal=self.legal, hint=self.hint)
-
     def as_plain(self) -> dict[str, Any]:
         """Return the error as plain data, for another process."""
         received, legal = (None if value is None else str(value) for value in (self.received, self.legal))

@@ -10,7 +10,6 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,8 @@ def host_name() -> str:
     """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that is the same until it restarts."""
     name = os.environ.get(HOST_VARIABLE)
     if name is None:
-        return _hashed()
+        seed = read_system_file(BOOT) or socket.gethostname()
+        return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
     if not NAME.fullmatch(name):
         raise BadInput(
             "not a name for a machine",
@@ -52,12 +52,6 @@ def host_name() -> str:
             hint=f"use up to 63 letters, digits, dots, dashes and underscores, as {HOST_VARIABLE}=$(hostname -s) does",
         )
     return name
-
-
-@cache
-def _hashed() -> str:
-    seed = read_system_file(BOOT) or socket.gethostname()
-    return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
 
 
 # What it is. A container or `taskset` can allow fewer cores than there are.

@@ -83,7 +83,8 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             made = port.write_port(op, variant)
             test = port.write_test(op, target, variant, module, made)
     except CannotPort as refusal:
-        return {"refused": [_as_plain(one) for one in (refusal, *refusal.others)]}
+        refusals = (refusal, *refusal.others)
+        return {"refused": [{"why": one.why, "fix": one.fix, "place": one.place} for one in refusals]}
     except BadInput as error:
         return {"error": error.as_plain()}
     except Exception as error:  # noqa: BLE001 - a body may raise anything while it is traced
@@ -100,10 +101,6 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "sizes": op.quick_sizes[: port.CHECKED_SIZES],
         "callback": callback,
     }
-
-
-def _as_plain(refusal: CannotPort) -> dict[str, Any]:
-    return {"why": refusal.why, "fix": refusal.fix, "place": refusal.place}
 
 
 def _why_not_compiled(source: Path) -> str | None:
@@ -187,19 +184,14 @@ def examine(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         "cuda": cuda.why_not(),
         "numba": why_no_numba(),
     }
-    versions = {"numba": _version_of("numba")}
+    versions: dict[str, str] = {}
+    if why_not["numba"] is None:
+        versions["numba"] = metadata.version("numba")
     if why_not["kernels"] is None:
         versions["kernels"] = compiler()[1]
     if why_not["cuda"] is None:
         versions["cuda"] = cuda.nvcc()[1].strip().splitlines()[-1]
     return {"why_not": why_not, "versions": versions}
-
-
-def _version_of(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 WARM_GROUPS = WarmGroups()

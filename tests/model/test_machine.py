@@ -13,9 +13,8 @@ from pyopbench.model.machine import usable_cores
 
 
 @pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def _unnamed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(machine.HOST_VARIABLE, raising=False)
-    machine._hashed.cache_clear()
 
 
 def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +22,6 @@ def test_a_machine_is_named_by_a_hash_of_its_boot(tmp_path: Path, monkeypatch: p
     for boot in ("one", "two", "one"):
         (tmp_path / "boot_id").write_text(f"{boot}\n", encoding="ascii")
         monkeypatch.setattr(machine, "BOOT", tmp_path / "boot_id")
-        machine._hashed.cache_clear()
         names.add(machine.host_name())
     assert len(names) == 2
     assert all(len(name) == machine.HASH_DIGITS and name != "one" for name in names)
