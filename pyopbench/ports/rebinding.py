@@ -28,26 +28,17 @@ def arrange(function: Body, port: Body) -> Body:
     return port
 
 
-def around(body: Body, inside: Body) -> Body:
-    """Return another function inside the wrappers of a body, such as one that decodes its arguments."""
-    if not hasattr(body, BODY):
-        return inside
-    inner = getattr(body, BODY)
-    new = around(inner, inside)
-    assert isinstance(body, types.FunctionType)
-    cells = [types.CellType(new) if one.cell_contents is inner else one for one in body.__closure__ or ()]
-    return types.FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__, tuple(cells))
-
-
 def with_body(function: Body, body: Body) -> Body:
-    """Return what stands around a body with another one in it, that its ports are made of; called, it is as it was."""
-
-    def around(*arrays: Any) -> Any:
-        return function(*arrays)
-
-    setattr(around, BODY, body)
-    setattr(around, ARRANGE, lambda port: arrange(function, port))
-    return around
+    """Return another body inside the same wrappers, such as one that decodes its arguments."""
+    if not hasattr(function, BODY):
+        return body
+    inner = getattr(function, BODY)
+    new = with_body(inner, body)
+    assert isinstance(function, types.FunctionType)
+    cells = tuple(types.CellType(new) if one.cell_contents is inner else one for one in function.__closure__ or ())
+    copy = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
+    vars(copy).update({**vars(function), BODY: new})
+    return copy
 
 
 def returning_arrays(body: Body, returned: Any) -> Body:

@@ -16,8 +16,8 @@ import numpy as np
 from pyopbench.model.arrangement import AUTOTUNE, ArrangementKey, read_key
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED_PORTS, PORTABLE, format_text
-from pyopbench.ports.arrays import STRING, as_array, body_outputs
+from pyopbench.model.portable import BATCHED_PORTS, format_text
+from pyopbench.ports.arrays import as_array, body_outputs
 from pyopbench.ports.porting import pool
 from pyopbench.ports.porting.batches import of_batch, require_fixed_shapes
 from pyopbench.ports.porting.check_file import check_file
@@ -123,18 +123,15 @@ POOL_LINE = """    pool = pool or usual_pool()
 
 @dataclass(frozen=True)
 class _Arranged:
-    """The material that an arrangement is written from: the extracted body, and what is known about it."""
+    """What is known about what an arrangement calls: a body, or a port of it."""
 
-    op: Op
     key: ArrangementKey
     facts: Facts
     keywords: tuple[str, ...]
     same_shapes: Mapping[int, int]
-    on_tensors: bool = False
-    """Must the body be called with eager tensors? False if it takes arrays, or was rewritten to take them."""
 
     def given(self, name: str) -> str:
-        """Return the arguments of a call of the body, taken from a list with that name."""
+        """Return the arguments of a call, taken from a list with that name."""
         first = len(self.facts.inputs) - len(self.keywords)
         named = "".join(f", {one}={name}[{first + place}]" for place, one in enumerate(self.keywords))
         return f"*{name}[:{first}]{named}" if self.keywords else f"*{name}"
@@ -151,21 +148,10 @@ def write_arrangement(op: Op, name: str, callback: str) -> PortModule:
     key = read_key(name)
     if key is None:
         raise CannotPort(f"`{name}` is not an arrangement that can be written as a file")
-    if key.form in OF_PORTS or key.variant in PORTABLE:
-        return _around_port(op, key)
+    if key.form in OF_PORTS:
+        return _around_port(op, key, name)
     with refusals_of_user():
-        return _around_body(*_arranged(op, key), key.variant or callback)
-
-
-def _arranged(op: Op, key: ArrangementKey) -> tuple[_Arranged, Units]:
-    yours, _ = extracted_op(op)
-    require_same(op, yours)
-    if key.batch:
-        require_fixed_shapes(op)
-    body, on_tensors = unwrap(yours.numpy), yours.is_on_tensors
-    found = body_of(op, body)
-    arranged = _Arranged(yours, key, found.facts, found.keywords, _same_shapes(op), on_tensors)
-    return arranged, Units(found.source)
+        return _around_body(op, key, name, callback)
 
 
 def _same_shapes(op: Op) -> dict[int, int]:
@@ -186,37 +172,44 @@ def _same_shapes(op: Op) -> dict[int, int]:
     }
 
 
-def _around_body(arranged: _Arranged, units: Units, callback: str) -> PortModule:
+def _around_body(op: Op, key: ArrangementKey, name: str, callback: str) -> PortModule:
     """Return an arrangement that calls the body itself: in a callback, in a loop over a batch, or in processes."""
-    key, facts = arranged.key, arranged.facts
-    is_pool, on_tensors = key.form == "processes", arranged.on_tensors
+    is_pool, on_tensors = key.form == "processes", op.is_on_tensors
     if not is_pool and callback not in CALLBACKS:
         raise CannotPort(f"`{callback}` cannot be written", fix=f"use one of {', '.join(CALLBACKS)}")
+    yours, _ = extracted_op(op)
+    require_same(op, yours)
+    if key.batch:
+        require_fixed_shapes(op)
+    of_body = body_of(yours, unwrap(yours.numpy))
+    facts, units = of_body.facts, Units(of_body.source)
+    arranged = _Arranged(key, facts, of_body.keywords, _same_shapes(op))
     given = arranged.given("arrays")
     if on_tensors:
         given = arranged.given("[tf.constant(one) for one in arrays]")
-    elif arranged.op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
+    elif op.py_function is not None and not is_pool:  # `x.numpy()` was a copy, to which the body may write
         given = arranged.given("[one if isinstance(one, bytes) else one.copy() for one in arrays]")
     body = (CALL_ROWS if key.batch else CALL).format(function=facts.function, given=given)
     dtypes = ", ".join(f"np.{dtype}" if hasattr(np, dtype) else "None" for dtype, _ in facts.outputs)
-    yours = list(Code(units).write_units().values())
     also = ["import numpy as np", *([] if is_pool and not on_tensors else ["import tensorflow as tf"])]
-    statements = [*yours, AS_ARRAYS.format(dtypes=dtypes), body]
-    summary = f"`{facts.function}` of {facts.file} {_how(key)}"
-    call = POOLED if is_pool else CALLBACKS[callback]
+    statements = [*Code(units).write_units().values(), AS_ARRAYS.format(dtypes=dtypes), body]
+    of_tensors = ", ".join(f"tf.{dtype}" for dtype, _ in facts.outputs)
+    call = f"outputs = {(POOLED if is_pool else CALLBACKS[callback]).format(dtypes=f'[{of_tensors}]')}"
+    summary = f"`{facts.function}` of {facts.file} in a dataset: `{name}`."
+    arrange = _arrange(arranged, call, summary)
     if is_pool:
         imports, copied, bound = copied_module(Path(pool.__file__))
-        statements += [copied, USUAL_POOL, _arrange(arranged, call, summary), SERVE]
+        statements += [copied, USUAL_POOL, arrange, SERVE]
         also += ["import functools", *imports]
         require_free(units, {*bound, "functools", "usual_pool"}, also)
     else:
-        statements.append(_arrange(arranged, call, summary))
+        statements.append(arrange)
     require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})
-    text = format_text(module_text(_says(summary, key), statements, units, also=sorted({*also})))
+    text = format_text(module_text(_documented(summary, key), statements, units, also=sorted({*also})))
     return PortModule(text, FUNCTION, not_run=(), notes=(), dataset="", facts=facts, frozen=frozenset())
 
 
-def _around_port(op: Op, key: ArrangementKey) -> PortModule:
+def _around_port(op: Op, key: ArrangementKey, name: str) -> PortModule:
     """Return an arrangement of a port: the text that `write_port` writes, followed by `arrange`."""
     variant = "numpy_whole" if key.form == "batch_body" else key.variant
     if key.form == "port_batch":
@@ -224,9 +217,8 @@ def _around_port(op: Op, key: ArrangementKey) -> PortModule:
             raise CannotPort(f"there is no form of {variant} for batches", fix=f"use {' or '.join(BATCHED_PORTS)}")
         variant = BATCHED_PORTS[variant]
     made = write_port(op, variant)
-    count = len(examples_of(op, 1, 1)[0])
     keywords = op.own.keywords if op.own is not None and not made.function.endswith("_batch") else ()
-    arranged = _Arranged(op, key, made.facts, keywords, _same_shapes(op))
+    arranged = _Arranged(key, made.facts, keywords, _same_shapes(op))
     given = arranged.given("inputs")
     call = (
         f"found = {made.function}({given})\n    outputs = list(found) if isinstance(found, (list, tuple)) else [found]"
@@ -234,16 +226,13 @@ def _around_port(op: Op, key: ArrangementKey) -> PortModule:
     functions = {one.name for one in ast.parse(made.text).body if isinstance(one, ast.FunctionDef)}
     if taken := functions & {FUNCTION, "outputs_of"}:
         raise CannotPort(f"your function has the name `{min(taken)}`, which the file needs", fix="give it another name")
-    text = f"{made.text}\n{_arrange(arranged, call, f'`{made.function}` {_how(key)}', count=count)}"
+    text = f"{made.text}\n{_arrange(arranged, call, f'`{made.function}` in a dataset: `{name}`.')}"
     return replace(made, text=format_text(text), function=FUNCTION, dataset="", drawn=None)
 
 
-def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> str:
+def _arrange(arranged: _Arranged, call: str, summary: str) -> str:
     key, facts = arranged.key, arranged.facts
-    is_pool, count = key.form == "processes", count or len(facts.inputs)
-    dtypes = f"[{', '.join(f'tf.{dtype}' if dtype != STRING else 'tf.string' for dtype, _ in facts.outputs)}]"
-    if "outputs = " not in call:
-        call = f"outputs = {call.format(dtypes=dtypes)}"
+    is_pool = key.form == "processes"
     # The file of a port has the number of axes already.
     extra = 0 if key.form in OF_PORTS else bool(key.batch)
     ranks = [
@@ -262,9 +251,9 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     calls = "" if calls == "1" else f", num_parallel_calls={calls}, deterministic=deterministic"
     what = "elements" if not key.batch else f"batches, such as of `dataset.batch({key.batch})`, of elements"
     return ARRANGE.format(
-        summary=f"{summary}.",
+        summary=summary,
         elements=f"{what} that begin with the inputs of the body; the other components are passed on.",
-        count=count,
+        count=len(facts.inputs),
         pool_argument=", pool=None" if is_pool else "",
         given_pool=", pool" if is_pool else "",
         pool_doc=POOL_DOC if is_pool else "",
@@ -276,24 +265,11 @@ def _arrange(arranged: _Arranged, call: str, summary: str, count: int = 0) -> st
     )
 
 
-def _how(key: ArrangementKey) -> str:
-    """Return what follows the name of a body or of its port in the docstring of the file."""
-    calls = "tf.data.AUTOTUNE" if key.parallel == AUTOTUNE else str(key.parallel)
-    return {
-        "map": "in `Dataset.map`" + (f" with num_parallel_calls={calls}" if key.parallel != 1 else ""),
-        "port": "in `Dataset.map`",
-        "port_batch": "in `Dataset.map` after `batch`",
-        "batch_body": "in `Dataset.map` after `batch`",
-        "batch_loop": "called in a loop over a batch, in one callback",
-        "processes": "in a process pool" + (", a batch for each call" if key.batch else ""),
-    }[key.form]
-
-
-def _says(summary: str, key: ArrangementKey) -> str:
-    batch = f".batch({key.batch})" if key.batch else ""
-    behind = ".unbatch()" if key.batch else ""
+def _documented(summary: str, key: ArrangementKey) -> str:
+    """Return the docstring of a file, with the call."""
+    batch, behind = (f".batch({key.batch})", ".unbatch()") if key.batch else ("", "")
     more = f"\nIf the rest of the pipeline takes batches, leave out `{behind}`.\n" if key.batch else ""
-    return f"""{summary}.
+    return f"""{summary}
 
     dataset = arrange(dataset{batch}){behind}
 {more}"""

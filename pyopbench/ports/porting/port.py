@@ -36,7 +36,7 @@ from pyopbench.ports.porting.observe import definition_of
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 from pyopbench.ports.porting.writers import WRITERS, Body, Made
-from pyopbench.ports.rebinding import around, unwrap, with_body
+from pyopbench.ports.rebinding import unwrap, with_body
 
 OBSERVED_SIZES = 2
 
@@ -208,14 +208,14 @@ def body_of(op: Op, function: Callable[..., Any]) -> Body:
 def require_same(op: Op, extracted: Op) -> None:
     """Check that the extracted body computes what the user's does: its port is compared with the extracted one."""
     example = examples_of(op, 1, 1)[0]
+    body = (op.py_function if op.is_on_tensors else None) or op.numpy
 
     def outputs_of(body: Callable[..., Any]) -> tuple[Any, ...]:
-        # The functions around the body may seed it. Each call gets copies, because a body may write to its inputs.
-        if op.is_on_tensors and op.py_function is not None:
-            return as_outputs(around(op.py_function, body)(*map(tf.constant, example)))
-        return as_outputs(around(op.numpy, body)(*as_given(example)))
+        # Each call gets copies, because a body may write to its inputs.
+        return as_outputs(body(*(map(tf.constant, example) if op.is_on_tensors else as_given(example))))
 
-    expected, found = outputs_of(unwrap(op.numpy)), outputs_of(unwrap(extracted.numpy))
+    # The functions around the body may seed it.
+    expected, found = outputs_of(body), outputs_of(with_body(body, unwrap(extracted.numpy)))
     if len(found) != len(expected) or not all(map(is_same, found, expected)):
         raise CannotPort(
             "outside its file, the body computes something else",
