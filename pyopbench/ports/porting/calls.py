@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -167,22 +166,14 @@ def _write_helper_call(code: TypedCode, entry: Helper, name: str, node: ast.Call
     for key, value in given.items():
         if key not in entry.rules and code.holds_tensors(value):
             raise code.refusal(node, f"`{key}` of `{name}` has to be known before the graph runs")
-    kinds = _kinds(code, entry, given)
-    parts, is_by_name = [], False
-    for key, parameter in entry.signature.parameters.items():
-        if key not in given:
-            is_by_name = is_by_name or parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-            continue
-        is_several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
-        values = given[key] if is_several else [given[key]]
+    kinds, by_name = _kinds(code, entry, given), {one.arg for one in node.keywords}
+    parts = []
+    for key, value in given.items():
+        values = value if isinstance(value, tuple) else [value]
+        texts = [code.write(one) for one in values]
         if key in kinds:
             texts = [_for_helper(code, one, dtype.name) for one, dtype in zip(values, kinds[key], strict=True)]
-        else:
-            texts = [code.write(one) for one in values]
-        is_by_name = is_by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY
-        is_named = is_by_name and not is_several
-        parts += [f"{key}={text}" if is_named else text for text in texts]
-        is_by_name = is_by_name or is_several
+        parts += [f"{key}={text}" if key in by_name else text for text in texts]
     return f"{code.use(entry.function.__name__)}({', '.join(parts)})"
 
 
@@ -200,12 +191,7 @@ def _bound(code: TypedCode, entry: Helper, name: str, node: ast.Call, first: ast
         bound = entry.signature.bind(*positional, **{str(one.arg): one.value for one in node.keywords})
     except TypeError as error:
         raise code.refusal(node, f"`{name}` is called with arguments that have no counterpart: {error}") from error
-    defaults = {one.name: one.default for one in entry.signature.parameters.values()}
-    return {key: one for key, one in bound.arguments.items() if not _is_none(one) or defaults[key] is not None}
-
-
-def _is_none(node: Any) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+    return bound.arguments
 
 
 def _kinds(code: TypedCode, entry: Helper, given: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +199,7 @@ def _kinds(code: TypedCode, entry: Helper, given: dict[str, Any]) -> dict[str, A
     examples = {}
     for key, value in given.items():
         rule = entry.rules.get(key, NUMBER)
-        if rule != NUMBER:
+        if rule != NUMBER and not (isinstance(value, ast.Constant) and value.value is None):
             several = list(value) if isinstance(value, tuple) else [value]
             examples[key] = [code.example(one) for one in several]
             if rule == "float64" and np.iscomplexobj(examples[key][0]):

@@ -7,9 +7,8 @@ import atexit
 import builtins
 import hashlib
 import shutil
-import sys
 import tempfile
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -43,20 +42,17 @@ def module_text(
     Args:
         docstring: of the file.
         statements: its statements, in order.
-        units: whose imports the statements may use.
+        units: their imports may be needed.
         extra: import statements of other files next to it.
         also: import statements that are written in any case.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
-    first = ast.parse(body).body[0]
-    # As isort has it: two empty lines before a definition, and one before anything else.
-    gap = "\n\n\n" if isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else "\n\n"
     says = docstring.replace("\\", "\\\\")
-    return f'"""{says}"""\n\n{imports_of(body, units, extra, also)}{gap}{body}\n'
+    return f'"""{says}"""\n\n{_imports_of(body, units, extra, also)}\n\n\n{body}\n'
 
 
-def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()) -> str:
-    """Return the imports that code needs, in the order of isort: Python's own, what is installed, files next to it."""
+def _imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()) -> str:
+    """Return the imports that code needs, those of files next to it last."""
     tree = ast.parse(body)
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
     read: set[str] = set()
@@ -69,19 +65,11 @@ def imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequenc
         statement = units.imports[name] if name in units.imports else USUAL.get(name, "")
         if statement and name not in bound:
             found[name] = statement
-    return _in_groups([*found.values(), *also], extra)
+    return "\n".join([*_sorted([*found.values(), *also]), *extra])
 
 
-def _in_groups(statements: Sequence[str], extra: Sequence[str] = ()) -> str:
-    groups: tuple[list[str], list[str]] = ([], [])
-    ordered = sorted({*statements}, key=lambda one: (one.startswith("from"), one.split()[1], one))
-    for statement in ordered:
-        groups[0 if _is_standard(statement) else 1].append(statement)
-    return "\n\n".join("\n".join(group) for group in (*groups, list(extra)) if group)
-
-
-def _is_standard(statement: str) -> bool:
-    return statement.split()[1].split(".", maxsplit=1)[0] in sys.stdlib_module_names
+def _sorted(imports: Iterable[str]) -> list[str]:
+    return sorted({*imports}, key=lambda one: (one.startswith("from"), one.split()[1], one))
 
 
 def copied_module(path: Path) -> tuple[list[str], str, set[str]]:
@@ -119,7 +107,7 @@ def with_layer(text: str, name: str) -> str:
     )
     begin = tree.body[0].end_lineno
     end = imports[-1].end_lineno if imports else begin
-    all_imports = _in_groups([*map(ast.unparse, imports), *needed])
+    all_imports = "\n".join(_sorted([*map(ast.unparse, imports), *needed]))
     parts = "".join(lines[:begin]), all_imports, layer, "".join(lines[end:])
     return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
@@ -167,21 +168,13 @@ def _with_snippets(
     snippets: list[str],
     sources: Callable[[list[str]], list[str]] = source_of,
 ) -> list[str]:
-    """Return constants, then the functions that are not the user's, then theirs.
-
-    A constant that calls a function of theirs comes after it.
-    """
+    """Return the functions that are not the user's, and then what is, in the order of their module."""
     require_free(units, {*snippets}, is_anywhere=True)
-    early = [unit for unit in units.in_order() if not _is_function(unit) and not _calls(unit, units)]
-    constants = "\n".join(statements[unit.name].strip("\n") for unit in early)
-    functions = [statements[unit.name] for unit in units.in_order() if unit not in early and unit.name in statements]
-    return [*([constants] if constants else []), *sources(snippets), *functions]
-
-
-def _calls(unit: Unit, units: Units) -> bool:
-    """Does a constant need a function of the user's, or another constant that does?"""
-    needed = [units.by_name[name] for name in unit.reads if name in units.by_name]
-    return any(_is_function(one) or _calls(one, units) for one in needed if one is not unit)
+    texts = sources(snippets)
+    for is_function, several in itertools.groupby(units.in_order(), _is_function):
+        own = [statements[unit.name] for unit in several]
+        texts += own if is_function else ["\n".join(own)]
+    return texts
 
 
 def _is_function(unit: Unit) -> bool:
