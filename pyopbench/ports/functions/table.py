@@ -98,7 +98,7 @@ UNARY = {
     "sign": "tf.sign", "floor": "tf.floor", "ceil": "tf.math.ceil", "rint": "tf.math.rint", "negative": "tf.negative",
     "reciprocal": "tf.math.reciprocal", "isnan": "tf.math.is_nan", "isinf": "tf.math.is_inf",
     "isfinite": "tf.math.is_finite", "logical_not": "np_not", "conjugate": "tf.math.conj",
-    "positive": "tf.identity", "trunc": "np_trunc",
+    "positive": "tf.identity", "trunc": "np_trunc", "invert": "tf.bitwise.invert",
 }  # fmt: skip
 BINARY = {
     "add": "tf.add", "subtract": "tf.subtract", "multiply": "tf.multiply", "divide": "tf.divide",

@@ -48,6 +48,8 @@ def unary(given: Given) -> str:
     """Return a ufunc of one array."""
     ufunc = given.name.removeprefix("np.")
     function, (dtype,) = UNARY[ufunc], _dtypes(given, ufunc, "x")
+    if ufunc == "invert" and dtype == "bool":
+        function = "np_not"
     if ufunc in OF_FLOATS and "float" not in dtype:
         function = OF_FLOATS[ufunc]
     if function.startswith("np_"):
@@ -66,22 +68,10 @@ def binary(given: Given) -> str:
         return write_helper(given.code, "np_divide_where", arrays)
     if out is not None or where is not None:
         raise given.code.refusal(given.node)
-    function = _of_dtype(ufunc, first)
+    function = f"tf.{BOOLEAN[ufunc]}" if first == "bool" and ufunc in BOOLEAN else BINARY[ufunc]
     if function.startswith("np_"):
         return write_helper(given.code, function, [(given["x"], first), (given["y"], second)])
     return f"{function}({given.code.tensor(given['x'], first)}, {given.code.operand(given['y'], second)})"
-
-
-def _of_dtype(ufunc: str, dtype: str) -> str:
-    return f"tf.{BOOLEAN[ufunc]}" if dtype == "bool" and ufunc in BOOLEAN else BINARY[ufunc]
-
-
-@writes("np.invert", "x")
-def invert(given: Given) -> str:
-    """Return `~x`."""
-    if given.dtype == "bool":
-        return write_helper(given.code, "np_not", [(given["x"], "bool")])
-    return f"~{given.code.write(given['x'])}"
 
 
 @writes("np.matmul np.dot", "a b")
@@ -143,15 +133,26 @@ def _refuse_out_of_range(given: Given, bound: ast.expr) -> None:
             raise given.code.refusal(bound, f"`{ast.unparse(bound)}` is out of the range of {given.dtype}")
 
 
-@writes(
-    "int np.int64 np.int32 np.int16 np.int8 np.uint8 np.uint16 np.uint32 np.uint64 "
-    "float np.float64 np.float32 np.float16 bool np.bool np.complex64 np.complex128",
-    "x",
-)
-def to_number(given: Given) -> str:
-    """Return a number as one of another kind."""
-    name = given.name.removeprefix("np.")
-    return given.code.tensor(given["x"], {"int": "int64", "float": "float64"}.get(name, name))
+for _name in [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "bool",
+]:
+    row(f"np.{_name}", "x", f"{{x:{_name}}}")
+row("int", "x", "{x:int64}")
+row("float", "x", "{x:float64}")
+row("bool", "x", "{x:bool}")
 
 
 @writes("len", "x")
