@@ -133,22 +133,10 @@ def _refuse_out_of_range(given: Given, bound: ast.expr) -> None:
             raise given.code.refusal(bound, f"`{ast.unparse(bound)}` is out of the range of {given.dtype}")
 
 
-for _name in [
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-    "bool",
-]:
+for _name in (
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128", "bool"),
+):
     row(f"np.{_name}", "x", f"{{x:{_name}}}")
 row("int", "x", "{x:int64}")
 row("float", "x", "{x:float64}")
