@@ -254,8 +254,7 @@ def bound_text(code: TypedCode, target: ast.Name, value: ast.expr) -> str:
     A number next to a tensor on the other way of an `if` is one of TensorFlow's own dtype to AutoGraph; so it gets
     the other's. What converts to what is there already would assign a name to itself.
     """
-    listed = write_list(code, target, value)
-    if listed is not None:
+    if listed := write_list(code, target, value):
         return listed
     if code.is_tensor(value):
         text = code.write(value)

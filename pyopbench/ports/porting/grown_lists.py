@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from pyopbench.ports.porting.names import name_of
 from pyopbench.ports.porting.observe import TENSOR
@@ -17,25 +17,20 @@ from pyopbench.ports.porting.watching import names_bound
 STACKING = ("np.array", "np.asarray", "np.stack")
 
 
-def is_grown(code: Any, node: ast.AST | None) -> bool:
+def is_grown(node: ast.AST | None, code: Any) -> TypeGuard[ast.Name]:
     """Is it the name of a list that is changed in a loop or branch that depends on values?"""
-    return isinstance(node, ast.Name) and node.id in _grown_names(code)
-
-
-def _grown_names(code: Any) -> set[str]:
-    """Return the names of the lists of a function that are changed in statements that depend on values."""
-    known: dict[int, set[str]] = code.__dict__.setdefault("grown", {})
+    if not isinstance(node, ast.Name):
+        return False
     function = code.unit.node
-    if id(function) not in known:
-        known[id(function)] = set()  # which is asked for while it is made
-        known[id(function)] = {
+    if function not in code.grown:
+        code.grown[function] = {
             name
             for statement in ast.walk(function)
             if isinstance(statement, ast.If | ast.For | ast.While) and code.observed.decides(code.source, statement)
             for name, _ in _changed(statement)
             if not any(isinstance(one, ast.Assign) and name in names_bound([one]) for one in ast.walk(statement))
         }
-    return known[id(function)]
+    return node.id in code.grown[function]
 
 
 def _changed(statement: ast.AST) -> Iterator[tuple[str, ast.Call]]:
@@ -50,10 +45,7 @@ def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
     """Return the dtype and the shape of what is appended to a list."""
     function = code.unit.node
     calls = [one for other, one in _changed(function) if other == name]
-    for one in calls:
-        if one.func.attr != "append":  # type: ignore[attr-defined]
-            raise _refusal(code, name, one)
-    values = [one.args[0] for one in calls if code.seen(one.args[0])]
+    values = [one.args[0] for one in calls if one.func.attr == "append" and code.seen(one.args[0])]  # type: ignore[attr-defined]
     if not values:
         raise code.refusal(function, f"nothing is appended to `{name}` in any example", "add an example that does")
     dtypes = {code.dtype(one) for one in values}
@@ -65,13 +57,12 @@ def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
     return dtype, [one.pop() if len(one) == 1 else None for one in map(set, zip(*shapes, strict=True))]
 
 
-def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
-    """Return `name = []` of a list that grows."""
-    if not is_grown(code, target):
-        return None
-    assert isinstance(target, ast.Name)
+def write_list(code: Any, target: ast.expr, value: ast.expr) -> str:
+    """Return the right side of `name = []` of a list that grows; empty for any other assignment."""
+    if not is_grown(target, code):
+        return ""
     if not isinstance(value, ast.List):
-        raise _refusal(code, target.id, value)
+        raise _refusal(code, value)
     if code.is_compiled:  # in TensorFlow 2.21
         raise code.refusal(value, "compiled by XLA, a list that grows in a loop stays empty", "port it to traced")
     dtype, shape = _element(code, target.id)
@@ -83,41 +74,39 @@ def write_list(code: Any, target: ast.expr, value: ast.expr) -> str | None:
 
 def write_append(code: Any, call: ast.Call) -> str | None:
     """Return `name.append(value)` of such a list; None for any other call."""
-    function = call.func
-    if not isinstance(function, ast.Attribute) or not is_grown(code, function.value):
+    if not isinstance(call.func, ast.Attribute) or not is_grown(call.func.value, code):
         return None
-    assert isinstance(function.value, ast.Name)
-    name = function.value.id
-    if function.attr != "append":
-        raise _refusal(code, name, call)
+    name = call.func.value.id
+    if call.func.attr != "append":
+        raise _refusal(code, call)
     return f"{name} = {name}.write({name}.size(), {code.tensor(call.args[0], _element(code, name)[0])})"
 
 
 def write_call_of_list(code: Any, node: ast.Call) -> str | None:
     """Return the length of such a list, or an array of its elements; None for any other call."""
-    if not node.args or not is_grown(code, node.args[0]):
+    several = node.args[0] if node.args else None
+    if not is_grown(several, code):
         return None
     name = name_of(code.value_of(node.func))
     if name == "len":
-        return f"tf.cast({node.args[0].id}.size(), tf.int64)"  # type: ignore[attr-defined]
+        return f"tf.cast({several.id}.size(), tf.int64)"
     is_whole = name in STACKING and (name != "np.stack" or len(node.args) + len(node.keywords) == 1)
-    return stacked(code, node.args[0], code.dtype(node)) if is_whole else None
+    return stacked(code, several, code.dtype(node)) if is_whole else None
 
 
-def stacked(code: Any, node: ast.expr, dtype: str = "") -> str:
+def stacked(code: Any, node: ast.Name, dtype: str = "") -> str:
     """Return such a list as a tensor."""
-    own, text = _element(code, node.id)[0], f"{node.id}.stack()"  # type: ignore[attr-defined]
+    own, text = _element(code, node.id)[0], f"{node.id}.stack()"
     return text if dtype in ("", own) else f"tf.cast({text}, tf.{dtype})"
 
 
 def refuse_grown(code: Any, node: ast.expr) -> None:
     """Refuse to read such a list other than in a call that returns its length or an array of all of it."""
-    if is_grown(code, node):
-        assert isinstance(node, ast.Name)
-        raise _refusal(code, node.id, node)
+    if is_grown(node, code):
+        raise _refusal(code, node)
 
 
-def _refusal(code: Any, name: str, node: ast.AST) -> Exception:
-    problem = f"`{name}` grows where a value decides it, and `{ast.unparse(node)}` does more than append to it"
-    refusal: Exception = code.refusal(node, problem)
+def _refusal(code: Any, node: ast.AST) -> Exception:
+    why = f"`{ast.unparse(node)}` does more than append to a list that grows where a value decides it"
+    refusal: Exception = code.refusal(node, why)
     return refusal

@@ -66,6 +66,7 @@ class TensorCode(TypedCode):
         super().__init__(*arguments)
         self.not_run: list[tuple[str, int]] = []  # the user's lines that no example ran, which stay
         self.made: set[str] = set()
+        self.grown: dict[ast.stmt, set[str]] = {}  # by function, names of `grown_lists`
 
     def fresh(self, name: str) -> str:
         """Return a name that is not in the function."""

@@ -90,7 +90,7 @@ class TypedCode(Code):
 
     def tensor(self, node: ast.expr, dtype: str = "") -> str:
         """Return the text of an expression as a tensor of a dtype, by default of its own."""
-        if grown_lists.is_grown(self, node):
+        if grown_lists.is_grown(node, self):
             return grown_lists.stacked(self, node, dtype)
         dtype = dtype or self.dtype(node)
         seen = self.seen(node)
