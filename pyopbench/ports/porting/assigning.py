@@ -58,7 +58,7 @@ def write_item(code: TypedCode, target: ast.Subscript, value: str, rank: int) ->
 
 def _refuse_copy(code: TypedCode, target: ast.expr, entries: list[list[IndexEntry]]) -> None:
     """Refuse to write to part of a selection by a mask or arrays of indices: in NumPy the selection is a copy."""
-    if any(entry.is_copied for one in entries for entry in one):
+    if any(entry.kind in ("places", "mask", "points") for one in entries for entry in one):
         why = f"`{ast.unparse(target)}` is part of a copy, so nothing is written to the array"
         raise code.refusal(target, why, "combine the keys into one")
 

@@ -33,11 +33,6 @@ class IndexEntry:
     node: ast.expr
     rank: int = 0
 
-    @property
-    def is_copied(self) -> bool:
-        """Whether NumPy returns a copy of the elements, not a view."""
-        return self.kind in ("places", "mask", "points")
-
 
 def entries_of(code: TypedCode, key: ast.expr) -> list[IndexEntry]:
     """Return the expressions in brackets, each with what it is."""

@@ -22,14 +22,9 @@ from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
 
 USUAL = {
-    "collections": "import collections",
-    "itertools": "import itertools",
+    **{name: f"import {name}" for name in ("collections", "functools", "itertools", "numba", "os", "sys")},
     "np": "import numpy as np",
     "tf": "import tensorflow as tf",
-    "numba": "import numba",
-    "functools": "import functools",
-    "os": "import os",
-    "sys": "import sys",
 }
 """The import of each name that the written code itself uses."""
 
