@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 import pyopbench.ports.for_numba
-from pyopbench.model.syntax import Source, every_name, number_of, read_source
+from pyopbench.model.syntax import DEFINITIONS, Source, every_name, number_of, read_source
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.for_numba.names import Names, names_in, tree
 from pyopbench.ports.for_numba.rules import replacement_of
 from pyopbench.ports.for_numba.types import Types
-from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.render import Code
 from pyopbench.ports.porting.units import Unit, Units
 
@@ -65,13 +64,9 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Return the replacement for a node; a statement that cannot be written is noted."""
-        if not isinstance(node, ast.stmt) or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return self._rewritten(node)
-        try:
-            return self._rewritten(node)
-        except CannotPort as refusal:
-            self.code.refused.append(refusal)
-            return node
+        if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
+            return self.code.or_noted(self._rewritten, node, node)
+        return self._rewritten(node)
 
     def _rewritten(self, node: ast.AST) -> Any:
         code = self.code

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from pyopbench.model.syntax import DEFINITIONS, parts_of
 from pyopbench.ports.extract.module import unparsed
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Unit, Units
+
+Written = TypeVar("Written")
 
 LOOSE = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.NamedExpr)
 """Expressions that an operator next to them may take apart."""
@@ -29,7 +31,7 @@ class Code:
 
     def write_units(self) -> dict[str, str]:
         """Return all statements by what they define; what cannot be written is raised as its first with all others."""
-        texts = {unit.name: self._or_noted(self.write_unit, unit) for unit in self.units.in_order()}
+        texts = {unit.name: self.or_noted(self.write_unit, unit, "") for unit in self.units.in_order()}
         if self.refused:
             first, *others = {(one.place, one.why): one for one in self.refused}.values()
             first.others = tuple(others)
@@ -47,10 +49,10 @@ class Code:
         If it is a statement that cannot be written, note that and go on.
         """
         if isinstance(node, ast.stmt) and not isinstance(node, DEFINITIONS):
-            return self._or_noted(self._written, node)
+            return self.or_noted(self._written, node, "pass")
         return self._written(node)
 
-    def _or_noted(self, write: Callable[[Any], str], what: Any) -> str:
+    def or_noted(self, write: Callable[[Any], Written], what: Any, otherwise: Written) -> Written:
         """Return what is written; note a refusal, and pass over any error after one, which may follow from that."""
         try:
             return write(what)
@@ -59,7 +61,7 @@ class Code:
         except Exception:
             if not self.refused:
                 raise
-        return "pass"
+        return otherwise
 
     def _written(self, node: ast.AST) -> str:
         found = self.rewrite(node)
