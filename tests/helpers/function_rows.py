@@ -143,8 +143,6 @@ u,v l,v: np.meshgrid(x, y)[0]; np.meshgrid(x, y, indexing="ij")[1]
 h,j: np.ix_(y, y)[0]; np.ix_(y > 0, [0, 1])[0]
 m v i: np.zeros_like(x) + x; np.ones_like(x) * x; np.full_like(x, 2) * x; np.full_like(x, 1.5, dtype=float) + x; np.empty_like(x).shape[-1] * x; np.zeros(x.shape) + x
 v m: np.full(3, x.max()); np.zeros(3) + x.sum(); np.ones((2, 1)) * x.min(); np.arange(4) * x.max(); np.full((2, 2), x.sum(), dtype=np.float32)
-u,p: np.add.outer(x, y); np.subtract.outer(x, y); np.multiply.outer(x, y); np.divide.outer(x, y); np.floor_divide.outer(x, y); np.remainder.outer(x, y); np.power.outer(x * x, y); np.maximum.outer(x, y); np.minimum.outer(x, y); np.arctan2.outer(x, y); np.equal.outer(x, y); np.not_equal.outer(x, y); np.less.outer(x, y); np.less_equal.outer(x, y); np.greater.outer(x, y); np.greater_equal.outer(x, y); np.logical_and.outer(x, y); np.logical_or.outer(x, y); np.logical_xor.outer(x, y); np.hypot.outer(x, y); np.fmax.outer(x, y); np.fmin.outer(x, y); np.logaddexp.outer(x, y)
-j,w: np.bitwise_xor.outer(x, y); np.left_shift.outer(x, y); np.right_shift.outer(x, y); np.add.outer(x, y)
 v m i: np.add.reduce(x); np.multiply.reduce(x); np.maximum.reduce(x, axis=-1); np.minimum.reduce([x, x * 2, 1 - x]); np.logical_and.reduce([x > 0, x < 3]); np.logical_or.reduce([x > 2, x < -1]); np.maximum.reduce([x, -x])
 m z i: np.size(x) * x; x.size * x
 o: np.linspace(x, x + 2, 5); np.linspace(0, x, 4, endpoint=False); np.linspace(x, 3, num=1)
