@@ -43,11 +43,13 @@ def _changed(statement: ast.AST) -> Iterator[tuple[str, ast.Call]]:
 
 def _element(code: Any, name: str) -> tuple[str, list[int | None]]:
     """Return the dtype and the shape of what is appended to a list."""
-    function = code.unit.node
-    calls = [one for other, one in _changed(function) if other == name]
-    values = [one.args[0] for one in calls if one.func.attr == "append" and code.seen(one.args[0])]  # type: ignore[attr-defined]
+    calls = [one for other, one in _changed(code.unit.node) if other == name]
+    for one in calls:
+        if one.func.attr != "append":  # type: ignore[attr-defined]
+            raise _refusal(code, one)
+    values = [one.args[0] for one in calls if code.seen(one.args[0])]
     if not values:
-        raise code.refusal(function, f"nothing is appended to `{name}` in any example", "add an example that does")
+        raise code.refusal(calls[0], f"nothing is appended to `{name}` in any example", "add an example that does")
     dtypes = {code.dtype(one) for one in values}
     dtype = code.loop_dtype(*values) if len(dtypes) > 1 else dtypes.pop()
     seen = [one for value in values for one in code.seen(value)]
