@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from rich.console import Console
@@ -14,7 +13,7 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 
 from pyopbench.api.console import err, say, say_error
-from pyopbench.engine import environments, plan, run, sides, stored_run
+from pyopbench.engine import environments, run, stored_run
 from pyopbench.engine.run import Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting, machine
@@ -135,25 +134,6 @@ def announce(wanted: Iterable[Environment], listener: Listener) -> None:
     missing = environments.missing(wanted)
     if missing:
         listener.say(f"installing {environments.installing_text(missing)}")
-
-
-def begin_run(
-    folder: Path | None, request: plan.Request, listener: Listener, asked: sides.AskedSides = sides.JUST_HERE
-) -> OpenRun:
-    """Plan a run on the sides that are asked for, and say what was planned."""
-    announce(asked.environments, listener)
-    with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):
-        begun = sides.begin(folder, request, asked)
-    say_planned(begun, listener)
-    if begun.has_several_sides:
-        from pyopbench.judge.comparison import gate  # pandas, which takes a second
-
-        for side in begun.plan.sides:
-            if side.problem is not None:
-                listener.warn(gate.problem_text(side))
-            for difference in side.values.differences:
-                listener.warn(gate.difference_text(side.label, difference))
-    return begun
 
 
 def say_planned(begun: OpenRun, listener: Listener) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from pyopbench.api.listeners import Listener, alone_on_this_machine, begin_run, follow, listener_here
+from pyopbench.api.listeners import Listener, alone_on_this_machine, announce, follow, listener_here, say_planned
 from pyopbench.api.own_function import FOLDER, Inputs, Op, home_of, op_in_words
 from pyopbench.api.read import Mix, judging_of
 from pyopbench.engine import plan, sides, stored_run
@@ -176,7 +176,19 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
         axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
     )
     request = plan.Request(axes, settings, tuple(command), None if shard is None else parse_shard(shard), own)
-    return begin_run(folder, request, listener, asked), judging
+    announce(asked.environments, listener)
+    with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):
+        begun = sides.begin(folder, request, asked)
+    say_planned(begun, listener)
+    if begun.has_several_sides:
+        from pyopbench.judge.comparison import gate  # pandas, which takes a second
+
+        for side in begun.plan.sides:
+            if side.problem is not None:
+                listener.warn(gate.problem_text(side))
+            for difference in side.values.differences:
+                listener.warn(gate.difference_text(side.label, difference))
+    return begun, judging
 
 
 def _listed(names: Sequence[str]) -> Sequence[str]:

@@ -72,12 +72,9 @@ def print_comparison(found: Comparison, said: str) -> None:
 def write_history(found: History, folder: Path) -> None:
     """Write a history as a page, Markdown and JSON."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, write in (
-        ("html", history_report.html),
-        ("md", history_report.markdown),
-        ("json", history_report.as_json),
-    ):
-        write_atomically(folder / f"history.{name}", write(found).encode())
+    forms = {"html": history_report.html, "md": history_report.markdown, "json": history_report.as_json}
+    for name, render in forms.items():
+        write_atomically(folder / f"history.{name}", render(found).encode())
 
 
 def print_history(found: History, folder: Path) -> None:

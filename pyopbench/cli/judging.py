@@ -64,15 +64,15 @@ def report(
     required = options.read_names("--require", requires)
     sources, judging, folder, fail_on = open_judged(results, baseline, minimum_effect, mix, required, fail_on)
     run = sources[0]
-    are_sides = isinstance(run, OpenRun) and run.has_several_sides
-    if (out_path is not None and (are_sides or export)) or (export and (are_sides or as_json)):
+    on_sides = run if isinstance(run, OpenRun) and run.has_several_sides else None
+    if (out_path is not None and (on_sides or export)) or (export and (on_sides or as_json)):
         raise BadInput(
             "--export prints one side, and a run on several sides has its reports in its folder",
             received=f"{results[0]} with {'--out' if export is None else '--export'}",
             hint="leave that out, or --out and --json, or measure one side in a separate run",
         )
-    if isinstance(run, OpenRun) and are_sides:
-        return report_sides(run, judging, fail_on, as_json=as_json)
+    if on_sides is not None:
+        return report_sides(on_sides, judging, fail_on, as_json=as_json)
     if export is not None:
         return print_export(sources, judging)
     return write_report(sources, out_path or folder, judging, as_json=as_json)

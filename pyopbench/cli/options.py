@@ -19,7 +19,6 @@ Value = TypeVar("Value")
 
 OWN, WHAT, LENGTH, JUDGING = "Your own op", "What to measure", "How long to measure", "How to judge it"
 """Panels of options in --help, behind the one that has --help itself."""
-USUAL_EFFECT = formatting.percent(MINIMUM_EFFECT)
 
 
 def read(flag: str, reader: Callable[[Any], Value], value: Any) -> Value:
@@ -168,7 +167,7 @@ MinimumEffect = Annotated[
     typer.Option(
         "--min-effect",
         metavar="SHARE",
-        help=f"Smallest difference that matters. Default: {USUAL_EFFECT}.",
+        help=f"Smallest difference that matters. Default: {formatting.percent(MINIMUM_EFFECT)}.",
         rich_help_panel=JUDGING,
         parser=parser("--min-effect", parse_share),
     ),
