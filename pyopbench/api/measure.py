@@ -159,26 +159,29 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     baseline = baseline or usual_baseline(axes.ops, own, axes.variants)
     judging = judging_of(baseline, effect, mix, split(_listed(requires)))
-    asked = sides.AskedSides(
-        tuple(combine_environments(_listed(tf), _listed(packages), _listed(python))),
-        tuple(_listed(rev)),
-        fail_on=fail_on,
-        minimum_effect=effect,
-        each_has_budget=budget_seconds is None,
-    )
+    environments = tuple(combine_environments(_listed(tf), _listed(packages), _listed(python)))
     if shard is not None and rev:
         raise BadInput(
             "a run over revisions is not divided into shards",
             received=f"--shard {shard} with --rev",
             hint="measure the revisions on one machine",
         )
-    settings = plan.settings_for(
-        axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=asked.are_several
+    compares = bool(rev) or len(environments) > 1
+    request = plan.Request(
+        axes,
+        plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=compares),
+        tuple(command),
+        None if shard is None else parse_shard(shard),
+        own,
+        environments,
+        tuple(_listed(rev)),
+        fail_on=fail_on,
+        minimum_effect=effect,
+        each_has_budget=budget_seconds is None,
     )
-    request = plan.Request(axes, settings, tuple(command), None if shard is None else parse_shard(shard), own)
-    announce(asked.environments, listener)
+    announce(environments, listener)
     with listener.busy("planning: starting TensorFlow, compiling kernels, trying ports"):
-        begun = sides.begin(folder, request, asked)
+        begun = sides.begin(folder, request)
     say_planned(begun, listener)
     if begun.has_several_sides:
         from pyopbench.judge.comparison import gate  # pandas, which takes a second

@@ -23,6 +23,7 @@ from pyopbench.model.case import (
     DTYPES,
     GPU,
     MECHANISMS,
+    MINIMUM_EFFECT,
     MODES,
     UNLIMITED,
     Axes,
@@ -95,6 +96,13 @@ class Request:
     command: tuple[str, ...]
     shard: tuple[int, int] | None = None  # which, from 1, of how many; None for all of the plan
     own: OwnOps = NO_OWN_OPS  # those among the ops, as in the working tree
+    # Each environment is a side, with each revision where there are some, in the order to show them in. One may be
+    # named twice, to see what noise is.
+    environments: tuple[Environment, ...] = (HERE,)
+    revisions: tuple[str, ...] = ()
+    fail_on: str | None = None  # as the option
+    minimum_effect: float = MINIMUM_EFFECT  # the smallest difference that counts, as a share
+    each_has_budget: bool = False  # does the budget apply to each side, rather than to all together?
 
 
 def new_folder() -> Path:
@@ -227,7 +235,14 @@ def plan_of(request: Request, sides: Sequence[Side]) -> Plan:
     mine, shard = narrow_to_shard(sides, request.settings, request.shard)
     created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return Plan(
-        run="", created=created, command=list(request.command), settings=request.settings, sides=mine, shard=shard
+        run="",
+        created=created,
+        command=list(request.command),
+        settings=request.settings,
+        sides=mine,
+        fail_on=request.fail_on,
+        minimum_effect=request.minimum_effect,
+        shard=shard,
     )
 
 

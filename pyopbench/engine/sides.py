@@ -9,7 +9,6 @@ import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +21,7 @@ from pyopbench.model.case import MINIMUM_EFFECT, Case
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.errors import BadInput, NothingMeasured, PyopbenchError
 from pyopbench.model.parse import parse_fail_on
-from pyopbench.model.side import HERE, Environment
+from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun, create, name_sides, require_new
 from pyopbench.store.types import Revision, Side, ValueDifference, Values
 
@@ -33,33 +32,6 @@ USUAL_FAILURE = "slower"
 EFFECT_PER_SLOWDOWN = 3
 """If only a slowdown that fails is given, the minimum effect is that slowdown divided by this: a verdict says that a
 slowdown is above the smallest difference that counts, so it has to be well above it to be found."""
-
-
-@dataclass(frozen=True)
-class AskedSides:
-    """Which sides to measure: each environment, with each revision where there are some.
-
-    With `fail_on`, as with revisions, the first side is measured a second time as a control.
-    """
-
-    environments: tuple[Environment, ...] = (HERE,)
-    revisions: tuple[str, ...] = ()
-    fail_on: str | None = None  # as the option
-    minimum_effect: float = MINIMUM_EFFECT  # the smallest difference that counts, as a share
-    each_has_budget: bool = False  # does the budget apply to each side, rather than to all together?
-
-    @property
-    def are_several(self) -> bool:
-        """Whether there is something to compare; one revision may be a range."""
-        return bool(self.revisions) or len(self.environments) > 1
-
-    @property
-    def wants_control(self) -> bool:
-        """Whether a control is measured."""
-        return bool(self.revisions) or (self.fail_on is not None and self.are_several)
-
-
-JUST_HERE = AskedSides()
 
 
 def refuse_to_fail(fail_on: str | None) -> None:
@@ -101,37 +73,33 @@ def resolve_thresholds(
     return minimum_effect, fail_on
 
 
-def begin(folder: Path | None, request: plan.Request, asked: AskedSides = JUST_HERE) -> OpenRun:
+def begin(folder: Path | None, request: plan.Request) -> OpenRun:
     """Plan every side and make the folder; a revision that cannot be planned is left out, with why.
 
-    Args:
-        folder: where; None for a new folder under `results/`.
-        request: what to measure on each side.
-        asked: the sides, in the order to show them in; one may be named twice, to see what noise is.
-
-    Returns:
-        The run; of its sides the control is the last.
+    Of several environments and revisions the first side is measured a second time as a control, the last side of the
+    run, where a slowdown fails the run. `folder` is None for a new one under `results/`.
 
     Raises:
         BadInput: a bad name, a folder that holds a run, no such revision, an environment that cannot be had, or axes
             that leave no case.
         NothingMeasured: fewer than two revisions can be planned.
     """
-    if not asked.are_several:
-        refuse_to_fail(asked.fail_on)
+    if not (request.revisions or len(request.environments) > 1):
+        refuse_to_fail(request.fail_on)
     plan.check_request(request)
-    environments.missing(asked.environments)  # refuses what cannot be had
+    environments.missing(request.environments)  # refuses what cannot be had
     folder = folder or plan.new_folder()
     require_new(folder)
-    repository = revisions.repository_of(request.axes.ops, request.own) if asked.revisions else None
-    named = revisions.resolve(repository, asked.revisions) if repository is not None else [None]
-    wanted = [(environment, revision) for revision in named for environment in asked.environments]
+    repository = revisions.repository_of(request.axes.ops, request.own) if request.revisions else None
+    named = revisions.resolve(repository, request.revisions) if repository is not None else [None]
+    wanted = [(environment, revision) for revision in named for environment in request.environments]
+    wants_control = bool(request.revisions) or request.fail_on is not None
     # A comparison finds slowdowns, and for these only variants in use matter; to choose one, all are needed.
-    if asked.wants_control and not request.axes.variants:
+    if wants_control and not request.axes.variants:
         in_use = dataclasses.replace(request.axes, in_use=request.settings.baseline)
         request = dataclasses.replace(request, axes=in_use)
     seconds = request.settings.budget_seconds
-    if asked.each_has_budget and seconds is not None:
+    if request.each_has_budget and seconds is not None:
         settings = structs.replace(request.settings, budget_seconds=seconds * len(wanted))
         request = dataclasses.replace(request, settings=settings)
     sides = _plan_sides(request, repository, wanted)
@@ -143,15 +111,13 @@ def begin(folder: Path | None, request: plan.Request, asked: AskedSides = JUST_H
             received="; ".join(problems),
             hint="pyopbench verify, with one of them checked out, shows what is wrong",
         )
-    if asked.wants_control:
+    if wants_control:
         # The first side once more with a few of its groups: an identical pair for each of their cases.
         first = measured[0]
         drawn = {*list(dict.fromkeys(Case.from_id(key).group for key in first.cases))[::GROUPS_PER_CONTROL]}
         cases = [key for key in first.cases if Case.from_id(key).group in drawn]
         sides.append(structs.replace(first, is_control=True, values=Values(), cases=cases))
-    planned = plan.plan_of(request, name_sides(sides))
-    planned = structs.replace(planned, fail_on=asked.fail_on, minimum_effect=asked.minimum_effect)
-    return create(folder, planned, request.own)
+    return create(folder, plan.plan_of(request, name_sides(sides)), request.own)
 
 
 def _plan_sides(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pyopbench.engine import plan, sides
-from pyopbench.engine.sides import AskedSides
 from pyopbench.model.case import Axes
 from pyopbench.model.discover import read_ops
 from pyopbench.store.run import read_plan
@@ -40,8 +39,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_revision_is_planned_and_computed_in_its_own_worktree(project: Path, tmp_path: Path) -> None:
     names, own = read_ops(["my_op.py"], [])
     axes = Axes(ops=tuple(names), variants=("py_function_numpy", "numpy_function"), parts=False, quick=True)
-    request = plan.Request(axes, plan.QUICK, ("pyopbench", "run"), own=own)
-    begun = sides.begin(tmp_path / "run", request, AskedSides(revisions=("HEAD~2", "HEAD~1", "HEAD")))
+    revisions = ("HEAD~2", "HEAD~1", "HEAD")
+    begun = sides.begin(
+        tmp_path / "run", plan.Request(axes, plan.QUICK, ("pyopbench", "run"), own=own, revisions=revisions)
+    )
     first, second, broken, twin = begun.plan.sides
     assert begun.plan == read_plan(begun.folder), "it is held as it is read back"
     (difference,) = second.values.differences

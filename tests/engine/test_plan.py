@@ -19,7 +19,6 @@ from foreign_files import document, write
 from places import FAKE_WORKER_COMMAND
 from pyopbench.engine import environments, git, plan, sides, stored_run, worker_process
 from pyopbench.engine import plan as planning
-from pyopbench.engine.sides import AskedSides
 from pyopbench.engine.stored_run import find_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, Axes
 from pyopbench.model.errors import BadInput, NothingMeasured
@@ -248,13 +247,13 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     return lambda: told
 
 
-def on(*versions: str) -> AskedSides:
-    return AskedSides(tuple(map(Environment, versions)))
+def on(*versions: str) -> planning.Request:
+    return replace(REQUEST, environments=tuple(map(Environment, versions)))
 
 
 def test_a_version_that_is_not_there_leaves_nothing_behind(tmp_path: Path, asked: Callable[[], list[str]]) -> None:
     with pytest.raises(BadInput) as refused:
-        sides.begin(tmp_path / "run", REQUEST, on("2.21.0", "1.15.0"))
+        sides.begin(tmp_path / "run", on("2.21.0", "1.15.0"))
     assert refused.value.received == "--tf 1.15.0"
     assert not (tmp_path / "run").exists()
     assert asked() == []
@@ -264,7 +263,7 @@ def test_a_worker_with_another_tensorflow_is_refused_and_nothing_is_begun(
     tmp_path: Path, asked: Callable[[], list[str]]
 ) -> None:
     with pytest.raises(BadInput) as error:
-        sides.begin(tmp_path / "run", REQUEST, on("2.21.0", ANOTHER))
+        sides.begin(tmp_path / "run", on("2.21.0", ANOTHER))
     assert error.value.received == f"2.21.0, for TensorFlow {ANOTHER}"
     assert asked() == ["2.21.0", ANOTHER]
     assert not (tmp_path / "run").exists()
