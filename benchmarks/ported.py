@@ -32,7 +32,7 @@ from pyopbench.model.errors import PyopbenchError, WrongResult
 from pyopbench.model.failures import LONGEST_REASON, describe_error
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import OwnOps, Target, read_target
+from pyopbench.model.own_target import Target, own_ops, read_target
 from pyopbench.ops.load import load_variants, make_inputs
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
                 right[form] = function
             print(json.dumps({"form": form, **outcome}), flush=True)
         if options.time:
-            register_own_ops(OwnOps((target,)))
+            register_own_ops(own_ops(target))
             print(json.dumps({"seconds": {size: seconds_of_a_call(op, right, size) for size in op.sizes}}))
     return 0
 

@@ -266,7 +266,7 @@ def port(
     from pyopbench.engine.port import write_port
     from pyopbench.model.discover import read_ops
 
-    _, own = read_ops([op], inputs or (), seed_with)
+    (name,), own = read_ops([op], inputs or (), seed_with)
     if not own:
         raise BadInput(
             "only your own ops can be ported",
@@ -275,7 +275,7 @@ def port(
             "the sources of built-in ops are in pyopbench/ops/builtin/",
         )
     with err.status("writing, testing and timing the port"):
-        written = write_port(own.targets[0], to, out_path, TEST_SECONDS, timed_seconds=TIMED_SECONDS)
+        written = write_port(own[name], to, out_path, TEST_SECONDS, timed_seconds=TIMED_SECONDS)
     _print_port(written)
 
 

@@ -17,7 +17,7 @@ from pyopbench.model.case import BASELINE, DTYPES, MINIMUM_EFFECT, Axes
 from pyopbench.model.discover import find, require_known
 from pyopbench.model.errors import BadInput, NothingMeasured
 from pyopbench.model.machine import usable_cores
-from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, read_program
+from pyopbench.model.own_target import OwnOps, read_program
 from pyopbench.store.json_file import convert
 from pyopbench.store.run import OpenRun, create, require_new
 from pyopbench.store.types import GroupLine, PipelinePlan, Settings, builtin_catalogue
@@ -61,7 +61,7 @@ class PipelineRequest:
     forms: tuple[str, ...] | None = None  # of the arrangements to measure, as `variants`; None for all
     variants: tuple[str, ...] | None = None
     in_program: str = CURRENT  # the arrangement that the program has, with which others are compared
-    own: OwnOps = NO_OWN_OPS
+    own: OwnOps = field(default_factory=dict)
 
     @property
     def settings(self) -> Settings:
@@ -109,7 +109,7 @@ def with_program(name: str, own: OwnOps, program: str, command: str = "") -> Own
             received=f"--program {program} with " + (f"the built-in op {name}" if name else "no op"),
             hint=command or f"pyopbench pipeline my_op.py --program {program}",
         )
-    return OwnOps((replace(own[name], program=read_program(program)),))
+    return {name: replace(own[name], program=read_program(program))}
 
 
 def begin(folder: Path | None, request: PipelineRequest, command: tuple[str, ...]) -> OpenRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ class Request:
     settings: Settings
     command: tuple[str, ...]
     shard: tuple[int, int] | None = None  # which, from 1, of how many; None for all of the plan
-    own: OwnOps = NO_OWN_OPS  # those among the ops, as in the working tree
+    own: OwnOps = field(default_factory=dict)  # those among the ops, as in the working tree
     # Each environment is a side, with each revision where there are some, in the order to show them in. One may be
     # named twice, to see what noise is.
     environments: tuple[Environment, ...] = (HERE,)

@@ -24,7 +24,7 @@ from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.files import write_new
-from pyopbench.model.own_target import OwnOps, Target
+from pyopbench.model.own_target import Target, own_ops
 from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
 
 TIMED_BLOCKS = 40
@@ -78,7 +78,7 @@ def write_port(  # noqa: PLR0913 - the last two are for tests, which have Tensor
     test_file = out.with_name(f"test_{out.name}")
     _check(variant, out, test_file)
     with ExitStack() as stack:
-        ask = ask or stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=OwnOps((target,)))).ask
+        ask = ask or stack.enter_context(Worker(START_TIMEOUT_SECONDS, own=own_ops(target))).ask
         answer = ask({"do": "port", "op": asdict(target), "variant": variant, "module": out.stem})
         _require_written(answer, target, variant)
         files = {out: answer["port"], test_file: answer["test"]}

@@ -158,7 +158,7 @@ def _plan_sides(
 def _plan_side(
     request: plan.Request, environment: Environment, checkout: Checkout | None, values: Path | None, *, is_first: bool
 ) -> Side:
-    for target in checkout.moved_ops(request.own).targets if checkout is not None else ():
+    for target in checkout.moved_ops(request.own).values() if checkout is not None else ():
         if target.is_file and not Path(target.place).is_file():
             raise BadInput("the revision does not have the op", received=target.place)
     python = environments.python_of(environment)

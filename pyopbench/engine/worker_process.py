@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, TypeVar
 
@@ -165,7 +166,7 @@ class Worker:
         self._marker.clear()
         self._heard = time.monotonic()
         if self._unsent:  # not when it is started: then it reads nothing yet, and a pipe takes no more than 64 KiB
-            request, self._unsent = {**request, "own": self._unsent.plain}, NO_OWN_OPS
+            request, self._unsent = {**request, "own": [*map(asdict, self._unsent.values())]}, NO_OWN_OPS
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()

@@ -52,7 +52,7 @@ class Checkout:
 
     def moved_ops(self, own: OwnOps) -> OwnOps:
         """Return own ops as the revision has them."""
-        return OwnOps(tuple(map(self._moved_target, own.targets)))
+        return {name: self._moved_target(target) for name, target in own.items()}
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a worker that takes everything from the checkout."""

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import OwnOps, Target, is_target, read_target
+from pyopbench.model.own_target import OwnOps, Target, is_target, own_ops, read_target
 
 PACKAGE = Path(__file__).parent.parent
 OPS = PACKAGE / "ops"
@@ -100,7 +100,7 @@ def read_ops(texts: Iterable[str], inputs: Sequence[str], seed_with: str = "") -
                 received=f"{option} with {', '.join(target.text for target in targets) or 'no such op'}",
                 hint="name one function, my_module.py:function --input EXPR; or for --seed-with one file, my_op.py",
             )
-    return names, OwnOps(tuple(targets))
+    return names, own_ops(*targets)
 
 
 def python_files(place: Path) -> list[Path]:

@@ -12,10 +12,11 @@ import io
 import re
 import tokenize
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from pyopbench.model.case import BASELINE, OWN_BASELINE
 from pyopbench.model.errors import BadInput
@@ -87,41 +88,14 @@ class Target:
         return cls(**{**plain, "inputs": tuple(plain["inputs"])})
 
 
-@dataclass(frozen=True)
-class OwnOps(Mapping[str, Target]):
-    """The own ops of a run, by name, in the order in which they were named."""
-
-    targets: tuple[Target, ...] = ()
-
-    def __getitem__(self, name: str) -> Target:
-        for target in self.targets:
-            if target.name == name:
-                return target
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return (target.name for target in self.targets)
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    @property
-    def words(self) -> list[str]:
-        """What a command line is given to name them again."""
-        return [word for target in self.targets for word in target.words]
-
-    @property
-    def plain(self) -> list[dict[str, Any]]:
-        """What a parent sends to a worker, as JSON."""
-        return [asdict(target) for target in self.targets]
-
-    @classmethod
-    def from_plain(cls, plain: Iterable[Mapping[str, Any]]) -> OwnOps:
-        """Return what `plain` was made of."""
-        return cls(tuple(map(Target.from_plain, plain)))
+OwnOps: TypeAlias = Mapping[str, Target]
+"""The own ops of a run, by name, in the order in which they were named."""
+NO_OWN_OPS: OwnOps = MappingProxyType({})
 
 
-NO_OWN_OPS = OwnOps()
+def own_ops(*targets: Target) -> OwnOps:
+    """Return own ops by name."""
+    return {target.name: target for target in targets}
 
 
 def split_input(text: str) -> tuple[str, str]:

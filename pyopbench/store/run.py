@@ -82,7 +82,7 @@ class OpenRun:
 
     folder: Path
     plan: Plan
-    own: OwnOps = NO_OWN_OPS
+    own: OwnOps = field(default_factory=dict)
     size: int = 0
     torn: int = 0
     measured: tuple[OpenSide, ...] = field(init=False)

@@ -32,7 +32,7 @@ from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import failure_of
 from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import OwnOps, Target, usual_baseline
+from pyopbench.model.own_target import Target, own_ops, usual_baseline
 from pyopbench.model.variant import Variant
 from pyopbench.ops.compiled import check_compiled, why_no_numba
 from pyopbench.ops.kernels import cuda, register
@@ -72,7 +72,7 @@ def write_port(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         op = load_own(target)
     except BadInput as error:
         return {"error": error.as_plain()}
-    callback = usual_baseline([op.name], OwnOps((target,)))
+    callback = usual_baseline([op.name], own_ops(target))
     try:
         if variant.startswith("numba_op"):
             check_compiled(op, variant)
@@ -268,7 +268,7 @@ def serve(requests: IO[str], parent: ParentPipe) -> None:
     emit({"event": "ready", "environment": {**environment.of_launch(), **versions}})
     for request in map(json.loads, requests):
         if "own" in request:
-            register_own_ops(OwnOps.from_plain(request["own"]))
+            register_own_ops(own_ops(*map(Target.from_plain, request["own"])))
         emit(_answer(request, emit))
 
 

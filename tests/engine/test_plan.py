@@ -22,7 +22,7 @@ from pyopbench.engine import plan as planning
 from pyopbench.engine.stored_run import find_target
 from pyopbench.model.case import MECHANISMS, NO_GRADIENT, Axes
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
+from pyopbench.model.own_target import NO_OWN_OPS, Target, own_ops
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun, open_run, read_plan
 
@@ -178,7 +178,7 @@ def test_a_run_with_an_own_op_is_continued_by_naming_it_again(tmp_path: Path) ->
         stored_run.require_resumable(open_run(folder).measured[0], NO_OWN_OPS)
     assert refused.value.received == f"body, from {file}:body"
     assert refused.value.hint == f"pyopbench resume {folder} {file}:body --input 'np.ones(3)'"
-    named_again = OwnOps((own,))
+    named_again = own_ops(own)
     side = open_run(folder).measured[0]
     for run in (open_run(folder), OpenRun(folder, side.plan, named_again)):
         assert stored_run.resume_command(run) == refused.value.hint
@@ -201,14 +201,14 @@ def test_a_run_in_a_program_is_continued_by_naming_that_again_unchanged(tmp_path
     side = open_run(folder).measured[0]
     command = f"pyopbench resume {folder} {file}:body --input 'np.ones(3)' --program {train}:make"
     with pytest.raises(BadInput) as refused:
-        stored_run.require_resumable(side, OwnOps((alone,)))
+        stored_run.require_resumable(side, own_ops(alone))
     assert refused.value.hint == command
-    stored_run.require_resumable(side, OwnOps((own,)))
-    for run in (open_run(folder), OpenRun(folder, side.plan, OwnOps((own,)))):
+    stored_run.require_resumable(side, own_ops(own))
+    for run in (open_run(folder), OpenRun(folder, side.plan, own_ops(own))):
         assert stored_run.resume_command(run) == command
     train.write_text("def make():\n    return 1\n", encoding="utf-8")
     with pytest.raises(BadInput) as changed:
-        stored_run.require_resumable(side, OwnOps((own,)))
+        stored_run.require_resumable(side, own_ops(own))
     assert changed.value.hint != command
 
 

@@ -11,7 +11,7 @@ import pytest
 from pyopbench.engine import worker_process
 from pyopbench.engine.port import run_test, write_port
 from pyopbench.model.errors import BadInput, WrongResult
-from pyopbench.model.own_target import OwnOps, Target, read_target
+from pyopbench.model.own_target import Target, own_ops, read_target
 
 TARGET = Target("mine", "/somewhere/mine.py", "body", ("1",))
 ANSWER = {
@@ -67,7 +67,7 @@ def test_it_is_timed_against_the_callback_where_it_is_right(
     target = read_target(f"{source}:body", ["rng.random(3, np.float32)"], [])
     text = source.read_text().replace("x * 2 * waited", "x * 3" if slow == "wrong" else "x * 2 * waited")
     written = {**ANSWER, "port": text, "function": "port", "op": target.name, "sizes": [3]}
-    with worker_process.Worker(60, own=OwnOps((target,))) as worker:
+    with worker_process.Worker(60, own=own_ops(target)) as worker:
         ratios = write_port(
             target,
             "traced",

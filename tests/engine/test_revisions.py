@@ -9,7 +9,7 @@ import pytest
 from pyopbench.engine import revisions
 from pyopbench.model import machine
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import NO_OWN_OPS, OwnOps, Target
+from pyopbench.model.own_target import NO_OWN_OPS, Target, own_ops
 from repositories import commit, git, repository
 
 
@@ -69,7 +69,7 @@ def test_the_commit_of_an_own_op_is_that_of_the_repository_that_has_its_file(
     (folder / ".venv" / "installed.py").write_text("", encoding="utf-8")
     (tmp_path / "elsewhere.py").write_text("", encoding="utf-8")
     places = {"op": folder / "op.py", "installed": folder / ".venv/installed.py", "no": tmp_path / "elsewhere.py"}
-    own = OwnOps(tuple(Target(name, str(place)) for name, place in places.items()))
+    own = own_ops(*(Target(name, str(place)) for name, place in places.items()))
     found = revisions.find_checked_out_commits(own)
     assert set(found) == {"op"}
     assert (found["op"].commit, found["op"].subject, found["op"].dirty) == (commits[-1], "change 5", False)
@@ -106,7 +106,7 @@ def test_for_so_many_revisions_there_is_memory(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_repository_is_that_of_the_file_of_the_op(made: tuple[Path, list[str]]) -> None:
-    own = OwnOps((Target("op", str(made[0] / "op.py")),))
+    own = own_ops(Target("op", str(made[0] / "op.py")))
     assert revisions.repository_of(["op"], own) == made[0]
 
 
@@ -116,9 +116,9 @@ def test_the_repository_of_a_module_is_found_without_importing_it(
     (made[0] / "package").mkdir()
     (made[0] / "package" / "__init__.py").write_text("raise AssertionError\n", encoding="utf-8")
     monkeypatch.chdir(made[0])
-    assert revisions.repository_of(["op"], OwnOps((Target("op", "package.part", "body", ("1",)),))) == made[0]
+    assert revisions.repository_of(["op"], own_ops(Target("op", "package.part", "body", ("1",)))) == made[0]
     with pytest.raises(BadInput) as refused:
-        revisions.repository_of(["op"], OwnOps((Target("op", "nowhere_at_all.part", "body", ("1",)),)))
+        revisions.repository_of(["op"], own_ops(Target("op", "nowhere_at_all.part", "body", ("1",))))
     assert refused.value.received == "nowhere_at_all.part:body"
 
 
@@ -126,7 +126,7 @@ def test_ops_in_no_repository_or_in_two_are_refused(made: tuple[Path, list[str]]
     other = repository(tmp_path / "other")
     for folder, said in ((tmp_path, "no repository"), (other, other)):
         (folder / "outside.py").write_text("", encoding="utf-8")
-        own = OwnOps((Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py"))))
+        own = own_ops(Target("op", str(made[0] / "op.py")), Target("outside", str(folder / "outside.py")))
         with pytest.raises(BadInput) as refused:
             revisions.repository_of(["op", "outside"], own)
         assert refused.value.received == f"op in {made[0]} and outside in {said}"

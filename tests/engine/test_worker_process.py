@@ -26,7 +26,7 @@ from pyopbench.engine.worker_process import (
 from pyopbench.model.checkout import Checkout
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import WorkerLost
-from pyopbench.model.own_target import OwnOps, Target
+from pyopbench.model.own_target import Target, own_ops
 
 pytestmark = pytest.mark.measures
 
@@ -56,14 +56,14 @@ def test_a_worker_is_sent_the_own_ops_with_its_first_request_as_its_revision_has
         folder.mkdir()
     monkeypatch.chdir(here)
     monkeypatch.setenv("FAKE_WORKER_LOG", str(tmp_path / "log"))
-    own = OwnOps((Target("mine", str(here / "mine.py")),))
+    own = own_ops(Target("mine", str(here / "mine.py")))
     checkout = Checkout(here, there, PACKAGE.parent) if is_revision else None
     with Worker(LONG, checkout=checkout, own=own) as worker:
         for _ in range(2):
             worker.ask(prepare("well"))
     first, second = map(json.loads, (tmp_path / "log").read_text(encoding="utf-8").splitlines())
-    sent = OwnOps((Target("mine", str((there if is_revision else here) / "mine.py")),))
-    assert OwnOps.from_plain(first.pop("own")) == sent
+    sent = own_ops(Target("mine", str((there if is_revision else here) / "mine.py")))
+    assert own_ops(*map(Target.from_plain, first.pop("own"))) == sent
     assert first == second
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyopbench.model import checkout
 from pyopbench.model.checkout import Checkout, require_from_checkout
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import OwnOps, Target
+from pyopbench.model.own_target import Target, own_ops
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
         str(tmp_path.resolve() / "other"),
     ]
     assert found["PYOPBENCH_PATH"] == str(made.folder / "src")
-    own = made.moved_ops(OwnOps((Target("op", str(file), "body", ("x.npy", "y=y.npy", "z=1")),)))
+    own = made.moved_ops(own_ops(Target("op", str(file), "body", ("x.npy", "y=y.npy", "z=1"))))
     assert own["op"].place == str(made.folder / "src" / "op.py")
     here = tmp_path.resolve()
     assert own["op"].inputs == (str(here / "x.npy"), f"y={here / 'y.npy'}", "z=1"), "inputs are the command line's"

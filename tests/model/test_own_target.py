@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import OwnOps, Target, is_target, read_target, usual_baseline
+from pyopbench.model.own_target import OwnOps, Target, is_target, own_ops, read_target, usual_baseline
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def read_files(folder: Path, *calls: str) -> OwnOps:
         path = folder / f"op_{number}.py"
         path.write_text(f"import pyopbench\nOP = {call}\n", encoding="utf-8")
         targets.append(read_target(str(path), [], []))
-    return OwnOps(tuple(targets))
+    return own_ops(*targets)
 
 
 @pytest.mark.parametrize(
@@ -146,5 +146,5 @@ def test_built_in_ops_and_ops_that_disagree_are_compared_with_one_callback(tmp_p
         assert usual_baseline(ops, own) == "py_function_numpy"
     assert usual_baseline([first], own, ["py_function_numpy", "numba_op"]) == "py_function_numpy"
     assert usual_baseline([first], own, ["py_function_numpy", "numpy_function"]) == "numpy_function"
-    function = OwnOps((read_target(f"{module}:body", ["1"], []),))
+    function = own_ops(read_target(f"{module}:body", ["1"], []))
     assert usual_baseline(["body"], function) == "numpy_function"

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from pyopbench.model.errors import BadInput
 from pyopbench.model.op import Op
-from pyopbench.model.own_target import OwnOps, read_target
+from pyopbench.model.own_target import own_ops, read_target
 from pyopbench.ops.load import load_op, load_ops
 from pyopbench.ops.own.load import OWN_OPS, load_own, register_own_ops
 from pyopbench.ops.port_file import port_call
@@ -33,7 +33,7 @@ def test_a_file_is_loaded_as_an_op_of_its_name(tmp_path: Path) -> None:
 def test_a_worker_finds_the_own_ops_of_its_run_by_name_and_takes_no_others(tmp_path: Path) -> None:
     for name in ("mine", "other"):
         (tmp_path / f"{name}.py").write_text(HEAD + "OP = OwnOp(inputs=(np.ones(3),), numpy=np.tanh)\n")
-    mine, other = (OwnOps((read_target(str(tmp_path / f"{name}.py"), [], []),)) for name in ("mine", "other"))
+    mine, other = (own_ops(read_target(str(tmp_path / f"{name}.py"), [], [])) for name in ("mine", "other"))
     try:
         register_own_ops(mine)
         assert load_op("mine").name == "mine"
