@@ -16,8 +16,7 @@ from pyopbench.engine import stored_run
 from pyopbench.engine.sides import failing_slowdown, find_measured
 from pyopbench.judge.comparison import gate as gate_wording
 from pyopbench.judge.comparison.diff import Comparison
-from pyopbench.judge.comparison.gate import Gate, read_gate
-from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
+from pyopbench.judge.comparison.gate import Gate, VersionComparison, judge_versions, read_gate
 from pyopbench.judge.decision import Decision
 from pyopbench.judge.judge import Judgement, Judging, judge
 from pyopbench.model import formatting

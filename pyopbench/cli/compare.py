@@ -25,8 +25,7 @@ from pyopbench.report.sections import versions
 from pyopbench.store.run import OpenRun
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.gate import Gate
-    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.comparison.gate import Gate, VersionComparison
     from pyopbench.judge.judge import Judging
 
 NOTHING_COMPARED = "No case has an interval, so nothing can be said about slowdowns."

@@ -60,8 +60,6 @@ class Judgement:
     # One row per measured case, as `latencies.latency_table`; without cases that were found wrong
     latencies: pd.DataFrame
     verdicts: tuple[Verdict, ...]  # in the order of `latencies`
-    # Of each setting that there is to decide in, ops in the order of the catalogue
-    comparisons: tuple[SettingComparison, ...]
     # Each comparison with its choice over the mix, as `choose_over_mix` makes it
     choices: tuple[tuple[SettingComparison, tuple[Choice, Mix] | None], ...]
     spread: Spread  # the spread between launches that was seen
@@ -165,7 +163,6 @@ def compare_variants(  # noqa: PLR0913 - as `judge_run`
         rules=rules,
         latencies=latencies,
         verdicts=verdicts_from(estimates, baselines, minimum_effect, error),
-        comparisons=comparisons,
         choices=tuple((comparison, choose_over_mix(comparison, rules, mix)) for comparison in comparisons),
         spread=spread,
         rounds=rounds,

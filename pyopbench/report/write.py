@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from markupsafe import Markup, escape
 
-from pyopbench.judge.comparison.versions import VersionComparison
+from pyopbench.judge.comparison.gate import VersionComparison
 from pyopbench.judge.judge import judge
 from pyopbench.judge.ports import attempts_of, port_path
 from pyopbench.model.errors import BadInput

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from frames import Bench, run_of
-from pyopbench.judge.comparison.versions import VersionComparison
+from pyopbench.judge.comparison.gate import VersionComparison
 from pyopbench.judge.decision import Decision, Reason, SizeRange, SizeSeconds
 from pyopbench.judge.judge import Judgement, judge_run
 from pyopbench.model.case import Case, Failure

@@ -37,7 +37,7 @@ def unresolved(judgement: Judgement, *needed: int | None) -> Judgement:
     verdicts: list[Verdict] = list(judgement.verdicts)
     for place, launches in enumerate(needed):
         verdicts[place] = replace(verdicts[place], outcome="unresolved", fewest=launches)
-    return replace(judgement, verdicts=tuple(verdicts), comparisons=(), choices=())
+    return replace(judgement, verdicts=tuple(verdicts), choices=())
 
 
 def test_nothing_goes_on_when_everything_is_resolved() -> None:
@@ -73,7 +73,7 @@ def test_until_answers_are_decided_a_run_goes_on_for_answers_alone() -> None:
 
 def test_where_there_is_nothing_to_decide_the_comparisons_are_what_is_asked_for() -> None:
     judgement = unresolved(judged({"native": 5e-5, "numpy_function": 2e-4}, **QUIET), 8, None)
-    assert not judgement.comparisons
+    assert not judgement.choices
     seen = interim_analysis_of(with_settings(judgement, until="decided"), 4, 8)
     assert seen.open == {judgement.verdicts[0].case, judgement.verdicts[0].baseline}
 

@@ -254,7 +254,7 @@ def pairs_verdicts(costs: dict[str, float], **changes: Any) -> dict[str, Verdict
     run = run_of(bench)
     run.settings = structs.replace(run.settings, pairs=PAIRS)
     found = compare_variants(run, TODAY, 0.03)  # type: ignore[arg-type]
-    assert not found.comparisons
+    assert not found.choices
     return {Case.from_id(verdict.case).variant: verdict for verdict in found.verdicts}
 
 

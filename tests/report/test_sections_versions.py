@@ -14,8 +14,7 @@ from judgements import plain_report
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.judge import judge
 from pyopbench.judge.comparison.diff import reach_of
-from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.judge.comparison.versions import VersionComparison, judge_versions
+from pyopbench.judge.comparison.gate import VersionComparison, judge_versions, read_gate
 from pyopbench.judge.judge import Judgement
 from pyopbench.judge.verdicts import Verdict
 from pyopbench.model import formatting

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.comparison.gate import VersionComparison
     from pyopbench.judge.judge import Judgement
 
 Tone: TypeAlias = Literal["", "good", "bad", "warn", "muted"]

@@ -13,7 +13,7 @@ from pyopbench.report.sections.answer import TONES
 from pyopbench.report.sections.places import FIELDS, places_of, saves
 
 if TYPE_CHECKING:
-    from pyopbench.judge.comparison.versions import VersionComparison
+    from pyopbench.judge.comparison.gate import VersionComparison
     from pyopbench.judge.decision import Decision
 
 OUTCOME_TONES: Mapping[str, Tone] = {"faster": "good", "slower": "bad"}

@@ -9,8 +9,7 @@ import pyopbench
 import stored
 from pairs import VARIANTS, cases, write_versions
 from pyopbench.api.results import SidesResult
-from pyopbench.judge.comparison.gate import read_gate
-from pyopbench.judge.comparison.versions import VersionComparison
+from pyopbench.judge.comparison.gate import VersionComparison, read_gate
 from pyopbench.judge.judge import Judgement
 from pyopbench.store.run import report_folder
 
