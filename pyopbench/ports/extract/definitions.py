@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import importlib.util
 import os
@@ -132,6 +133,25 @@ def _has_positions_of(node: Any, code: types.CodeType) -> bool:
 def bindings_of(source: Source) -> dict[str, ast.stmt]:
     """Return the statement that defines each name at the top level of a file."""
     return bindings(source.tree.body)
+
+
+def without_annotations(node: Any) -> Any:
+    """Return a copy of a statement or a lambda without annotations of functions: a port does not take what they say."""
+    node = copy.deepcopy(node)
+    for one in ast.walk(node):
+        if isinstance(one, ast.arg):
+            one.annotation = None
+        elif isinstance(one, Function):
+            one.returns = None
+    return node
+
+
+def take_first(arguments: ast.arguments, place: Place) -> str:
+    """Remove the first parameter of a method, and return its name."""
+    parameters = arguments.posonlyargs or arguments.args
+    if not parameters:
+        raise CannotExtract("a method takes `self` as a part of `*args`", fix="name its first parameter", place=place)
+    return str(parameters.pop(0).arg)
 
 
 def unwrapped(value: Any) -> Any:

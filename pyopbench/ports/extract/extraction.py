@@ -50,7 +50,9 @@ from pyopbench.ports.extract.definitions import (
     public_home,
     require_no_state,
     source_of,
+    take_first,
     unwrapped,
+    without_annotations,
 )
 from pyopbench.ports.extract.module import (
     ITEM,
@@ -62,12 +64,6 @@ from pyopbench.ports.extract.module import (
     needed_by,
     place_of_user,
     reference,
-)
-from pyopbench.ports.extract.parameters import (
-    parameters_of,
-    passing_on,
-    take_first,
-    without_annotations,
 )
 from pyopbench.ports.extract.values import NAMESPACES, NotWritable, expression_of, is_same, plain_container
 
@@ -83,14 +79,16 @@ FROM_OUTSIDE = {
 LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
 """Modules whose functions are called and never extracted, even if one is the whole body."""
 
-LONGEST_COMPUTED = 2_000
-"""Characters of a value that is written in place of the functions that compute it."""
-
 LONGEST_IN_PLACE = 80
 """Characters of a default or a bound argument that is written where it is used, and not as a constant."""
 
 ALIASES = {"numpy": "np", "tensorflow": "tf"}
 """The usual names of imported modules."""
+
+ARGUMENTS = ("x", "y", "z", "a", "b", "c", "d", "e")
+"""Names for arguments that have none."""
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 Parents: TypeAlias = Mapping[ast.AST, ast.AST]
 EMPTY: Mapping[str, Any] = types.MappingProxyType({})
@@ -148,13 +146,8 @@ class Extraction:
             self.packages.add(home)
         wanted = name or bound_name(function) or "body"
         item = self._callable(function, wanted, None, arguments)
-        if item is None and callable(function):
-            item = self._library_call(function, name, arguments)
         if item is None:
-            raise CannotExtract(
-                f"a {type(function).__module__}.{type(function).__qualname__} has no source that can be read",
-                fix="write a def with the same arguments that calls this one",
-            )
+            item = self._partial(functools.partial(function), wanted, None, arguments)
         self.roots.append(item)
 
     def add_expression(self, scope: dict[str, Any], path: str, node: ast.expr) -> Item:
@@ -250,31 +243,32 @@ class Extraction:
         ]
 
     def _partial(self, value: functools.partial[Any], wanted: str, place: Place | None, arguments: int) -> Item:
+        """Return a function that passes its arguments on, after those that are bound."""
         key = ("partial", id(value))
         if key not in self._items:
             inner = unwrapped(value.func)
             called = self._callable(inner, bound_name(inner) or f"{wanted}_of_all", place)
-            function = self._library(inner) if called is None else reference(called)
-            given = [self._short(one, "argument", place) for one in value.args]
+            try:
+                function = self._library(inner) if called is None else reference(called)
+            except NotWritable as error:
+                raise CannotExtract(
+                    f"{error} has no source that can be read",
+                    fix="write a def with the same arguments that calls this one",
+                    place=place,
+                ) from error
+            if called is None:
+                names, defaults = _parameters_of(value, arguments), list[ast.expr]()
+            else:
+                own = [one for one in inspect.signature(value).parameters.values() if one.kind in POSITIONAL]
+                names = [one.name for one in own]
+                defaults = [self._short(one.default, one.name, place) for one in own if one.default is not one.empty]
+            passed = [self._short(one, "argument", place) for one in value.args]
+            passed += [ast.Name(one, ast.Load()) for one in names]
             named = [ast.keyword(name, self._short(one, name, place)) for name, one in value.keywords.items()]
-            parameters = (
-                parameters_of(value, arguments) if called is None else [*inspect.signature(value).parameters.values()]
-            )
-            self._remember(key, self._calling(wanted, function, parameters, (given, named)), value)
+            head = ast.arguments([], [ast.arg(one) for one in names], None, [], [], None, defaults)
+            definition = ast.FunctionDef(wanted, head, [ast.Return(ast.Call(function, passed, named))], [])
+            self._remember(key, Item(wanted, definition), value)
         return self._items[key]
-
-    def _library_call(self, function: Any, name: str, arguments: int) -> Item | None:
-        """Return a function that calls one of a library, such as a ufunc."""
-        try:
-            called = self._library(function)
-        except NotWritable:
-            return None
-        known = str(getattr(function, "__name__", "body"))
-        wanted = known if known.isidentifier() else name or "body"
-        return self._calling(wanted, called, parameters_of(function, arguments), ((), ()))
-
-    def _calling(self, name: str, called: ast.expr, parameters: Sequence[inspect.Parameter], given: Any) -> Item:
-        return Item(name, passing_on(name, called, parameters, given, lambda key, value: self._short(value, key, None)))
 
     # Names of a module.
 
@@ -322,48 +316,31 @@ class Extraction:
             return reference(item)
         if is_definition:
             return whole()
-        return self._constant((source, statement), name, scope, whole)
+        return whole() if name not in scope else self._constant(source, statement, name, scope, whole)
 
     def _constant(
-        self,
-        defined: tuple[Source, ast.stmt],
-        name: str,
-        scope: dict[str, Any],
-        whole: Callable[[], ast.expr],
+        self, source: Source, statement: ast.stmt, name: str, scope: dict[str, Any], whole: Callable[[], ast.expr]
     ) -> ast.expr | Holder:
         """Return a reference to the statement of a constant, or its value if the statement would give another one."""
-        source, statement = defined
-        place, before, why = (source.path, statement.lineno), dict(self._items), ""
-        if is_changed(source, name):
-            why = f"`{name}` is changed after it is defined"
-        elif self.is_frozen or (source.path, name) in self.frozen:
-            why = f"`{name}` no longer has the value that its statement computes"
-        elif scope.get("__name__") == "__main__" and not self._is_given:
-            why = f"`{name}` is defined in a script or notebook, which is not run again"
-        if not why:
+        before = dict(self._items)
+        is_run_again = scope.get("__name__") != "__main__" or self._is_given  # a script or a notebook is not
+        is_kept = not self.is_frozen and (source.path, name) not in self.frozen and not is_changed(source, name)
+        if is_kept and is_run_again:
             try:
                 node = whole()
-            except CannotExtract as error:
-                if name not in scope:
-                    raise
-                why = error.why
-            else:
-                if self._is_given or name not in scope:
-                    return node
+            except CannotExtract:
+                node = None
+            if node is not None:
                 needed = [item for item in needed_by(items_in(node)) if item.source is not None]
-                if not any(_reads_outside(item.node) for item in needed):
-                    is_computed = any(item.is_function for item in needed)
-                    return self._computed(scope[name], name, place, node) if is_computed else node
-                why = f"`{name}` depends on a file, the environment or the command line"
+                if self._is_given or not any(_reads_outside(item.node) for item in needed):
+                    return node
         self._items = before
         try:
-            found = self._found(scope[name], name, place)
-        except CannotExtract as error:
+            found = self._found(scope[name], name, (source.path, statement.lineno))
+        except CannotExtract:
             if self._is_given:
                 return whole()
-            raise CannotExtract(
-                error.why if error.why == why else f"{why}, and {error.why}", fix=FIX, place=place
-            ) from error
+            raise
         self.by_value.add((source.path, name))
         return found
 
@@ -478,7 +455,7 @@ class Extraction:
                         raise CannotExtract(why, fix=FIX, place=place) from error
             node = parent
         spelled = ast.unparse(node)
-        if isinstance(value, type) and self._is_class_of_user(value):
+        if isinstance(value, type) and self._is_of_user(value):
             return node, self._class(value, spelled, place)
         wanted = name.id
         if node is not name:
@@ -487,28 +464,24 @@ class Extraction:
         return node, self._value(value, wanted, place, spelled)
 
     def _is_holder(self, value: Any) -> bool:
-        if isinstance(value, types.ModuleType):
-            return self._is_module_of_user(value)
-        if isinstance(value, type):
-            return self._is_class_of_user(value)
+        if isinstance(value, types.ModuleType | type):
+            return self._is_of_user(value)
         is_configuration = isinstance(value, (dict, *NAMESPACES)) or hasattr(value, "_fields")
         return is_configuration or self._is_instance_of_user(value)
 
-    def _is_module_of_user(self, module: types.ModuleType) -> bool:
-        return is_module_of_user(module) or module.__name__ == "__main__"
-
-    def _is_class_of_user(self, value: type) -> bool:
-        module = sys.modules.get(value.__module__)
-        is_theirs = module is not None and self._is_module_of_user(module)
-        return is_theirs or value.__module__.partition(".")[0] in self.packages
-
     def _is_instance_of_user(self, value: Any) -> bool:
         is_other = isinstance(value, (type, types.FunctionType, types.MethodType, types.ModuleType))
-        return not is_other and self._is_class_of_user(type(value))
+        return not is_other and self._is_of_user(type(value))
 
-    def _is_of_user(self, function: types.FunctionType) -> bool:
-        home = str(function.__module__).partition(".")[0]
-        return home in self.packages or home == "__main__" or is_file_of_user(function.__code__.co_filename)
+    def _is_of_user(self, value: types.FunctionType | types.ModuleType | type) -> bool:
+        """Is it the user's, or of the package whose function is extracted?"""
+        home = str(value.__name__ if isinstance(value, types.ModuleType) else value.__module__)
+        if home == "__main__" or home.partition(".")[0] in self.packages:
+            return True
+        if isinstance(value, types.FunctionType):
+            return is_file_of_user(value.__code__.co_filename)
+        module = value if isinstance(value, types.ModuleType) else sys.modules.get(home)
+        return module is not None and is_module_of_user(module)
 
     # Values.
 
@@ -521,7 +494,7 @@ class Extraction:
         item = self._callable(value, wanted, place)
         if item is not None:
             return reference(item)
-        if isinstance(value, types.ModuleType) and not self._is_module_of_user(value):
+        if isinstance(value, types.ModuleType) and not self._is_of_user(value):
             return self._import(wanted, value.__name__)
         functions = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
         is_of_numpy = callable(value) and str(getattr(value, "__module__", "")).partition(".")[0] == "numpy"
@@ -546,14 +519,6 @@ class Extraction:
         if isinstance(item, Item) and isinstance(item.node, ast.expr):
             return item.node if len(ast.unparse(item.node)) <= LONGEST_IN_PLACE else node
         return node
-
-    def _computed(self, value: Any, name: str, place: Place, node: ast.expr) -> ast.expr | Holder:
-        """Return a replacement for a constant that functions of the user compute: its value if that is short."""
-        try:
-            expression_of(value, self._refer(place), LONGEST_COMPUTED)
-            return self._found(value, name, place)
-        except (CannotExtract, NotWritable):
-            return node
 
     def _refer(self, place: Place | None) -> Callable[[Any], ast.expr]:
         def refer(value: Any) -> ast.expr:
@@ -594,6 +559,20 @@ class Extraction:
     def _remember(self, key: Hashable, item: Item, value: Any) -> None:
         self._items[key] = item
         self._alive.append(value)
+
+
+def _parameters_of(function: functools.partial[Any], arguments: int) -> list[str]:
+    """Return the names of a library's parameters by position: those that are required, or that are given."""
+    names: list[str] = []
+    if isinstance(function.func, np.ufunc):
+        names += ARGUMENTS[: function.func.nin - len(function.args)]
+    else:
+        try:
+            positional = [one for one in inspect.signature(function).parameters.values() if one.kind in POSITIONAL]
+        except (TypeError, ValueError):  # of functions in C
+            positional = []
+        names += [one.name for at, one in enumerate(positional) if at < arguments or one.default is one.empty]
+    return names or list(ARGUMENTS[: max(arguments, 1)])
 
 
 def _require_unchanged(node: ast.expr, value: Any, parents: Parents, path: str) -> None:

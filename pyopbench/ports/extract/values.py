@@ -144,11 +144,9 @@ def _array(value: npt.NDArray[Any], refer: Refer) -> ast.expr:
     is_named = dtype.kind in "biufc" and dtype.isnative
     kind = _of_numpy(_name(dtype), refer) if is_named else ast.Constant(dtype.str)
     shape = _parsed(repr(value.shape if value.ndim != 1 else value.shape[0]))
-    first = flat[:1].tobytes()
-    if not any(first):  # all zeros, or no elements
-        if flat.tobytes() == first * value.size:
-            return _call(_of_numpy("zeros", refer), shape, kind)
-    elif value.size > 1 and flat.tobytes() == first * value.size:
+    if value.size == 0:
+        return _call(_of_numpy("zeros", refer), shape, kind)
+    if value.size > 1 and flat.tobytes() == flat[:1].tobytes() * value.size:
         return _call(_of_numpy("full", refer), shape, _numbers(np.asarray(flat[0]), refer), kind)
     if value.size > LONGEST:
         raise NotWritable(f"an array of {value.size:,} elements, too much for a source file")

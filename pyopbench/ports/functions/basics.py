@@ -330,18 +330,6 @@ def python_min(x, y):
     return tf.where(y < x, y, x)
 
 
-def python_max_of(items):
-    """Return the result of Python's `max` of a vector: NaN if that is the first element, else the largest number."""
-    found = tf.reduce_max(tf.where(tf.math.is_nan(items), tf.constant(-np.inf, items.dtype), items))
-    return tf.where(tf.math.is_nan(items[0]), items[0], found)
-
-
-def python_min_of(items):
-    """Return the result of Python's `min` of a vector: NaN if that is the first element, else the smallest number."""
-    found = tf.reduce_min(tf.where(tf.math.is_nan(items), tf.constant(np.inf, items.dtype), items))
-    return tf.where(tf.math.is_nan(items[0]), items[0], found)
-
-
 def np_at_points(tensor, places):
     """Return the elements at a tuple of indices, one for each of the first axes."""
     return tf.gather_nd(tensor, np_points_in(tensor, places))

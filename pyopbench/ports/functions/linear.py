@@ -1,44 +1,19 @@
-"""Products, norms, decompositions and polynomials."""
-
-import collections
+"""Sums of products: matrices, Fourier transforms, correlations, differences, filters and interpolation."""
 
 import numpy as np
 import tensorflow as tf
 
 from pyopbench.ports.functions.basics import (
+    np_along,
     np_axes,
+    np_is_nan,
+    np_known_size,
+    np_known_sizes,
     np_moved,
     np_sizes,
 )
+from pyopbench.ports.functions.order import np_searchsorted
 from pyopbench.ports.functions.table import helper
-
-SVDResult = collections.namedtuple("SVDResult", ["U", "S", "Vh"])
-EighResult = collections.namedtuple("EighResult", ["eigenvalues", "eigenvectors"])
-
-
-@helper("np.inner", a="common", b="common")
-def np_inner(a, b):
-    """Return sums of products over the last axes."""
-    if a.dtype == tf.bool:
-        raise NotImplementedError("is not supported for truth values")
-    if a.shape.rank == 0 or b.shape.rank == 0:
-        return a * b
-    return tf.tensordot(a, b, [[a.shape.rank - 1], [b.shape.rank - 1]])
-
-
-@helper("np.outer", a="common", b="common")
-def np_outer(a, b):
-    """Return the products of each element with each."""
-    a, b = tf.reshape(a, [-1, 1]), tf.reshape(b, [1, -1])
-    return tf.logical_and(a, b) if a.dtype == tf.bool else a * b
-
-
-@helper("np.tensordot", a="common", b="common")
-def np_tensordot(a, b, axes=2):
-    """Return sums of products over some axes of both."""
-    if isinstance(axes, int):
-        return tf.tensordot(a, b, axes)
-    return tf.tensordot(a, b, [np_axes(axes[0], a.shape.rank), np_axes(axes[1], b.shape.rank)])
 
 
 @helper("np.einsum", operands="common")
@@ -50,42 +25,16 @@ def np_einsum(subscripts, *operands, optimize=False):
     return tf.einsum(subscripts.replace(" ", ""), *operands)
 
 
-@helper("np.cross", a="common", b="common")
-def np_cross(a, b, *, axis=-1):
-    """Return the cross products of vectors of 3 elements, or of 2, of which it is a number."""
-    x, y = tf.unstack(a, axis=axis), tf.unstack(b, axis=axis)
-    if len(x) == len(y) == 2:
-        return x[0] * y[1] - x[1] * y[0]
-    if len(x) != 3 or len(y) != 3:
-        raise NotImplementedError("is supported only for vectors of as many elements")
-    return tf.stack([x[i - 2] * y[i - 1] - x[i - 1] * y[i - 2] for i in range(3)], axis)
-
-
 @helper("np.diagonal", a="own")
 def np_diagonal(a, offset=0, axis1=0, axis2=1):
     """Return diagonals of the planes of two axes, as the last axis."""
-    planes = np_moved(a, (axis1, axis2), (-2, -1))
-    rows, columns = planes.shape[-2:]
-    if (rows is not None and offset <= -rows) or (columns is not None and offset >= columns):
-        return tf.zeros([*np_sizes(planes)[:-2], 0], a.dtype)
-    return tf.linalg.diag_part(planes, k=offset)
-
-
-@helper("np.trace", a="own")
-def np_trace(a, offset=0, axis1=0, axis2=1, dtype=None):
-    """Return sums of diagonals."""
-    found = np_diagonal(a, offset, axis1, axis2)
-    if dtype is not None:
-        found = tf.cast(found, np.dtype(dtype))
-    elif found.dtype == tf.bool or (found.dtype.is_integer and found.dtype.size < 8):
-        found = tf.cast(found, tf.uint64 if found.dtype.is_unsigned else tf.int64)
-    return tf.reduce_sum(found, -1)
+    return tf.linalg.diag_part(np_moved(a, (axis1, axis2), (-2, -1)), k=offset)
 
 
 @helper("np.diag", v="own")
 def np_diag(v, k=0):
     """Return the diagonal of a matrix, or the matrix of a diagonal."""
-    return np_diagonal(v, k) if v.shape.rank == 2 else tf.linalg.diag(v, k=k)
+    return (tf.linalg.diag_part if v.shape.rank == 2 else tf.linalg.diag)(v, k=k)
 
 
 @helper("np.tril", m="own")
@@ -102,15 +51,9 @@ def np_triu(m, k=0):
     return tf.where(columns - rows >= k, m, tf.zeros((), m.dtype))
 
 
-@helper("np.linalg.cholesky", a="float")
-def np_cholesky(a, *, upper=False):
-    """Return the triangular root of positive definite matrices."""
-    return tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint(a))) if upper else tf.linalg.cholesky(a)
-
-
-@helper("np.linalg.solve", a="common float", b="common float")
 def np_solve(a, b):
     """Return the solutions of linear equations."""
+    a, b = tf.convert_to_tensor(a), tf.convert_to_tensor(b)
     if b.shape.rank == 1:
         return np_solve(a, b[:, None])[..., 0]
     if b.shape.rank == a.shape.rank - 1:
@@ -118,17 +61,169 @@ def np_solve(a, b):
     return tf.linalg.solve(a, b)
 
 
-@helper("np.linalg.eigh", a="float")
-def np_eigh(a, UPLO="L"):
-    """Return eigenvalues, ascending, and eigenvectors of symmetric matrices; signs of vectors may be others."""
-    values, vectors = tf.linalg.eigh(a if UPLO.upper() == "L" else tf.linalg.adjoint(a))
-    return EighResult(tf.math.real(values) if a.dtype.is_complex else values, vectors)
-
-
 @helper("np.linalg.svd", a="float")
-def np_svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+def np_svd(a, full_matrices=True, compute_uv=True):
     """Return singular values, descending, and vectors of matrices; signs of vectors may be others."""
     if not compute_uv:
         return tf.linalg.svd(a, compute_uv=False)
     values, left, right = tf.linalg.svd(a, full_matrices=full_matrices)
-    return SVDResult(left, values, tf.linalg.adjoint(right))
+    return left, values, tf.linalg.adjoint(right)
+
+
+def np_complex(a):
+    """Return what a transform is computed of: from NumPy 2 on of the precision of its input, before always double."""
+    is_small = a.dtype in (tf.float32, tf.complex64, tf.float16) and int(np.__version__.split(".")[0]) >= 2
+    return tf.cast(a, tf.complex64 if is_small else tf.complex128)
+
+
+def np_sized(tensor, n):
+    """Return a tensor cut, or filled with zeros, to a length along its last axis."""
+    if n is None or tensor.shape[-1] == n:
+        return tensor
+    if n < 1:
+        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    tensor = tensor[..., :n]
+    lacking = n - np_sizes(tensor)[-1]
+    return tf.pad(tensor, [[0, 0]] * (tensor.shape.rank - 1) + [[0, lacking]])
+
+
+@helper("np.fft.fft", a="own")
+def np_fft(a, n=None, axis=-1):
+    """Return the Fourier transform along an axis."""
+    return np_moved(tf.signal.fft(np_sized(np_moved(np_complex(a), axis, -1), n)), -1, axis)
+
+
+@helper("np.fft.ifft", a="own")
+def np_ifft(a, n=None, axis=-1):
+    """Return the inverse Fourier transform along an axis."""
+    return np_moved(tf.signal.ifft(np_sized(np_moved(np_complex(a), axis, -1), n)), -1, axis)
+
+
+@helper("np.fft.rfft", a="own")
+def np_rfft(a, n=None, axis=-1):
+    """Return the Fourier transform of real numbers along an axis."""
+    return np_moved(tf.signal.rfft(np_sized(np_moved(tf.math.real(np_complex(a)), axis, -1), n)), -1, axis)
+
+
+@helper("np.fft.irfft", a="own")
+def np_irfft(a, n=None, axis=-1):
+    """Return the inverse of the Fourier transform of real numbers along an axis."""
+    tensor = np_moved(np_complex(a), axis, -1)
+    n = 2 * (np_known_size(tensor, -1) - 1) if n is None else n
+    return np_moved(tf.signal.irfft(np_sized(tensor, n // 2 + 1), [n]), -1, axis)
+
+
+@helper("np.convolve", a="common", v="common")
+def np_convolve(a, v, mode="full"):
+    """Return the convolution of two vectors."""
+    long, short = (v, a) if np_known_size(v, 0) > np_known_size(a, 0) else (a, v)
+    return np_correlated(long, tf.reverse(short, [0]), mode)
+
+
+@helper("np.correlate", a="common", v="common")
+def np_correlate(a, v, mode="valid"):
+    """Return the cross-correlation of two vectors, of which the first is not the shorter one."""
+    return np_correlated(a, tf.math.conj(v) if v.dtype.is_complex else v, mode)
+
+
+def np_correlated(long, short, mode):
+    """Return the sums of products of one vector with each part of the other."""
+    length, size = np_known_size(long, 0), np_known_size(short, 0)
+    if mode not in ("full", "same", "valid") or not 0 < size <= length or long.dtype == tf.bool:
+        raise NotImplementedError(f"is not supported for mode={mode!r} and {length} and {size} {long.dtype.name}")
+    left = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
+    right = {"full": size - 1, "same": size - 1 - size // 2, "valid": 0}[mode]
+    places = np.arange(length + left + right - size + 1)[:, None] + np.arange(size)
+    products = tf.gather(tf.pad(long, [[left, right]]), places) * short
+    # 0 beyond an end times NaN or an infinity is NaN.
+    inside = (places >= left) & (places < left + length)
+    return tf.reduce_sum(tf.where(inside, products, tf.zeros((), products.dtype)), -1)
+
+
+@helper("np.diff", a="own")
+def np_diff(a, n=1, axis=-1):
+    """Return the differences of neighbours along an axis."""
+    (place,) = np_axes(axis, a.shape.rank)
+    for _ in range(n):
+        later, earlier = a[np_along(place, 1, None)], a[np_along(place, None, -1)]
+        a = tf.not_equal(later, earlier) if a.dtype == tf.bool else later - earlier
+    return a
+
+
+@helper("np.interp", x="float64", xp="float64", fp="float64")
+def np_interp(x, xp, fp):
+    """Return values between points by straight lines, float64; outside of them that of the nearest."""
+    last = tf.size(xp, tf.int64) - 1
+    inner = tf.clip_by_value(np_searchsorted(xp, x, "right") - 1, tf.constant(0, tf.int64), tf.maximum(last - 1, 0))
+    following = tf.minimum(inner + 1, last)
+    begin, end = tf.gather(xp, inner), tf.gather(xp, following)
+    low, high = tf.gather(fp, inner), tf.gather(fp, following)
+    slope = (high - low) / tf.where(tf.equal(end, begin), tf.ones_like(end), end - begin)
+    found = tf.where(tf.equal(x, end), high, slope * (x - begin) + low)
+    found = tf.where(x < xp[0], fp[0], tf.where(x >= xp[-1], fp[-1], found))
+    return tf.where(np_is_nan(x), x, found)
+
+
+def scipy_only_floats(tensor):
+    """Raise for what SciPy rounds in its own way."""
+    if not tensor.dtype.is_floating:
+        raise NotImplementedError("rounds integers in its own way: use .astype(float)")
+
+
+@helper("scipy.ndimage.gaussian_filter", input="own")
+def scipy_gaussian_filter(input, sigma, *, mode="reflect", cval=0.0):
+    """Return a Gaussian filter along all axes, computed in float64 as SciPy does."""
+    # SciPy's names of what is beyond the edges, and NumPy's; with a constant, there is one element more.
+    modes = {"reflect": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
+    sizes = np_known_sizes(input)
+    scipy_only_floats(input)
+    if mode not in modes or np.ndim(sigma) or not sigma > 1e-15 or 0 in sizes:
+        raise NotImplementedError(f"is not supported for mode={mode!r}, sigma={sigma!r} and an array of shape {sizes}")
+    reach = int(4 * float(sigma) + 0.5)
+    weights = np.exp(-0.5 / float(sigma) ** 2 * np.arange(-reach, reach + 1) ** 2)
+    found = input
+    for axis, size in enumerate(sizes):
+        beyond = {"constant_values": size} if mode == "constant" else {}
+        places = np.pad(np.arange(size), reach, modes[mode], **beyond)
+        moved = np_moved(tf.cast(found, tf.float64), axis, -1)
+        moved = tf.concat([moved, tf.fill(tf.shape(moved[..., :1]), tf.constant(cval, tf.float64))], -1)
+        windows = tf.gather(moved, places[np.arange(size)[:, None] + np.arange(len(weights))], axis=-1)
+        found = np_moved(tf.cast(tf.reduce_sum(windows * (weights / weights.sum()), -1), input.dtype), -1, axis)
+    return found
+
+
+@helper("scipy.ndimage.map_coordinates", input="own", coordinates="float64")
+def scipy_map_coordinates(input, coordinates, *, order=3, mode="constant", cval=0.0):
+    """Return elements between those of an array, of order 1."""
+    scipy_only_floats(input)
+    sizes = np_known_sizes(input)
+    if order != 1 or mode not in ("nearest", "constant", "reflect") or 0 in sizes:
+        raise NotImplementedError(f"is not supported for order={order}, mode={mode!r} and an array of shape {sizes}")
+    places = tf.unstack(coordinates)
+    for axis, size in enumerate(sizes):
+        if size == 1 and mode == "reflect":  # folded to its one element, from however far
+            places[axis] = tf.where(tf.math.is_nan(places[axis]), places[axis], tf.zeros_like(places[axis]))
+    found = tf.zeros((), tf.float64)
+    for corner in np.ndindex(*[2] * len(sizes)):
+        weight, index = tf.ones((), tf.float64), []
+        for at, upper, size in zip(places, corner, sizes, strict=True):
+            begin = tf.floor(at)
+            weight = weight * (at - begin if upper else 1 - (at - begin))
+            index.append(scipy_mapped(tf.cast(begin, tf.int64) + upper, size, mode))
+        found = found + tf.cast(tf.gather_nd(input, tf.stack(index, -1)), tf.float64) * weight
+    outside = tf.constant(cval, tf.float64)
+    for at, size in zip(places, sizes, strict=True):
+        if mode == "constant":
+            found = tf.where((at >= 0) & (at <= size - 1), found, outside)  # cval for NaN
+        elif mode == "reflect":
+            # NaN is folded to no place in the image, and nothing that 64 bits cannot count (`ni_interpolation.c`).
+            found = tf.where(tf.abs(at) < 2.0**63, found, outside)
+    return tf.cast(found, input.dtype)
+
+
+def scipy_mapped(index, size, mode):
+    """Return indices into an axis of those into what it goes on with beyond its edges."""
+    if mode == "reflect" and size > 1:
+        inside = tf.math.floormod(index, 2 * size)
+        return tf.minimum(inside, 2 * size - 1 - inside)
+    return tf.clip_by_value(index, tf.constant(0, tf.int64), tf.constant(size - 1, tf.int64))

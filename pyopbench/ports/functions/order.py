@@ -9,7 +9,6 @@ from pyopbench.ports.functions.basics import (
     np_gathered,
     np_is_nan,
     np_moved,
-    np_sizes,
     np_with_axes,
 )
 from pyopbench.ports.functions.table import helper
@@ -32,7 +31,7 @@ def np_keys(tensor):
 
 
 @helper("np.argsort", a="own")
-def np_argsort(a, axis=-1, kind=None, order=None, *, stable=None):
+def np_argsort(a, axis=-1, kind=None, *, stable=None):
     """Return the places of the elements in ascending order, int64; ties keep their order."""
     if axis is None or a.shape.rank == 0:
         a, axis = tf.reshape(a, [-1]), 0
@@ -40,7 +39,7 @@ def np_argsort(a, axis=-1, kind=None, order=None, *, stable=None):
 
 
 @helper("np.sort", a="own")
-def np_sort(a, axis=-1, kind=None, order=None, *, stable=None):
+def np_sort(a, axis=-1, kind=None, *, stable=None):
     """Return the elements in ascending order."""
     if axis is None or a.shape.rank == 0:
         a, axis = tf.reshape(a, [-1]), 0
@@ -50,40 +49,18 @@ def np_sort(a, axis=-1, kind=None, order=None, *, stable=None):
     return np_moved(found, -1, axis)
 
 
-@helper("np.partition", a="own")
-def np_partition(a, kth, axis=-1, kind="introselect"):
-    """Return the elements in an order in which the kth ones are where they would be if all were sorted."""
-    return np_sort(a, axis)
-
-
-@helper("np.argpartition", a="own")
-def np_argpartition(a, kth, axis=-1, kind="introselect"):
-    """Return places of elements in an order in which the kth ones are where they would be if all were sorted."""
-    return np_argsort(a, axis)
-
-
-@helper("np.searchsorted", a="common", v="common", sorter="int64")
-def np_searchsorted(a, v, side="left", sorter=None):
+@helper("np.searchsorted", a="common", v="common")
+def np_searchsorted(a, v, side="left"):
     """Return where values would have to be put into a sorted array, int64."""
-    if sorter is not None:
-        a = tf.gather(a, sorter)
     found = tf.searchsorted(np_keys(a), tf.reshape(np_keys(v), [-1]), side, tf.int64)
     return tf.ensure_shape(tf.reshape(found, tf.shape(v)), v.shape)
 
 
 @helper("np.digitize", x="common", bins="common")
 def np_digitize(x, bins, right=False):
-    """Return the number of the bin of each element; an error if bins neither ascend nor descend, NaN as the largest."""
-    keys = np_keys(bins)
-    # NumPy takes edges of which the first two that differ do not ascend as numbers, such as 1 and NaN, to descend.
-    all_equal, rises = tf.reduce_all(tf.equal(bins[:-1], bins[1:])), tf.reduce_any(bins[:-1] < bins[1:])
-    is_ascending = all_equal | (rises & tf.reduce_all(keys[:-1] <= keys[1:]))
-    is_ordered = is_ascending | tf.reduce_all(keys[:-1] >= keys[1:])
-    bins = np_checked(bins, is_ordered, "bins must be monotonically increasing or decreasing")
-    side = "left" if right else "right"
-    upwards = np_searchsorted(bins, x, side)
-    downwards = tf.size(bins, tf.int64) - np_searchsorted(tf.reverse(bins, [0]), x, side)
-    return tf.where(is_ascending, upwards, downwards)
+    """Return the number of the bin of each element; bins have to ascend, and none may be NaN."""
+    bins = np_checked(bins, tf.reduce_all(bins[1:] >= bins[:-1]), "bins must be monotonically increasing")
+    return np_searchsorted(bins, x, "left" if right else "right")
 
 
 def np_groups(tensor):
@@ -106,17 +83,14 @@ def np_groups(tensor):
 @helper("np.unique", ar="own")
 def np_unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """Return each element once, ascending; if asked for, where each is first, which each is, and how many there are."""
-    of_rows = axis is not None and ar.shape.rank > 1
-    if of_rows and ar.shape.rank != 2:
-        raise NotImplementedError("is supported only for the rows or columns of a matrix")
-    flat = np_moved(ar, axis, 0) if of_rows else tf.reshape(ar, [-1])
-    if of_rows and not flat.shape[1]:
-        raise NotImplementedError("needs a shape that is known before the graph runs")
+    of_rows = axis == 0 and ar.shape.rank == 2 and ar.shape[1]
+    if axis is not None and ar.shape.rank > 1 and not of_rows:
+        raise NotImplementedError("along an axis is supported only for the rows of a matrix")
+    flat = ar if of_rows else tf.reshape(ar, [-1])
     order, new = np_groups(flat)
     first = tf.boolean_mask(order, new)
-    values = tf.gather(flat, first)
-    found = [np_moved(values, 0, axis) if of_rows else values]
     number = tf.cumsum(tf.cast(new, tf.int64)) - 1
+    found = [tf.gather(flat, first)]
     if return_index:
         found.append(first)
     if return_inverse:
@@ -129,7 +103,7 @@ def np_unique(ar, return_index=False, return_inverse=False, return_counts=False,
 
 
 @helper("np.isin", element="common", test_elements="common")
-def np_isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+def np_isin(element, test_elements, *, invert=False):
     """Return whether each element is among others."""
     found = tf.reduce_any(tf.equal(element[..., None], tf.reshape(test_elements, [-1])), -1)
     return ~found if invert else found
@@ -143,103 +117,73 @@ def np_nan_where(has_nan, found):
 @helper("np.median", a="float")
 def np_median(a, axis=None, *, keepdims=False):
     """Return the middle elements, of an even number the mean of both; NaN where there is any."""
-    flat, axes = np_gathered(a, axis)
-    ordered = np_sort(flat)
-    count = np_sizes(flat)[-1]
-    middle = tf.reduce_mean(ordered[..., (count - 1) // 2 : count // 2 + 1], -1)
-    found = np_nan_where(tf.reduce_any(np_is_nan(flat), -1), middle)
-    return np_with_axes(found, axes, keepdims)
-
-
-def np_quantiles(ordered, count, shares):
-    """Return what is at shares of the way along the last axis of sorted arrays; shares become the first axes.
-
-    `count` is how many elements count, of each array or of all.
-    """
-    rank = ordered.shape.rank - 1
-    is_whole = shares.dtype.is_integer  # 0 or 1: the first or the last element, in its own dtype
-    shares = tf.cast(shares, tf.float64) if is_whole else shares
-    if not is_whole and ordered.dtype.size < shares.dtype.size:
-        ordered = tf.cast(ordered, shares.dtype)
-    shares = tf.reshape(shares, tf.concat([tf.shape(shares), [1] * rank], 0))
-    last = tf.cast(count, shares.dtype) - 1
-    place = shares * last
-    # As NumPy does it where the place is that of an element, too: 0 times the distance to an infinite one is NaN.
-    low = np_at(ordered, tf.cast(tf.floor(place), tf.int64))
-    if is_whole:
-        return low
-    high = np_at(ordered, tf.cast(tf.minimum(tf.floor(place) + 1, last), tf.int64))
-    way = tf.cast(place - tf.floor(place), ordered.dtype)
-    apart = high - low
-    return tf.where(way >= 0.5, high - apart * (1 - way), low + apart * way)
-
-
-def np_at(ordered, places):
-    """Return elements along the last axis; places are broadcast against the other axes, and kept inside."""
-    size = tf.shape(ordered, tf.int64)[-1]
-    places = tf.clip_by_value(places, tf.constant(0, tf.int64), tf.maximum(size - 1, 0))
-    rank = ordered.shape.rank - 1
-    if rank == 0:
-        return tf.gather(ordered, places)
-    leading = places.shape.rank - rank
-    shape = tf.concat([tf.shape(places)[:leading], tf.shape(ordered)[:-1]], 0)
-    places = tf.broadcast_to(places, shape)
-    places = np_moved(tf.reshape(places, tf.concat([[-1], shape[leading:]], 0)), 0, -1)
-    rows = tf.reshape(places, tf.concat([tf.shape(ordered)[:-1], [-1]], 0))
-    found = tf.gather(ordered, rows, axis=rank, batch_dims=rank)
-    return tf.reshape(np_moved(found, -1, 0), shape)
-
-
-def np_not_empty(ordered):
-    """Return arrays with one element along the last axis if there is none, so that it can be looked up."""
-    if ordered.shape[-1]:
-        return ordered
-    is_empty = tf.cast(tf.equal(tf.shape(ordered)[-1], 0), tf.int32)
-    return tf.pad(ordered, [*[[0, 0]] * (ordered.shape.rank - 1), [0, is_empty]])
-
-
-@helper("np.quantile", a="own", q="whole or like a")
-def np_quantile(a, q, axis=None, *, keepdims=False):
-    """Return quantiles; NaN where there is any."""
-    if a.dtype == tf.bool:
-        raise NotImplementedError("is not supported for truth values")
-    is_between = not q.dtype.is_integer and not a.dtype.is_floating
-    flat, axes = np_gathered(tf.cast(a, tf.float64) if is_between else a, axis)
-    found = np_quantiles(np_sort(flat), tf.shape(flat)[-1], q)
-    found = np_nan_where(tf.reduce_any(np_is_nan(flat), -1), found)
-    return np_with_axes(found, [q.shape.rank + one for one in axes], keepdims)
-
-
-@helper("np.percentile", a="own", q="like a")
-def np_percentile(a, q, axis=None, *, keepdims=False):
-    """Return percentiles; NaN where there is any."""
-    return np_quantile(a, (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100, axis, keepdims=keepdims)
+    has_nan = tf.reduce_any(np_is_nan(a), np_axes(axis, a.shape.rank), keepdims)
+    return np_nan_where(has_nan, np_nanmedian(a, axis, keepdims=keepdims))
 
 
 @helper("np.nanmedian", a="float")
 def np_nanmedian(a, axis=None, *, keepdims=False):
     """Return the middle of the elements that are not NaN; NaN where there are none."""
     flat, axes = np_gathered(a, axis)
-    ordered = np_not_empty(np_sort(flat))
-    count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
+    ordered = np_sort(flat)
+    count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1, keepdims=True)
     low, high = np_at(ordered, (count - 1) // 2), np_at(ordered, count // 2)
     middle = tf.where(tf.equal(low, high), low, (low + high) / 2)
-    return np_with_axes(np_nan_where(tf.equal(count, 0), middle), axes, keepdims)
+    return np_with_axes(np_nan_where(tf.equal(count, 0), middle)[..., 0], axes, keepdims)
 
 
-@helper("np.nanpercentile", a="own", q="like a")
+def np_at(ordered, places):
+    """Return elements of each vector along the last axis, at places of its own, which are kept inside."""
+    last = tf.shape(ordered, tf.int64)[-1] - 1
+    rank = ordered.shape.rank - 1
+    return tf.gather(ordered, tf.minimum(tf.maximum(places, 0), last), axis=rank, batch_dims=rank)
+
+
+def np_quantiles(a, shares, axis, keepdims, skips_nan):
+    """Return what is at shares of the way through the ascending elements: an array from 0 to 1, of one axis or none."""
+    if a.dtype == tf.bool:
+        raise NotImplementedError("is not supported for truth values")
+    flat, axes = np_gathered(a if a.dtype.is_floating else tf.cast(a, tf.float64), axis)
+    ordered = tf.cast(np_sort(flat), np.result_type(flat.dtype.as_numpy_dtype, shares.dtype))
+    is_number = tf.cast(~np_is_nan(flat), tf.int64)
+    count = tf.reduce_sum(is_number, -1, keepdims=True)
+    place = (tf.cast(count, shares.dtype) - 1) * shares.reshape(-1)
+    begin = tf.floor(place)
+    # As NumPy does it where the place is that of an element, too: 0 times the distance to an infinite one is NaN.
+    low = np_at(ordered, tf.cast(begin, tf.int64))
+    high = np_at(ordered, tf.minimum(tf.cast(begin, tf.int64) + 1, count - 1))
+    way = tf.cast(place - begin, ordered.dtype)
+    found = tf.where(way >= 0.5, high - (high - low) * (1 - way), low + (high - low) * way)
+    is_missing = tf.equal(count, 0) if skips_nan else tf.reduce_any(np_is_nan(flat), -1, keepdims=True)
+    found = np_nan_where(is_missing, found)
+    found = np_moved(found, -1, 0) if shares.ndim else found[..., 0]
+    return np_with_axes(found, [shares.ndim + one for one in axes], keepdims)
+
+
+def np_shares(a, q, scale):
+    """Return shares that are known before the graph runs; a number has the precision of the elements, as in NumPy."""
+    if np.ndim(q) > 1 or (scale == 1 and np.asarray(q).dtype.kind != "f"):
+        raise NotImplementedError(f"is not supported for q={q!r}")
+    of_elements = type(q) in (int, float) and a.dtype.is_floating
+    return np.asarray(np.asarray(q) / scale, a.dtype.as_numpy_dtype if of_elements else None)
+
+
+@helper("np.quantile", a="own")
+def np_quantile(a, q, axis=None, *, keepdims=False):
+    """Return quantiles; NaN where there is any."""
+    return np_quantiles(a, np_shares(a, q, 1), axis, keepdims, skips_nan=False)
+
+
+@helper("np.percentile", a="own")
+def np_percentile(a, q, axis=None, *, keepdims=False):
+    """Return percentiles; NaN where there is any."""
+    return np_quantiles(a, np_shares(a, q, 100), axis, keepdims, skips_nan=False)
+
+
+@helper("np.nanpercentile", a="own")
 def np_nanpercentile(a, q, axis=None, *, keepdims=False):
     """Return percentiles of the elements that are not NaN; NaN where there are none."""
-    if not a.dtype.is_floating:
-        return np_percentile(a, q, axis, keepdims=keepdims)
-    shares = (tf.cast(q, tf.float64) if q.dtype.is_integer else q) / 100
-    flat, axes = np_gathered(a, axis)
-    if 0 in a.shape.as_list():  # for which NumPy has one NaN, of however many shares
-        nothing = tf.fill(np_sizes(flat)[:-1], tf.constant(np.nan, flat.dtype))
-        return np_with_axes(nothing, axes, keepdims)
-    count = tf.reduce_sum(tf.cast(~np_is_nan(flat), tf.int64), -1)
-    found = np_nan_where(tf.equal(count, 0), np_quantiles(np_not_empty(np_sort(flat)), count, shares))
-    return np_with_axes(found, [shares.shape.rank + one for one in axes], keepdims)
+    return np_quantiles(a, np_shares(a, q, 100), axis, keepdims, skips_nan=True)
 
 
 @helper("np.max np.amax", a="own")
@@ -304,14 +248,6 @@ def np_place(a, axis, keepdims, largest):
     return tf.reshape(found, [1] * a.shape.rank) if axis is None else tf.expand_dims(found, place)
 
 
-@helper("np.ix_", args="own")
-def np_ix(*args):
-    """Return vectors as indices of all their combinations; for booleans, the indices at which they are true."""
-    count = len(args)
-    flat = [tf.where(one)[:, 0] if one.dtype == tf.bool else one for one in args]
-    return tuple(tf.reshape(one, [1] * at + [-1] + [1] * (count - 1 - at)) for at, one in enumerate(flat))
-
-
 @helper("np.take", a="own", indices="number")
 def np_take(a, indices, axis=None):
     """Return the elements at positions along an axis, or among all elements."""
@@ -319,20 +255,6 @@ def np_take(a, indices, axis=None):
     (place,) = np_axes(0 if axis is None else axis, a.shape.rank)
     wanted = tf.cast(indices, tf.int64)
     return tf.gather(a, tf.where(wanted < 0, wanted + tf.shape(a, tf.int64)[place], wanted), axis=place)
-
-
-@helper("np.take_along_axis", arr="own", indices="int64")
-def np_take_along_axis(arr, indices, axis=-1):
-    """Return the elements at positions along an axis, which may differ from row to row."""
-    if axis is None:
-        return np_take(arr, indices)
-    moved, wanted = np_moved(arr, axis, -1), np_moved(indices, axis, -1)
-    rows = tf.broadcast_dynamic_shape(tf.shape(moved)[:-1], tf.shape(wanted)[:-1])
-    moved = tf.broadcast_to(moved, tf.concat([rows, tf.shape(moved)[-1:]], 0))
-    wanted = tf.broadcast_to(wanted, tf.concat([rows, tf.shape(wanted)[-1:]], 0))
-    wanted = tf.where(wanted < 0, wanted + tf.shape(moved, tf.int64)[-1], wanted)
-    last = arr.shape.rank - 1
-    return np_moved(tf.gather(moved, wanted, axis=last, batch_dims=last), -1, axis)
 
 
 @helper("np.unravel_index", indices="int64")

@@ -1,4 +1,4 @@
-"""Elements moved, repeated, joined and cut apart."""
+"""Elements moved, repeated, padded and cut apart."""
 
 import itertools
 
@@ -17,21 +17,6 @@ from pyopbench.ports.functions.basics import (
 from pyopbench.ports.functions.table import helper
 
 
-@helper("np.swapaxes", a="own")
-def np_swapaxes(a, axis1, axis2):
-    """Return an array with two axes exchanged."""
-    first, second = np_axes([axis1, axis2], a.shape.rank)
-    order = list(range(a.shape.rank))
-    order[first], order[second] = second, first
-    return tf.transpose(a, order)
-
-
-@helper("np.moveaxis", a="own")
-def np_moveaxis(a, source, destination):
-    """Return an array with axes at other places."""
-    return np_moved(a, source, destination)
-
-
 @helper("np.flip", m="own")
 def np_flip(m, axis=None):
     """Return an array with the elements along axes in reverse."""
@@ -42,85 +27,33 @@ def np_flip(m, axis=None):
 def np_rot90(m, k=1, axes=(0, 1)):
     """Return an array turned by right angles."""
     first, second = np_axes(list(axes), m.shape.rank)
-    ways = [
-        lambda: tf.identity(m),
-        lambda: np_swapaxes(tf.reverse(m, [second]), first, second),
-        lambda: tf.reverse(m, [first, second]),
-        lambda: tf.reverse(np_swapaxes(m, first, second), [second]),
-    ]
-    return ways[k % 4]()
-
-
-@helper("np.atleast_1d", arys="own")
-def np_atleast_1d(*arys):
-    """Return arrays with one axis at least."""
-    found = [tf.reshape(one, [1]) if one.shape.rank == 0 else one for one in arys]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-@helper("np.atleast_2d", arys="own")
-def np_atleast_2d(*arys):
-    """Return arrays with two axes at least."""
-    found = [tf.reshape(one, [1, -1]) if one.shape.rank < 2 else one for one in arys]
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-@helper("np.append", arr="common", values="common")
-def np_append(arr, values, axis=None):
-    """Return an array with values behind it."""
-    if axis is None:
-        return tf.concat([tf.reshape(arr, [-1]), tf.reshape(values, [-1])], 0)
-    return tf.concat([arr, values], axis)
+    if k % 4 in (2, 3):
+        m = tf.reverse(m, [first, second])
+    return tf.reverse(np_moved(m, [first, second], [second, first]), [first]) if k % 2 else m
 
 
 @helper("np.insert", arr="own", values="own")
-def np_insert(arr, obj, values, axis=None):
-    """Return an array with values before a place."""
+def np_insert(arr, obj, values):
+    """Return all elements as a vector, with values before a place."""
     if not isinstance(obj, (int, np.integer)):
         raise NotImplementedError("is supported only for one place that is known before the graph runs")
-    arr = tf.reshape(arr, [-1]) if axis is None else arr
-    (place,) = np_axes(0 if axis is None else axis, arr.shape.rank)
-    sizes = np_sizes(arr)
-    arr = np_checked(arr, (-sizes[place] <= obj) & (obj <= sizes[place]), "index is out of bounds")
-    values = tf.reshape(tf.cast(values, arr.dtype), [1] * (arr.shape.rank - values.shape.rank) + np_sizes(values))
-    values = np_moved(values, 0, place)
-    sizes[place] = np_sizes(values)[place]
-    before, after = arr[np_along(place, None, obj)], arr[np_along(place, obj, None)]
-    return tf.concat([before, tf.broadcast_to(values, sizes), after], place)
+    flat, size = tf.reshape(arr, [-1]), tf.size(arr)
+    flat = np_checked(flat, (-size <= obj) & (obj <= size), "index is out of bounds")
+    return tf.concat([flat[:obj], tf.reshape(tf.cast(values, arr.dtype), [-1]), flat[obj:]], 0)
 
 
 @helper("np.tile", A="own", reps="number")
 def np_tile(A, reps):
     """Return an array repeated as a whole."""
-    if tf.is_tensor(reps):
-        times = tf.reshape(reps, [-1])
-        count = times.shape[0]
-    else:
-        times = list(reps) if isinstance(reps, (list, tuple)) else np.atleast_1d(reps).tolist()
-        count = len(times)
-    rank = max(count, A.shape.rank)
-    spread = tf.reshape(A, [1] * (rank - A.shape.rank) + np_sizes(A)) if rank > A.shape.rank else A
-    if tf.is_tensor(times):
-        return tf.tile(spread, tf.concat([tf.ones([rank - count], times.dtype), times], 0))
-    return tf.tile(spread, [1] * (rank - count) + times)
-
-
-@helper("np.roll", a="own", shift="number")
-def np_roll(a, shift, axis=None):
-    """Return an array with elements moved around, along axes or among all."""
-    if 0 in a.shape:
-        return a
-    if axis is None:
-        total = sum(shift) if isinstance(shift, (list, tuple)) else shift
-        return tf.ensure_shape(tf.reshape(tf.roll(tf.reshape(a, [-1]), total, 0), tf.shape(a)), a.shape)
-    axes = np_axes(axis, a.shape.rank)
-    shifts = list(shift) if isinstance(shift, (list, tuple)) else [shift] * len(axes)
-    return tf.roll(a, shifts * len(axes) if len(shifts) == 1 else shifts, axes * (len(shifts) if len(axes) == 1 else 1))
+    times = list(reps) if isinstance(reps, (list, tuple)) else [reps]
+    rank = max(len(times), A.shape.rank)
+    spread = tf.reshape(A, [1] * (rank - A.shape.rank) + np_sizes(A))
+    return tf.tile(spread, [1] * (rank - len(times)) + times)
 
 
 @helper("np.pad", array="own", pad_width="number", constant_values="number")
 def np_pad(array, pad_width, mode="constant", *, constant_values=0):
-    """Return an array with a border."""
+    """Return an array with a border; one that mirrors the array may not be wider than it."""
     rank = array.shape.rank
     if any(map(tf.is_tensor, tf.nest.flatten(pad_width))):
         pad_width = tf.nest.map_structure(lambda one: tf.cast(one, tf.int64), pad_width)
@@ -131,27 +64,15 @@ def np_pad(array, pad_width, mode="constant", *, constant_values=0):
         widths = np.broadcast_to(np.asarray(pad_width), (rank, 2)).tolist()
     if mode == "constant":
         return tf.pad(array, widths, constant_values=np_number(constant_values, array.dtype))
-    if mode not in ("reflect", "symmetric", "edge", "wrap"):
-        raise NotImplementedError(f"is not supported for mode={mode!r}")
-    for axis, (size, each) in enumerate(zip(np_sizes(array), widths, strict=True)):
-        if any(map(tf.is_tensor, each)) or each != [0, 0]:
-            array = tf.gather(array, np_padded_places(size, each, mode), axis=axis)
+    if mode in ("reflect", "symmetric"):
+        return tf.pad(array, widths, mode)
+    if mode != "edge" or 0 in array.shape.as_list():
+        raise NotImplementedError(f"is not supported for mode={mode!r} and an array of shape {array.shape}")
+    for axis, (size, (before, after)) in enumerate(zip(np_sizes(array), widths, strict=True)):
+        last = tf.cast(size, tf.int64) - 1
+        places = tf.range(-before, last + after + 1, dtype=tf.int64)
+        array = tf.gather(array, tf.minimum(tf.maximum(places, 0), last), axis=axis)
     return array
-
-
-def np_padded_places(size, widths, mode):
-    """Return the position along an axis of each element of the padded axis, int64."""
-    if not any(map(tf.is_tensor, [size, *widths])):
-        return np.pad(np.arange(size), widths, mode)
-    size, before, after = (tf.cast(one, tf.int64) for one in (size, *widths))
-    places = np_checked(tf.range(-before, size + after), (size > 0) | (before + after == 0), "can't extend empty axis")
-    if mode == "edge":
-        return tf.clip_by_value(places, 0, size - 1)
-    if mode == "wrap":
-        return places % size
-    period = 2 * size if mode == "symmetric" else tf.maximum(2 * size - 2, 1)
-    places = places % tf.maximum(period, 1)
-    return tf.minimum(places, period - places - 1 if mode == "symmetric" else period - places)
 
 
 @helper("np.split", ary="own", indices_or_sections="number")
@@ -172,17 +93,11 @@ def np_meshgrid(*xi, indexing="xy"):
     return tuple(tf.gather(tf.reshape(one, [-1]), at) for one, at in zip(xi, places, strict=True))
 
 
-@helper("np.linspace", start="promoted float", stop="promoted float")
-def np_linspace(start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
-    """Return numbers in even steps between two, along a new axis."""
-    parts = num - 1 if endpoint else num
+def np_linspace(start, stop, num):
+    """Return numbers in even steps between two, along a new first axis; of NaN all are NaN, unlike in TensorFlow."""
+    if num < 2:
+        raise NotImplementedError("needs two numbers at least")
     apart = stop - start
-    places = tf.reshape(tf.cast(tf.range(num), start.dtype), [-1] + [1] * apart.shape.rank)
-    found = places * (apart / tf.cast(parts, start.dtype) if parts > 0 else apart) + start
-    if endpoint and num > 1:
-        found = tf.concat([found[:-1], (stop + tf.zeros_like(apart))[None]], 0)
-    found = np_moved(found, 0, axis)
-    if dtype is not None:
-        wanted = tf.as_dtype(np.dtype(dtype))
-        found = tf.cast(tf.floor(found) if wanted.is_integer else found, wanted)
-    return found
+    places = tf.reshape(tf.cast(tf.range(num - 1), apart.dtype), [-1] + [1] * apart.shape.rank)
+    found = places * (apart / (num - 1)) + start
+    return tf.concat([found, (stop + tf.zeros_like(apart))[None]], 0)

@@ -9,18 +9,9 @@ from types import ModuleType
 from typing import TypeAlias
 
 from pyopbench.model.syntax import read_source
-from pyopbench.ports.functions import (
-    basics,
-    elementwise,
-    images,
-    linear,
-    order,
-    shapes,
-    signals,
-    statistics,
-)
+from pyopbench.ports.functions import basics, elementwise, linear, order, shapes, statistics
 
-MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, signals, shapes, images)
+MODULES: tuple[ModuleType, ...] = (basics, elementwise, order, statistics, linear, shapes)
 """In the order of their definitions in the file of a port."""
 
 Definition: TypeAlias = ast.FunctionDef | ast.Assign

@@ -16,17 +16,12 @@ import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-OWN, FLOAT, COMMON, COMMON_FLOAT, PROMOTED, PROMOTED_FLOAT, LIKE, WHOLE, NUMBER = (
-    "own", "float", "common", "common float", "promoted", "promoted float", "like ", "whole or ", "number",
-)  # fmt: skip
+OWN, FLOAT, COMMON, NUMBER = "own", "float", "common", "number"
 """Rules for the dtype of an array:
 
 own: its own.
 float: its own, or float64 of what is neither float nor complex.
-common, common float: that to which all arrays with such a rule are promoted; of these the float as above.
-promoted, promoted float: the same, where numbers of Python's have no dtype of their own.
-like a: its own, but of a number of Python's that of the parameter `a`, or float64.
-whole or like a: the same, but int64 of a whole number of Python's.
+common: that to which all arrays with this rule are promoted.
 number: what only the graph knows is a tensor, and all else stays as it is.
 
 Any other rule is the name of a dtype."""
@@ -98,7 +93,7 @@ UNARY = {
     "sign": "tf.sign", "floor": "tf.floor", "ceil": "tf.math.ceil", "rint": "tf.math.rint", "negative": "tf.negative",
     "reciprocal": "tf.math.reciprocal", "isnan": "tf.math.is_nan", "isinf": "tf.math.is_inf",
     "isfinite": "tf.math.is_finite", "logical_not": "np_not", "conjugate": "tf.math.conj",
-    "positive": "tf.identity", "trunc": "np_trunc", "invert": "tf.bitwise.invert",
+    "positive": "tf.identity", "invert": "tf.bitwise.invert",
 }  # fmt: skip
 BINARY = {
     "add": "tf.add", "subtract": "tf.subtract", "multiply": "tf.multiply", "divide": "tf.divide",
@@ -106,7 +101,6 @@ BINARY = {
     "minimum": "tf.minimum", "arctan2": "tf.atan2", "equal": "tf.equal", "not_equal": "tf.not_equal",
     "less": "tf.less", "less_equal": "tf.less_equal", "greater": "tf.greater", "greater_equal": "tf.greater_equal",
     "logical_and": "tf.logical_and", "logical_or": "tf.logical_or", "logical_xor": "tf.math.logical_xor",
-    "hypot": "np_hypot", "fmax": "np_fmax", "fmin": "np_fmin", "logaddexp": "np_logaddexp",
     "left_shift": "np_left_shift", "right_shift": "np_right_shift", "bitwise_xor": "np_bitwise_xor",
 }  # fmt: skip
 
@@ -122,7 +116,8 @@ for _name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh
     row(f"math.{_name}", "x", f"{UNARY[_name]}({{x:float64}})")
 row("abs", "x", "tf.abs({x})")
 row("scipy.special.expit", "x", "tf.sigmoid({x:result})")
-row("scipy.special.gammaln", "x", "tf.math.lgamma({x:result})")
+row("np.real", "val", "tf.math.real({val})")
+row("np.imag", "val", "tf.math.imag({val})")
 
 # Reductions.
 
@@ -144,6 +139,17 @@ row("np.count_nonzero", "a axis | keepdims", "tf.math.count_nonzero({a}, {axis=}
 row("np.cumsum", "a axis dtype", "tf.cumsum({a:result flat}, {axis=})")
 row("np.cumprod", "a axis dtype", "tf.math.cumprod({a:result flat}, {axis=})")
 row("scipy.special.logsumexp", "a axis | keepdims", "tf.reduce_logsumexp({a:result}, {axis=}, {keepdims=})")
+row("np.nansum", "a axis | keepdims", "tf.reduce_sum(np_without_nan({a:result}, 0), {axis=}, {keepdims=})")
+
+# Products and decompositions.
+
+row("np.outer", "a b", "tf.experimental.numpy.outer({a:result}, {b:result})")
+row("np.inner", "a b", "tf.tensordot({a:result}, {b:result}, [[-1], [-1]])")
+row("np.tensordot", "a b axes", "tf.tensordot(axes={axes:written}, a={a:result}, b={b:result})")
+row("np.trace", "a offset axis1 axis2", "tf.reduce_sum(np_diagonal({a:result}, {offset=}, {axis1=}, {axis2=}), -1)")
+row("np.linalg.cholesky", "a", "tf.linalg.cholesky({a:result})")
+row("np.linalg.eigh", "a", "tf.linalg.eigh({a})")
+row("np.linalg.solve", "a b", "np_solve({a:result}, {b:result})")
 row("np.linalg.norm", "x | axis keepdims", "tf.norm({x:result}, {axis=}, {keepdims=})")
 row("np.linalg.inv", "a", "tf.linalg.inv({a:result})")
 row("np.linalg.det", "a", "tf.linalg.det({a:result})")
@@ -153,6 +159,8 @@ row("np.linalg.det", "a", "tf.linalg.det({a:result})")
 row("np.nonzero", "condition", "tf.unstack(tf.where({condition:bool}), axis=1)")
 row("np.argwhere", "condition", "tf.where({condition:bool})")
 row("np.flatnonzero", "condition", "tf.where({condition:bool flat})[:, 0]")
+_ALONG = "tf.experimental.numpy.take_along_axis({arr}, {indices:int64}, {axis:written})"
+row("np.take_along_axis", "arr indices axis", _ALONG)
 
 # Shapes.
 
@@ -161,10 +169,14 @@ row("np.copy", "a", "tf.identity({a})")  # nothing writes to a tensor
 row("np.reshape", "a *shape", "tf.reshape({a}, {shape:shape})")
 row("np.ravel np.flatten", "a", "tf.reshape({a}, [-1])")
 row("np.transpose", "a *axes", "tf.transpose({a}, {axes:shape})")
+row("np.swapaxes", "a axis1 axis2", "tf.experimental.numpy.swapaxes({a}, {axis1:written}, {axis2:written})")
+row("np.moveaxis", "a source destination", "np_moved({a:helper}, {source:written}, {destination:written})")
 row("np.expand_dims", "a axis", "tf.expand_dims({a}, {axis=number})")
 row("np.squeeze", "a axis", "tf.squeeze({a}, {axis=})")
 row("np.fliplr", "a", "tf.reverse({a}, axis=[1])")
 row("np.flipud", "a", "tf.reverse({a}, axis=[0])")
+row("np.roll", "a shift axis", "tf.experimental.numpy.roll({a}, {shift:written}, {axis=})")
+row("np.append", "arr values axis", "tf.experimental.numpy.append({arr:result}, {values:result}, {axis=})")
 row("np.stack", "arrays axis", "tf.stack({arrays:items}, {axis=})")
 row("np.repeat", "a repeats axis", "tf.repeat({a}, {repeats:written}, {axis=})")
 row("np.broadcast_to", "a shape", "tf.broadcast_to({a}, {shape:written})")
@@ -173,6 +185,7 @@ row("np.ones", "shape dtype", "tf.ones({shape:shape}, {dtype})")
 row("np.full_like", "a fill_value dtype", "tf.fill(tf.shape({a}), {fill_value:result})")
 row("np.full", "shape fill_value dtype", "tf.fill({shape:shape}, {fill_value:result})")
 row("np.arange", "start stop step dtype", "tf.range({start:result}, {stop:result}, {step:result})")
+row("np.linspace", "start stop num", "np_linspace({start:result}, {stop:result}, num={num:written})")
 row("np.ndim", "a", "{a:written}.shape.rank")
 row("np.shape", "a", "tuple(np_known_sizes({a:written}))")
 
@@ -182,45 +195,16 @@ def dtypes_by_rule(rules: Mapping[str, str], examples: Mapping[str, Sequence[Any
 
     Args:
         rules: by the name of the parameter.
-        examples: for each parameter that is given, what promotes as each of its arrays does.
+        examples: for each parameter that is given, what has the dtype that each of its arrays does.
     """
-    together = [one for name, some in examples.items() if rules[name] in (COMMON, COMMON_FLOAT) for one in some]
-    promoted = [one for name, some in examples.items() if rules[name] in (PROMOTED, PROMOTED_FLOAT) for one in some]
-    common = {
-        COMMON: np.result_type(*map(_dtype, together)) if together else None,
-        PROMOTED: np.result_type(*promoted) if promoted else None,
-    }
-    common[COMMON_FLOAT] = None if common[COMMON] is None else _floating(common[COMMON])
-    common[PROMOTED_FLOAT] = None if common[PROMOTED] is None else _floating(common[PROMOTED])
-    found: dict[str, list[np.dtype[Any]]] = {}
-    for name, some in examples.items():
-        rule = rules[name]
-        if common.get(rule) is not None:
-            found[name] = [np.dtype(common[rule])] * len(some)
-        elif rule == OWN:
-            found[name] = [_dtype(one) for one in some]
-        elif rule == FLOAT:
-            found[name] = [_floating(_dtype(one)) for one in some]
-        elif rule.startswith((LIKE, WHOLE)):
-            other = _floating(found[rule.removeprefix(WHOLE).removeprefix(LIKE)][0])
-            is_whole = [rule.startswith(WHOLE) and type(one) is int for one in some]
-            found[name] = [
-                other if _is_plain(one) and not whole else _dtype(one)
-                for one, whole in zip(some, is_whole, strict=True)
-            ]
-        else:
-            found[name] = [np.dtype(rule)] * len(some)
-    return found
+    own = {name: [np.asarray(array).dtype for array in arrays] for name, arrays in examples.items()}
+    together = [dtype for name, dtypes in own.items() if rules[name] == COMMON for dtype in dtypes]
 
+    def by_rule(rule: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        if rule == COMMON:
+            return np.result_type(*together)
+        if rule == OWN or (rule == FLOAT and dtype.kind in "fc"):
+            return dtype
+        return np.dtype(np.float64 if rule == FLOAT else rule)
 
-def _dtype(example: Any) -> np.dtype[Any]:
-    return np.asarray(example).dtype
-
-
-def _is_plain(example: Any) -> bool:
-    """Is it a number of Python's?"""
-    return isinstance(example, int | float | complex) and not isinstance(example, np.generic)
-
-
-def _floating(dtype: Any) -> np.dtype[Any]:
-    return np.dtype(dtype) if np.dtype(dtype).kind in "fc" else np.dtype(np.float64)
+    return {name: [by_rule(rules[name], dtype) for dtype in dtypes] for name, dtypes in own.items()}

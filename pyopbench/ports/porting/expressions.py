@@ -28,7 +28,7 @@ def writes(names: str, parameters: str) -> Callable[[Callable[[Given], str | Non
 OF_FLOATS = {"isnan": "np_is_nan", "isinf": "np_is_inf", "isfinite": "np_is_finite"}
 """Functions that TensorFlow has only for floats, and helpers that support all dtypes."""
 
-BOOLEAN = {"maximum": "logical_or", "fmax": "logical_or", "minimum": "logical_and", "fmin": "logical_and"}
+BOOLEAN = {"maximum": "logical_or", "minimum": "logical_and"}
 """Functions that TensorFlow lacks for booleans, and those that return the same for them."""
 
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
@@ -159,12 +159,11 @@ def length(given: Given) -> str:
 
 
 @writes("max min", "x y")
-def extreme(given: Given) -> str:
+def extreme(given: Given) -> str | None:
     """Return the larger or smaller of two numbers, or of a vector; if one is NaN, it depends on their order."""
     code, has_nan = given.code, given.dtype.startswith("float")
     if given.get("y") is None:
-        function = code.use(f"python_{given.name}_of") if has_nan else f"tf.reduce_{given.name}"
-        return f"{function}({code.tensor(given['x'])})"
+        return None if has_nan else f"tf.reduce_{given.name}({code.tensor(given['x'])})"
     if has_nan:
         texts = [code.tensor(given[name], given.dtype) for name in ("x", "y")]
         return f"{code.use(f'python_{given.name}')}({', '.join(texts)})"
@@ -177,10 +176,9 @@ def rounded(given: Given) -> str | None:
     """Return the nearest whole numbers, of a tie the even one."""
     code, decimals = given.code, given.get("decimals")
     text = code.tensor(given["x"])
-    if decimals is not None and given.name == "np.round":
+    # Python rounds the exact value of a float, and not a product of it: `round(1.115, 2)` is 1.11.
+    if decimals is not None and (given.name == "np.round" or code.one(given["x"]).weak is float):
         return None
-    if decimals is not None and code.one(given["x"]).weak is float:
-        return f"{code.use('np_rounded_decimal')}({text}, {code.write(decimals)})"
     if decimals is not None:
         scale = f"10.0 ** {code.write(decimals)}"
         return f"tf.round({text} * {scale}) / {scale}"

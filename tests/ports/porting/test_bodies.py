@@ -60,11 +60,6 @@ def masked(x: Any) -> Any:
     return np.where(~valid, 1.0, x), np.logical_not(x < 1), np.invert(x <= 2), ~(x != 2)
 
 
-def decimals(x: Any) -> Any:
-    v = float(x[0]) + 1.115 - float(x[0])
-    return round(v, 2), round(v, 0), round(float(x[2]) * 1234.5678, -2), round(x[0] * 1.115, 2)
-
-
 def listed(x: Any) -> Any:
     a = [1.1, 2.2]
     if x[0] > 0:
@@ -73,11 +68,11 @@ def listed(x: Any) -> Any:
     return np.array(a), np.array(b)
 
 
-@pytest.mark.parametrize("body", [guarded, masked, decimals, listed])
+@pytest.mark.parametrize("body", [guarded, masked, listed])
 def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[Any], Any]) -> None:
     """TensorFlow's optimizer of graphs makes `x < 0` of `not x >= 0`, and AutoGraph makes 1.1 a float32."""
     port = tf.function(port_of(body, FLOATS[0]))
-    for x in [one for one in FLOATS if body is not decimals or not np.isnan(one).any()]:
+    for x in FLOATS:
         assert difference(port(x), body(x.copy())) == ""
 
 
@@ -127,11 +122,7 @@ def test_an_error_of_the_body_has_its_line(tmp_path: Path) -> None:
 
 
 def extremes(x: Any) -> Any:
-    several = []
-    for one in x:
-        if not one < -5:
-            several.append(one)  # noqa: PERF401 - the list that is written
-    return max(x[0], x[1]), min(x[0], x[1]), max(0.0, x[0]), min(x[1], 1.0), max(x), min(x), max(several), min(several)
+    return max(x[0], x[1]), min(x[0], x[1]), max(0.0, x[0]), min(x[1], 1.0)
 
 
 def test_the_larger_of_two_numbers_is_pythons_where_one_is_nan() -> None:
@@ -147,7 +138,6 @@ TUPLES = [
     "x[np.unravel_index(np.argmax(x), x.shape)] * x",
     "x[place]",
     "x[tuple(np.argwhere(x > 3)[0])] * x",
-    "x[np.ix_([0, -1], [1, 2])]",
     "x[[0, -1]]",
     "x[[0, -1], [1, -2]]",
     "x[:, [-1, 0]]",
