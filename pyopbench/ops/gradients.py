@@ -1,4 +1,4 @@
-"""The gradient mechanisms, as a table: how a callback that TensorFlow cannot see into is given a gradient.
+"""From a body and a bridge to a callback op, and how what TensorFlow cannot see into is given a gradient: a table.
 
 Which mechanism works in which mode was run on TensorFlow 2.21 and is held by `tests/ops/test_gradients.py`.
 """
@@ -10,14 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import NO_GRADIENT
-from pyopbench.model.op import Body, GradientBody
+from pyopbench.model.case import NO_GRADIENT, Case
+from pyopbench.model.op import Body, GradientBody, Op
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 CALLBACK_NODES = ("PyFunc", "EagerPyFunc")
 """Node types of `py_func` and `py_function`: tensorflow/python/ops/script_ops.py."""
+
+Bridge = Callable[[Body, Sequence[Any], Sequence[str]], Any]
+"""`(function, tensors, output dtypes) -> tensor or list of tensors`, for example `tf.numpy_function`."""
 
 _unique = itertools.count()
 
@@ -26,9 +30,6 @@ _unique = itertools.count()
 class Gradient:
     """One way of giving a callback a gradient."""
 
-    name: str
-    summary: str
-    source: str  # where TensorFlow documents or implements it
     works_in: tuple[str, ...]  # modes in which TensorFlow honours it
     attach: Callable[[Bridged], Body] | None = None  # None where the variant brings its own gradient
     missing: Callable[[], str | None] = lambda: None  # why the running TensorFlow does not have it
@@ -126,50 +127,67 @@ def _defun_missing() -> str | None:
     return None if hasattr(function, "Defun") else f"TensorFlow {tf.__version__} has no function.Defun"
 
 
+IN_GRAPHS = ("call", "v1_graph")
+EVERYWHERE = ("eager", *IN_GRAPHS)
+
 GRADIENTS: dict[str, Gradient] = {
-    gradient.name: gradient
-    for gradient in (
-        Gradient(NO_GRADIENT, "forward only, nothing attached", "", ("eager", "call", "v1_graph")),
-        Gradient(
-            "autodiff",
-            "the gradients that TensorFlow registers for its own ops",
-            "https://www.tensorflow.org/guide/autodiff",
-            ("eager", "call", "v1_graph"),
-        ),
-        Gradient(
-            "tape",
-            "py_function's own: the body runs under a tape, which its gradient pops",
-            "https://www.tensorflow.org/api_docs/python/tf/py_function",
-            ("eager", "call", "v1_graph"),
-        ),
-        Gradient(
-            "custom_gradient",
-            "tf.custom_gradient around the callback; the gradient is a callback too",
-            "https://www.tensorflow.org/api_docs/python/tf/custom_gradient",
-            ("eager", "call", "v1_graph"),
-            _attach_custom_gradient,
-        ),
-        Gradient(
-            "override_map",
-            "RegisterGradient and gradient_override_map; the gradient is a callback too",
-            "https://www.tensorflow.org/api_docs/python/tf/Graph#gradient_override_map",
-            ("call", "v1_graph"),
-            _attach_override_callback,
-        ),
-        Gradient(
-            "override_map_ops",
-            "RegisterGradient and gradient_override_map; the gradient is TensorFlow ops",
-            "https://www.tensorflow.org/api_docs/python/tf/Graph#gradient_override_map",
-            ("call", "v1_graph"),
-            _attach_override_ops,
-        ),
-        Gradient(
-            "defun",
-            "function.Defun(python_grad_func=...) around the callback; the gradient is a callback too",
-            "tensorflow/python/framework/function.py",
-            ("call", "v1_graph"),
-            _attach_defun,
-            _defun_missing,
-        ),
-    )
+    NO_GRADIENT: Gradient(EVERYWHERE),
+    # The gradients that TensorFlow registers for its own ops: https://www.tensorflow.org/guide/autodiff
+    "autodiff": Gradient(EVERYWHERE),
+    # py_function's own: the body runs under a tape, which its gradient pops.
+    "tape": Gradient(EVERYWHERE),
+    # tf.custom_gradient around the callback; the gradient is a callback too.
+    "custom_gradient": Gradient(EVERYWHERE, _attach_custom_gradient),
+    # RegisterGradient and `tf.Graph.gradient_override_map`; the gradient is a callback too, or TensorFlow ops.
+    "override_map": Gradient(IN_GRAPHS, _attach_override_callback),
+    "override_map_ops": Gradient(IN_GRAPHS, _attach_override_ops),
+    # `Defun(python_grad_func=...)` of tensorflow/python/framework/function.py; the gradient is a callback too.
+    "defun": Gradient(IN_GRAPHS, _attach_defun, _defun_missing),
 }
+
+CALLBACK_GRADIENTS = tuple(name for name, gradient in GRADIENTS.items() if gradient.attach is not None)
+
+
+def build_callback(op: Op, case: Case, bridge: Bridge, body: Body, gradient_body: GradientBody | None) -> Body:
+    """Return `op` as a callback through `bridge`, with the gradient of `case` attached.
+
+    `body` runs inside the callback, on whatever `bridge` hands over, and `gradient_body` inside that of the gradient.
+    """
+
+    def forward(*inputs: Any) -> tuple[Any, ...]:
+        return as_tuple(bridge(body, inputs, op.output_dtypes(case.dtype)))
+
+    attach = GRADIENTS[case.gradient].attach
+    if case.gradient == NO_GRADIENT or attach is None:
+        return lambda *inputs: one_or_tuple(forward(*inputs))
+    if gradient_body is None:
+        raise ValueError(f"the op has no gradient for {case.variant}")
+    backward = _bridged_gradient(op, bridge, gradient_body)
+    return attach(Bridged(forward, backward, op.tensor_gradient, op.differentiable, op.floating_outputs))
+
+
+def why_no_tape(op: Op, case: Case) -> str | None:
+    """Return why the gradient of `py_function`'s own tape, where it is asked for, would fail; None if it would not."""
+    # The gradient of EagerPyFunc takes None for a gradient of 0.0, which it cannot turn into whole numbers:
+    # `EagerFunc._convert` and `_EagerPyFuncGrad` in tensorflow/python/ops/script_ops.py.
+    if case.gradient != "tape":
+        return None
+    inputs = op.make_inputs(op.sizes[0], case.dtype, np.random.default_rng(0))
+    whole = [np.asarray(array).dtype.kind != "f" for array in inputs]
+    if any(whole) or len(op.floating_outputs) < len(op.outputs):
+        return "py_function's own gradient fails in TensorFlow where an input or output is not floating"
+    return None
+
+
+def _bridged_gradient(op: Op, bridge: Bridge, gradient_body: GradientBody) -> GradientBody:
+    def backward(inputs: Sequence[Any], outputs: Sequence[Any], output_gradients: Sequence[Any]) -> tuple[Any, ...]:
+        # A callback takes a flat list of tensors; the three groups are distinguished by their lengths.
+        first, second = len(inputs), len(inputs) + len(outputs)
+
+        def body(*flat: Any) -> Any:
+            return one_or_tuple(as_tuple(gradient_body(flat[:first], flat[first:second], flat[second:])))
+
+        dtypes = [inputs[i].dtype.name for i in op.differentiable]
+        return as_tuple(bridge(body, (*inputs, *outputs, *output_gradients), dtypes))
+
+    return backward

@@ -119,11 +119,6 @@ def describe(ops: dict[str, Op], variants: dict[str, Variant]) -> dict[str, Any]
     }
 
 
-def describe_variants(variants: Mapping[str, Variant]) -> dict[str, Any]:
-    """Return what the judging half has to know about variants or parts, as plain data."""
-    return {name: _describe_variant(variant) for name, variant in variants.items()}
-
-
 def _describe_op(op: Op) -> dict[str, Any]:
     return {
         "summary": op.summary,
@@ -134,13 +129,17 @@ def _describe_op(op: Op) -> dict[str, Any]:
     }
 
 
-def _describe_variant(variant: Variant) -> dict[str, Any]:
+def describe_variants(variants: Mapping[str, Variant]) -> dict[str, Any]:
+    """Return what the judging half has to know about variants or parts, as plain data."""
     return {
-        "summary": variant.summary,
-        "body": variant.body,
-        "kind": "part" if variant.is_part else variant.kind,
-        "role": variant.role,
-        "effort": variant.effort,
-        "gradients": list(variant.gradients),
-        "automatic": variant.is_attempt,
+        name: {
+            "summary": variant.summary,
+            "body": variant.body,
+            "kind": "part" if variant.is_part else variant.kind,
+            "role": variant.role,
+            "effort": variant.effort,
+            "gradients": list(variant.gradients),
+            "automatic": variant.is_attempt,
+        }
+        for name, variant in variants.items()
     }

@@ -96,31 +96,21 @@ def _as_arguments(tensors, inputs):
     return add_array if len(inputs[0][1]) else add_number
 
 
-def as_outputs(returned):
-    """Return what a body returns as a tuple."""
-
-
-@overload(as_outputs)
-def _as_outputs(returned):
-    return (lambda returned: returned) if isinstance(returned, BaseTuple) else lambda returned: (returned,)
-
-
 def as_contiguous(returned, dtype):
     """Return an array or a number as an array of a dtype, in the order of C."""
 
 
 @overload(as_contiguous)
 def _as_contiguous(returned, dtype):
-    is_array = isinstance(returned, Array) and returned.ndim
-    if is_array and returned.layout == "C" and returned.dtype == dtype.dtype:
+    if not isinstance(returned, Array) or not returned.ndim:
+        return lambda returned, dtype: np.asarray(returned).astype(dtype)
+    if returned.layout == "C" and returned.dtype == dtype.dtype:
         return lambda returned, dtype: returned
-    if is_array:
-        return lambda returned, dtype: np.ascontiguousarray(returned).astype(dtype)
-    return lambda returned, dtype: np.asarray(returned).astype(dtype)
+    return lambda returned, dtype: np.ascontiguousarray(returned).astype(dtype)
 
 
 def put_outputs(context, status, tensors, place, returned, outputs):
-    """Make arrays and numbers the outputs of an op, from a place on."""
+    """Make what a body returns, a tuple if it is several, the outputs of an op from a place on."""
 
 
 @overload(put_outputs)
@@ -145,12 +135,17 @@ def _put_outputs(context, status, tensors, place, returned, outputs):
                 raise ValueError
         put_outputs(context, status, tensors, place + 1, returned[1:], outputs[1:])
 
+    def put_only(context, status, tensors, place, returned, outputs):
+        put_outputs(context, status, tensors, place, (returned,), outputs)
+
+    if not isinstance(returned, BaseTuple):
+        return put_only
     return put_first if len(returned) else lambda context, status, tensors, place, returned, outputs: None
 
 
 def run_body(context, status, tensors):
     """Call the body of an op. Names in capitals are globals that `with_globals` adds."""
-    put_outputs(context, status, tensors, 0, as_outputs(BODY(*as_arguments(tensors, INPUTS))), OUTPUTS)
+    put_outputs(context, status, tensors, 0, BODY(*as_arguments(tensors, INPUTS)), OUTPUTS)
 
 
 def try_body(context, status, tensors):

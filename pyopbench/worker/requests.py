@@ -34,7 +34,6 @@ from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target, own_ops, usual_baseline
 from pyopbench.model.variant import Variant
-from pyopbench.ops.compiled import check_compiled, why_no_numba
 from pyopbench.ops.kernels import cuda, register
 from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
 from pyopbench.ops.load import (
@@ -49,6 +48,7 @@ from pyopbench.ops.load import (
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import load_own, register_own_ops
 from pyopbench.ops.port_file import PORTS
+from pyopbench.ops.variants.numpy_ports import check_compiled, why_no_numba
 from pyopbench.ports.porting import port
 from pyopbench.ports.porting.arrangements import write_arrangement_test
 from pyopbench.ports.porting.refusal import CannotPort

@@ -14,8 +14,8 @@ from places import ROOT
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op, Own
 from pyopbench.model.own_target import read_target
-from pyopbench.ops.compiled import check_compiled
 from pyopbench.ops.own import load as own_load
+from pyopbench.ops.variants.numpy_ports import check_compiled
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, dtype_of
 from pyopbench.ports.porting.module_text import import_text
 from pyopbench.ports.porting.port import PortModule, write_port, write_test

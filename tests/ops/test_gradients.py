@@ -10,8 +10,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.op import Op
-from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
-from pyopbench.ops.gradients import CALLBACK_NODES, GRADIENTS
+from pyopbench.ops.gradients import CALLBACK_GRADIENTS, CALLBACK_NODES, GRADIENTS
 from pyopbench.ops.load import load_variant
 from small_ops import case_of, power, square
 
@@ -212,30 +211,3 @@ def test_one_built_op_works_in_several_graphs(mechanism: str) -> None:
     found = gradient_of(single, "call", X.astype(np.float32))
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, 2 * X.astype(np.float32))
-
-
-# TensorFlow's own checks
-
-
-def test_a_persistent_tape_breaks_a_custom_gradient_by_py_function_in_a_tf_function() -> None:
-    """TensorFlow then differentiates the gradient's own callback as well, for second order, and gets 0, of shape ().
-
-    `tf.test.compute_gradient` takes such a tape, so checks here and in `prepare` do without it. If this fails because
-    nothing breaks any more, TensorFlow has mended it.
-    """
-    broken = {}
-    for bridge in BRIDGES:
-        for mechanism in CALLBACK_GRADIENTS:
-            tensor = tf.constant(X)
-            with tf.GradientTape(persistent=True) as tape:
-                tape.watch(tensor)
-                y = in_mode(built(square(), bridge, mechanism), "call")(tensor)
-            try:
-                np.testing.assert_array_equal(tape.gradient(y, tensor), 2 * X)
-            except tf.errors.InvalidArgumentError as error:
-                broken[f"{bridge}+{mechanism}"] = str(error)
-    assert list(broken) == ["py_function_numpy+custom_gradient"]
-    assert "AddN" in broken.popitem()[1], "the sum of two gradients, one of which is no gradient"
-
-
-# A TensorFlow without it

@@ -78,9 +78,6 @@ each_dtype = pytest.mark.parametrize("dtype", ["float32", "float64"])
 each_python = pytest.mark.parametrize("name", [name for name in NAMES if load(name).python is not None])
 
 
-# What an op says about itself
-
-
 # Inputs
 
 

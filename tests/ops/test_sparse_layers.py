@@ -172,31 +172,3 @@ def test_gradients_through_two_layers_are_the_slopes(case: Case) -> None:
     for result in (first_ground, ground):
         assert np.abs(analytic[result, by_values]).max() == 0
         assert np.abs(analytic[result, by_ground]).max() > 0.1
-
-
-@pytest.mark.parametrize(
-    ("variant", "gradient"),
-    [
-        ("py_func", "override_map"),
-        ("numpy_function", "override_map"),
-        ("numpy_function", "override_map_ops"),
-        ("numpy_function", "defun"),
-        ("numpy_function", "custom_gradient"),
-        ("py_function_numpy", "override_map"),
-        ("py_function", "override_map"),
-    ],
-)
-def test_gradients_of_a_session_pass_tensorflow_s_own_check(variant: str, gradient: str) -> None:
-    case = Case("sparse_conv_q", variant, gradient, "backward", "v1_graph", "float64", 1)
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        inputs = [tf.constant(VALUES), tf.constant(GROUND_STATE)]
-        results = stack_of(case)(*inputs)
-        shapes = [array.shape for array in session.run(results)]
-        errors = {}
-        for number, position in ((0, 0), (0, 1), (2, 0), (2, 1), (1, 1), (3, 1)):
-            given = (VALUES, GROUND_STATE)[position]
-            errors[number, position] = tf.compat.v1.test.compute_gradient_error(
-                inputs[position], given.shape, results[number], shapes[number], x_init_value=given, delta=STEP
-            )
-    assert len(errors) == 6
-    assert max(errors.values()) <= LARGEST_ERROR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -107,78 +107,6 @@ def test_a_body_of_numpy_is_given_arrays_and_a_body_of_tensors_eager_tensors(var
         function = tf.function(function, autograph=False)
     np.testing.assert_array_equal(function(tf.constant(X)), X + 1)
     assert seen == [(False, True) if variant == "py_function" else (True, False)]
-
-
-# Stateful and stateless
-
-
-def calls_of(graph_of: Callable[[Callable[..., Any]], Callable[..., Any]]) -> list[int]:
-    """Return how often the body runs in each of three calls of a graph, which is made of the body."""
-    count = [0]
-
-    def body(x: Any) -> Any:
-        count[0] += 1
-        return x + 1
-
-    graph = tf.function(graph_of(body), autograph=False)
-    calls = []
-    for _ in range(3):
-        before = count[0]
-        graph(tf.constant(X))
-        calls.append(count[0] - before)
-    return calls
-
-
-def py_func(body: Callable[..., Any], *, is_stateful: bool) -> Callable[..., Any]:
-    return lambda x: tf.compat.v1.py_func(body, [x], tf.float64, stateful=is_stateful)
-
-
-each_py_func = pytest.mark.parametrize("is_stateful", [True, False])
-
-
-@each_py_func
-def test_a_node_met_twice_with_the_same_input_runs_once_if_stateless(*, is_stateful: bool) -> None:
-    """As when a function that holds it is called twice, and Grappler inlines both calls."""
-
-    def graph_of(body: Any) -> Any:
-        inner = tf.function(py_func(body, is_stateful=is_stateful), autograph=False)
-        return lambda x: inner(x) + inner(x)
-
-    assert calls_of(graph_of) == ([2, 2, 2] if is_stateful else [1, 1, 1])
-
-
-@each_py_func
-def test_two_calls_of_py_func_run_twice_even_if_stateless(*, is_stateful: bool) -> None:
-    """They are no equal nodes, because each call of py_func gets a token of its own."""
-
-    def graph_of(body: Any) -> Any:
-        op = py_func(body, is_stateful=is_stateful)
-        return lambda x: op(x) + op(x)
-
-    assert calls_of(graph_of) == [2, 2, 2]
-
-
-@each_py_func
-def test_a_call_on_constants_runs_only_at_optimisation_if_stateless(*, is_stateful: bool) -> None:
-    def graph_of(body: Any) -> Any:
-        op = py_func(body, is_stateful=is_stateful)
-        return lambda x: x * op(tf.constant(X))
-
-    assert calls_of(graph_of) == ([1, 1, 1] if is_stateful else [1, 0, 0])
-
-
-@each_py_func
-def test_a_call_whose_result_nothing_uses_does_not_run_if_stateless(*, is_stateful: bool) -> None:
-    def graph_of(body: Any) -> Any:
-        op = py_func(body, is_stateful=is_stateful)
-
-        def graph(x: Any) -> Any:
-            op(x)
-            return x * 2
-
-        return graph
-
-    assert calls_of(graph_of) == ([1, 1, 1] if is_stateful else [0, 0, 0])
 
 
 # Every variant of every op

@@ -19,33 +19,21 @@ from pyopbench.model.op import Body, OwnOp
 from pyopbench.ports.arrays import as_array, as_tuple
 from pyopbench.ports.rebinding import ARRANGE, BODY
 
-Form: TypeAlias = Literal["array", "text", "list"]
-
-
-@dataclass(frozen=True)
-class Argument:
-    """How one argument crosses, as one array.
-
-    Attributes:
-        form: what the body gets: an array as it is; text as `str`; or a list.
-        is_text: is there text in it, which is decoded?
-    """
-
-    form: Form
-    is_text: bool = False
+Form: TypeAlias = Literal["array", "text", "list", "list of text"]
+"""What a body gets for an array: the array as it is; text as `str`; a list; or a list of text, which is decoded."""
 
 
 @dataclass(frozen=True)
 class Arguments:
     """How all arguments of a body cross; the last ones by name."""
 
-    each: tuple[Argument, ...]
+    each: tuple[Form, ...]
     keywords: tuple[str, ...] = ()
 
     @property
     def are_plain(self) -> bool:
         """Does the body take arrays as tensors hold them, by position?"""
-        return not self.keywords and all(one.form == "array" for one in self.each)
+        return not self.keywords and all(form == "array" for form in self.each)
 
     def spread(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arrays that stand for the arguments of an example."""
@@ -53,7 +41,7 @@ class Arguments:
 
     def gather(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the arguments that arrays stand for."""
-        return [_value_of(argument, array) for argument, array in zip(self.each, arrays, strict=True)]
+        return [_value_of(form, array) for form, array in zip(self.each, arrays, strict=True)]
 
     def call(self, body: Body, values: Sequence[Any]) -> Any:
         """Call a body with its arguments, the last ones by name."""
@@ -66,8 +54,7 @@ def arguments_of(values: Sequence[Any], keywords: Sequence[str] = (), *, as_pyth
 
     With `as_python` the body takes text as `str` and lists as lists, where the example has them.
     """
-    each = tuple(_argument(value) if as_python else Argument("array") for value in values)
-    return Arguments(each, tuple(keywords))
+    return Arguments(tuple(_form_of(value) if as_python else "array" for value in values), tuple(keywords))
 
 
 def arranged(body: Body, arguments: Arguments) -> Body:
@@ -95,13 +82,13 @@ def _arrange_port(arguments: Arguments) -> Callable[[Body], Body]:
     return arrange
 
 
-def _argument(value: Any) -> Argument:
+def _form_of(value: Any) -> Form:
     if isinstance(value, str) or (isinstance(value, np.ndarray) and value.dtype.kind == "U"):
-        return Argument("text", is_text=True)
+        return "text"
     if not isinstance(value, (list, tuple)):
-        return Argument("array")
+        return "array"
     leaves = list(_leaves(value))
-    return Argument("list", bool(leaves) and all(isinstance(leaf, str) for leaf in leaves))
+    return "list of text" if leaves and all(isinstance(leaf, str) for leaf in leaves) else "list"
 
 
 def _leaves(value: Any) -> Any:
@@ -124,14 +111,14 @@ def _as_array(value: Any) -> Any:
     )
 
 
-def _value_of(argument: Argument, array: Any) -> Any:
-    if argument.form == "array":
+def _value_of(form: Form, array: Any) -> Any:
+    if form == "array":
         return array
-    if argument.form == "text":
-        decoded = _decoded(array if isinstance(array, bytes) else np.asarray(array).tolist())
-        return decoded if isinstance(decoded, str) else np.array(decoded)
-    values = np.asarray(array).tolist()
-    return _decoded(values) if argument.is_text else values
+    values = array if isinstance(array, bytes) else np.asarray(array).tolist()
+    if form == "list":
+        return values
+    decoded = _decoded(values)
+    return np.array(decoded) if form == "text" and isinstance(decoded, list) else decoded
 
 
 def _decoded(value: Any) -> Any:

@@ -33,19 +33,13 @@ TOLERANCE = {
     "complex64": 1e-5,
     "float16": 1e-2,
     "bfloat16": 5e-2,
-    "float8_e4m3fn": 0.125,
-    "float8_e4m3fnuz": 0.125,
-    "float8_e4m3b11fnuz": 0.125,
-    "float8_e5m2": 0.25,
-    "float8_e5m2fnuz": 0.25,
-    "float4_e2m1fn": 0.5,
 }
 """Largest error relative to the largest magnitude of the reference, for each dtype that rounds; whatever does not
-(whole numbers, bool and text) has to be equal. Quantised dtypes are not here: no callback can return one.
+(whole numbers, bool, text, and the dtypes of fewer bits) has to be equal.
 
 In spacings of numbers just above 1 (`eps` of `np.finfo` and `ml_dtypes.finfo`): float32 84 and float64 450,000, because
-sums over thousands of elements are added up in another order than by the body; float16 10 and bfloat16 6; float8 and
-float4 1, which is already an eighth to a half of the value. A complex number has the tolerance of its two floats."""
+sums over thousands of elements are added up in another order than by the body; float16 10 and bfloat16 6. A complex
+number has the tolerance of its two floats."""
 
 MOST_ROUNDING = 5.0
 """The largest tolerance that a body's own error can give, in usual tolerances. Above it, the usual one applies: the

@@ -11,7 +11,7 @@ import tensorflow as tf
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, GradientBody, Op
 from pyopbench.model.variant import Variant
-from pyopbench.ops.build_callback import CALLBACK_GRADIENTS, Bridge, build_callback, why_no_tape
+from pyopbench.ops.gradients import CALLBACK_GRADIENTS, Bridge, build_callback, why_no_tape
 from pyopbench.ports.arrays import as_tuple, one_or_tuple
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyopbench.model.syntax import number_of
 from pyopbench.ports.for_numba.names import Names, tree
 from pyopbench.ports.for_numba.numbers import type_name
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR
@@ -20,16 +19,13 @@ Rule: TypeAlias = Callable[[Arguments, Names], ast.expr | None]
 
 def called(node: ast.Call, names: Names) -> ast.expr | None:
     """Return a replacement for a call of a function of NumPy's, or of a method, that has a rule here."""
-    function, given = names.called(node)
+    function, args = names.called(node)
     parameters, rule = next((row for one, row in RULES.items() if one is function), ("", ""))
-    words = parameters.split()
-    if not words or len(given) > len(words) or any(isinstance(one, ast.Starred) for one in given):
+    words, options = parameters.split(), {one.arg: one.value for one in node.keywords}
+    has_others = len(args) > len(words) or not options.keys() <= set(words)
+    if not words or has_others or any(isinstance(one, ast.Starred) for one in args):
         return None
-    bound = dict(zip(words, given, strict=False))
-    for one in node.keywords:
-        if one.arg is None or one.arg not in words or one.arg in bound:
-            return None
-        bound[one.arg] = one.value
+    bound: Arguments = {**dict(zip(words, args, strict=False)), **options}  # type: ignore[dict-item]
     if not isinstance(rule, str):
         return rule(bound, names)
     # The helper takes all parameters, and of axes one.
@@ -43,42 +39,40 @@ def _is_one(axis: ast.expr) -> bool:
     return not isinstance(axis, ast.Tuple | ast.List) and ast.unparse(axis) != "None"
 
 
+PADDING = {"'constant'": "_padded(X, AXIS, *PAIR, False)", "'edge'": "_padded(X, AXIS, *PAIR, True)"}
+
+
 def _padded(given: Arguments, names: Names) -> Any:
-    mode, pairs = given.get("mode", ast.Constant("constant")), given.get("pad_width")
-    several: list[Any] = pairs.elts if isinstance(pairs, ast.Tuple | ast.List) else []
-    if not isinstance(mode, ast.Constant) or mode.value not in ("constant", "edge"):
+    call = PADDING.get(ast.unparse(given.get("mode", ast.Constant("constant"))))
+    pairs = [getattr(pair, "elts", []) for pair in getattr(given["pad_width"], "elts", [])]
+    if call is None or not pairs or any(len(pair) != 2 for pair in pairs):
         return None
-    if not several or not all(isinstance(one, ast.Tuple | ast.List) and len(one.elts) == 2 for one in several):
-        return None
-    new, value = given["array"], given.get("constant_values", ast.Constant(0))
-    for axis, pair in enumerate(several):
-        if {ast.unparse(one) for one in pair.elts} != {"0"}:
-            call = "_padded(X, AXIS, *PAIR, VALUE)" if mode.value == "constant" else "_padded_with_edge(X, AXIS, *PAIR)"
-            new = tree(call, X=new, AXIS=ast.Constant(axis), PAIR=pair.elts, VALUE=value)
+    new = given["array"]
+    for axis, pair in enumerate(pairs):
+        if [ast.unparse(size) for size in pair] != ["0", "0"]:
+            new = tree(call, X=new, AXIS=ast.Constant(axis), PAIR=pair)
     return new
 
 
 def _evenly_spaced(given: Arguments, names: Names) -> Any:
-    if not given.keys() & {"endpoint", "dtype"} or not {"start", "stop"} <= given.keys():
+    if given.keys() != {"start", "stop", "num", "dtype"}:
         return None
-    parts = {"NUM": ast.Constant(50), "END": ast.Constant(True)}
-    parts |= {short: given[one] for short, one in (("NUM", "num"), ("END", "endpoint")) if one in given}
-    new = tree("_evenly_spaced(START, STOP, NUM, END)", START=given["start"], STOP=given["stop"], **parts)
-    return tree("X.astype(DTYPE)", X=new, DTYPE=given["dtype"]) if "dtype" in given else new
+    ends = [given[name] for name in ("start", "stop", "num")]
+    return tree("_evenly_spaced(*ENDS).astype(DTYPE)", ENDS=ends, DTYPE=given["dtype"])
 
 
 def _histogram(given: Arguments, names: Names) -> Any:
     """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
-    array, bins, within = given["a"], given.get("bins", ast.Constant(10)), given.get("range")
-    if "bins" in given and not names.are(bins, PYTHON):
-        edges = tree("np.asarray(BINS)", BINS=bins)
-    elif isinstance(within, ast.Tuple | ast.List):
-        edges = tree("_evenly_spaced(*ENDS, BINS + 1, True)", ENDS=within.elts, BINS=bins)
+    array, bins, within = given["a"], given.get("bins"), given.get("range")
+    if bins is None or not names.are(bins, PYTHON):
+        return None
+    if isinstance(within, ast.Tuple | ast.List):
+        edges = tree("_evenly_spaced(*ENDS, BINS + 1)", ENDS=within.elts, BINS=bins)
     elif within is None:
         edges = tree("_edges_of(X, BINS)", X=array, BINS=bins)
     else:
         return None
-    if names.dtype(array) == "float32" and isinstance(edges.func, ast.Name):
+    if names.dtype(array) == "float32":
         edges = tree("X.astype(np.float32)", X=edges)
     weights = given.get("weights", tree("np.ones(1, np.int64)"))  # a single weight is that of each element
     return tree("_histogram(X, EDGES, WEIGHTS)", X=array, EDGES=edges, WEIGHTS=weights)
@@ -101,31 +95,24 @@ def _sorted_stably(given: Arguments, names: Names) -> Any:
 
 
 def _norm(given: Arguments, names: Names) -> Any:
-    keeps = given.pop("keepdims", ast.Constant(value=False))
-    if given.keys() != {"x", "axis"} or not isinstance(keeps, ast.Constant) or not _is_one(given["axis"]):
+    keeps = ast.unparse(given.pop("keepdims", ast.Constant(value=False)))
+    if given.keys() != {"x", "axis"} or keeps not in ("True", "False") or not _is_one(given["axis"]):
         return None
-    text = "np.expand_dims(np.asarray(_norm(X, AXIS)), AXIS)" if keeps.value else "_norm(X, AXIS)"
+    text = "np.expand_dims(np.asarray(_norm(X, AXIS)), AXIS)" if keeps == "True" else "_norm(X, AXIS)"
     return tree(text, X=given["x"], AXIS=given["axis"])
 
 
-RETURNED = ("return_index", "return_inverse", "return_counts")
-"""What `np.unique` returns after the elements, in this order."""
-
-
 def _unique(given: Arguments, names: Names) -> Any:
+    """Return the elements in order and, of `return_inverse` and `return_counts`, what is asked for."""
     array, *options = given
-    values = {one: given[one].value if isinstance(given[one], ast.Constant) else None for one in options}
-    is_of_rows = values.pop("axis", None) == 0
-    if not options or not all(values.values()) or ("axis" in given and not is_of_rows):
+    if not options or {ast.unparse(given[name]) for name in options} - {"True", "0"}:
         return None
-    found = tree("_unique_rows(X)" if is_of_rows else "_unique(X)", X=given[array])
-    places = [0, *(place for place, name in enumerate(RETURNED, start=1) if name in values)]
-    if len(places) == 1:
-        return tree("FOUND[0]", FOUND=found)
-    if places == [0, 2, 3]:
-        return tree("_without_index(FOUND)", FOUND=found)
-    step = places[-1] // (len(places) - 1)
-    return None if places == [0, 1, 3] else tree(f"FOUND[: {places[-1] + 1} : {step}]", FOUND=found)
+    helper = "_unique_rows" if "axis" in given else "_unique"
+    if "return_inverse" in given:
+        items = "" if "return_counts" in given else "[:2]"
+    else:
+        items = "[::2]" if "return_counts" in given else "[0]"
+    return tree(f"{helper}(X){items}", X=given[array])
 
 
 def _tiled(given: Arguments, names: Names) -> Any:
@@ -165,10 +152,8 @@ def _product(given: Arguments, names: Names) -> Any:
 
 
 def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
-    """Return a replacement for a product of arrays, whose dtypes may differ; the first may have many axes."""
-    sides = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in (a, b)]
-    ranks = []
-    dtypes = []
+    """Return a replacement for a product of arrays of floats, whose dtypes may differ; the first may have many axes."""
+    ranks, dtypes = [], []
     for one in (a, b):
         names.require(one)
         items = {item.dtype for type_ in names.of(one) if type_.kind == LIST for item in type_.items}
@@ -178,9 +163,8 @@ def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
         return None
     dtype = np.result_type(*dtypes)
     if dtype.kind not in "fc":
-        wide = "uint64" if dtype.kind == "u" else "int64"
-        text = f"_whole_product(A.astype(np.{wide}), B.astype(np.{wide})).astype({type_name(dtype.name)})"
-        return tree(text + ("[()]" if ranks == [1, 1] else ""), A=sides[0], B=sides[1])
+        return None
+    sides = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in (a, b)]
     sides = [
         one if of == dtype.name else tree(f"X.astype(np.{dtype.name})", X=one)
         for one, of in zip(sides, dtypes, strict=True)
@@ -189,19 +173,18 @@ def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
 
 
 RULES: dict[object, tuple[str, Rule | str]] = {
-    np.linspace: ("start stop num endpoint dtype", _evenly_spaced),
+    np.linspace: ("start stop num dtype", _evenly_spaced),
     np.histogram: ("a bins range weights", _histogram),
     np.percentile: ("a q axis", partial(_percentile, "percentile")),
     np.quantile: ("a q axis", partial(_percentile, "quantile")),
     np.nanpercentile: ("a q axis", partial(_percentile, "nanpercentile")),
     np.repeat: ("a repeats axis", "_repeated"),
-    np.squeeze: ("a axis", "_squeezed"),
     np.moveaxis: ("a source destination", "_moved"),
     np.argsort: ("a kind", _sorted_stably),
-    np.pad: ("array pad_width mode constant_values", _padded),
+    np.pad: ("array pad_width mode", _padded),
     np.roll: ("a shift axis", "_rolled"),
     np.linalg.norm: ("x ord axis keepdims", _norm),
-    np.unique: ("ar return_index return_inverse return_counts axis", _unique),
+    np.unique: ("ar return_inverse return_counts axis", _unique),
     np.tile: ("A reps", _tiled),
     np.meshgrid: ("x y", "_meshgrid"),
     np.select: ("condlist choicelist default", _selected),
@@ -261,12 +244,9 @@ def magnitude(node: ast.Call, names: Names) -> Any:
 
 
 def reshaped(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `reshape` of what Numba may take for out of order: like NumPy, it copies only if it is.
-
-    Where the result is written to, NumPy may write to the array itself, and then nothing replaces it.
-    """
+    """Return a replacement for `reshape` of what Numba may take for out of order: only what is so is copied."""
     function, (array, *shape) = names.called(node) if node.args else (None, [node])
-    if function is not np.reshape or not shape or node.keywords or number_of(node) in names.written_to:
+    if function is not np.reshape or not shape or node.keywords:
         return None
     if not names.are(array, ARRAY) or isinstance(array, ast.BinOp | ast.UnaryOp | ast.Compare):
         return None
@@ -274,16 +254,13 @@ def reshaped(node: ast.Call, names: Names) -> Any:
 
 
 def backwards(node: ast.Call, names: Names) -> Any:
-    """Return a replacement for `reversed`, of a range or of something that has subscripts."""
-    if names.value_of(node.func) is not reversed or len(node.args) != 1:
-        return None
-    (given,) = node.args
-    if not isinstance(given, ast.Call):
-        return tree("X[::-1]", X=given)
-    if names.value_of(given.func) is not range or given.keywords or not 1 <= len(given.args) <= 2:
-        return None
-    first = given.args[0] if len(given.args) == 2 else ast.Constant(0)
-    return tree("range(LAST - 1, FIRST - 1, -1)", LAST=given.args[-1], FIRST=first)
+    """Return a replacement for `reversed(range(n))`, which may have a first number, too."""
+    match node:
+        case ast.Call(function, [ast.Call(of_range, ([_] | [_, _]) as ends, [])]):
+            if names.value_of(function) is reversed and names.value_of(of_range) is range:
+                first = ends[0] if len(ends) == 2 else ast.Constant(0)
+                return tree("range(LAST - 1, FIRST - 1, -1)", LAST=ends[-1], FIRST=first)
+    return None
 
 
 # Lists where Numba takes tuples or arrays.
@@ -299,14 +276,10 @@ def joined(node: ast.Call, names: Names) -> Any:
     if not name or not node.args:
         return None
     given, *others = node.args
-    if not isinstance(given, ast.List | ast.Tuple):
-        return _of_list(name, node, names) if names.are(given, LIST) else None
-    lists = [names.are(one, LIST) for one in given.elts]
-    if any(isinstance(one, ast.Starred) for one in given.elts) or (isinstance(given, ast.Tuple) and not any(lists)):
-        return None
-    pairs = zip(given.elts, lists, strict=True)
-    items = ast.Tuple([tree("np.array(X)", X=one) if is_list else one for one, is_list in pairs], ast.Load())
-    return ast.Call(tree(f"np.{name}"), [items, *others], node.keywords)
+    if isinstance(given, ast.List | ast.Tuple):
+        items = [tree("np.array(X)", X=one) if names.are(one, LIST) else one for one in given.elts]
+        return ast.Call(tree(f"np.{name}"), [ast.Tuple(items, ast.Load()), *others], node.keywords)
+    return _of_list(name, node, names) if names.are(given, LIST) else None
 
 
 def _of_list(name: str, node: ast.Call, names: Names) -> Any:
@@ -350,12 +323,12 @@ def shape_of_list(node: ast.Call, names: Names) -> Any:
     return ast.Call(node.func, [ast.Tuple(shape.elts, ast.Load()), *others], node.keywords)
 
 
-# Dtypes as they are written: Numba takes NumPy's types, and of Python's `float` alone.
-
-PLACES = {"zeros": 1, "ones": 1, "empty": 1, "array": 1, "asarray": 1, "full": 2, "empty_like": 1, "zeros_like": 1}
-"""Functions that take a dtype by position, and at which."""
+# Dtypes: Numba takes NumPy's types, and of Python's `float` alone.
 
 TYPES = {bool: "bool", int: "int64", float: "float64"}
+
+WITH_DTYPE = {"zeros", "ones", "empty", "array", "asarray", "full", "empty_like", "zeros_like"}
+"""Functions that take a dtype by position."""
 
 
 def made_with_dtype(node: ast.Call, names: Names) -> Any:
@@ -363,27 +336,26 @@ def made_with_dtype(node: ast.Call, names: Names) -> Any:
     function = names.value_of(node.func)
     if getattr(function, "__module__", None) != "numpy":
         return None
-    place = PLACES.get(getattr(function, "__name__", ""), len(node.args))
-    args = [_dtype(one, names) or one if at == place else one for at, one in enumerate(node.args)]
-    keywords = [
-        ast.keyword(one.arg, (one.arg == "dtype" and _dtype(one.value, names)) or one.value) for one in node.keywords
-    ]
-    is_same = args == node.args and all(a.value is b.value for a, b in zip(keywords, node.keywords, strict=True))
-    return None if is_same else ast.Call(node.func, args, keywords)
+    dtypes = [one.value for one in node.keywords if one.arg == "dtype"]
+    if getattr(function, "__name__", "") in WITH_DTYPE:
+        dtypes += [one for one in node.args[1:] if not isinstance(one, ast.Constant)]
+    new = {id(one): _dtype(one, names) for one in dtypes}
+    if not any(new.values()):
+        return None
+    args = [new.get(id(one)) or one for one in node.args]
+    return ast.Call(
+        node.func, args, [ast.keyword(one.arg, new.get(id(one.value)) or one.value) for one in node.keywords]
+    )
 
 
 def converted(node: ast.Call, names: Names) -> Any:
     """Return a replacement for `astype`, of an array or of a number, which has none for Numba."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "astype" or names.called(node)[0] is None:
-        return None
-    options = {one.arg: one.value for one in node.keywords}
-    given = node.args[0] if len(node.args) == 1 else options.get("dtype")
-    if given is None or len(node.args) > 1 or not options.keys() <= {"dtype", "copy"}:
-        return None
-    dtype, is_number = _dtype(given, names), not names.are(node.func.value, ARRAY)
-    if dtype is None and not is_number and "copy" not in options:
-        return None
-    return tree("DTYPE(X)" if is_number else "X.astype(DTYPE)", X=node.func.value, DTYPE=dtype or given)
+    match node:
+        case ast.Call(ast.Attribute(value, "astype")) if names.are(value, ARRAY, SCALAR):
+            dtype = [*node.args, *(one.value for one in node.keywords if one.arg == "dtype")][0]
+            text = "X.astype(DTYPE)" if names.are(value, ARRAY) else "DTYPE(X)"
+            return tree(text, X=value, DTYPE=_dtype(dtype, names) or dtype)
+    return None
 
 
 def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
@@ -391,10 +363,8 @@ def _dtype(node: ast.expr, names: Names) -> ast.expr | None:
     value: Any = node.value if isinstance(node, ast.Constant) else names.value_of(node)
     if isinstance(value, type):
         name = TYPES.get(value, "")
+    elif isinstance(value, str):
+        name = np.dtype(value).name
     else:
-        try:
-            dtype = np.dtype(value) if isinstance(value, str) else None
-        except TypeError:
-            return None
-        name = dtype.name if dtype is not None and dtype.kind in "biufc" else ""
+        return None
     return tree(type_name(name)) if name else None

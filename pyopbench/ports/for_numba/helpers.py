@@ -46,19 +46,12 @@ def _moved_typed(array, axis, to):
 
 @numba.njit
 def _each_along(function, array, axis):
-    """Return an array with each vector along an axis replaced by what a function makes of it."""
-    return _moved(_each_vector(function, _moved(array, axis, -1)), -1, axis)
-
-
-@numba.njit
-def _each_vector(function, vectors):
-    """Return an array with each vector along the last axis replaced by what a function makes of it."""
-    if vectors.ndim == 1:
-        return function(vectors)
+    """Return an array with each vector along one of several axes replaced by what a function makes of it."""
+    vectors = _moved(array, axis, -1)
     found = np.empty(vectors.shape, function(np.ones(1, vectors.dtype)).dtype)
     for place in np.ndindex(vectors.shape[:-1]):
         found[place] = function(vectors[place])
-    return found
+    return _moved(found, -1, axis)
 
 
 @numba.njit
@@ -73,22 +66,15 @@ def _rolled(array, shift, axis):
 
 
 @numba.njit
-def _padded(array, axis, before, after, value):
-    """Return an array with a margin of one value along an axis."""
+def _padded(array, axis, before, after, has_edge):
+    """Return an array with a margin along an axis: of zeros, or of its outermost elements."""
     rows = _moved(array, axis, 0)
-    found = np.empty((before + len(rows) + after, *rows.shape[1:]), array.dtype)
-    found[:before] = value
+    found = np.zeros((before + len(rows) + after, *rows.shape[1:]), array.dtype)
     found[before : before + len(rows)] = rows
-    found[before + len(rows) :] = value
+    if has_edge:
+        found[:before] = rows[0]
+        found[before + len(rows) :] = rows[-1]
     return _moved(found, 0, axis)
-
-
-@numba.njit
-def _padded_with_edge(array, axis, before, after):
-    """Return an array with a margin along an axis in which its outermost elements are repeated."""
-    rows = _moved(array, axis, 0)
-    places = np.arange(-before, len(rows) + after)
-    return _moved(rows[np.minimum(np.maximum(places, 0), len(rows) - 1)], 0, axis)
 
 
 @numba.njit
@@ -100,18 +86,16 @@ def _norm(array, axis):
 
 @numba.njit
 def _unique(array):
-    """Return the elements in order, where each is first, which of them each element is, and how often each is there."""
+    """Return the elements in order, which of them each element is, and how often each is there."""
     values = np.unique(array)
     size = len(values)
     while size > 1 and values[size - 2] != values[size - 2]:  # of several NaN NumPy keeps one
         size -= 1
     values = values[:size]
-    inverse = np.searchsorted(values, array.ravel())
-    index, counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    for place in range(len(inverse) - 1, -1, -1):
-        index[inverse[place]] = place
-        counts[inverse[place]] += 1
-    return values, index, inverse.reshape(array.shape), counts
+    inverse, counts = np.searchsorted(values, array.ravel()), np.zeros(size, np.int64)
+    for place in inverse:
+        counts[place] += 1
+    return values, inverse.reshape(array.shape), counts
 
 
 @numba.njit
@@ -128,16 +112,10 @@ def _unique_rows(array):
         begins[place] = place == 0 or np.any(array[order[place]] != array[order[place - 1]])
         number += begins[place]
         inverse[order[place]] = number
-    index, counts = order[begins], np.zeros(number + 1, np.int64)
-    for one in inverse:
-        counts[one] += 1
-    return array[index], index, inverse, counts
-
-
-@numba.njit
-def _without_index(found):
-    """Return what `_unique` does, but for where each element is first."""
-    return found[0], found[2], found[3]
+    counts = np.zeros(number + 1, np.int64)
+    for row in inverse:
+        counts[row] += 1
+    return array[order[begins]], inverse, counts
 
 
 @numba.njit
@@ -160,34 +138,12 @@ def _repeated(array, times, axis):
 
 
 @numba.njit
-def _squeezed(array, axis):
-    """Return an array without an axis of size 1."""
-    rows = _moved(array, axis, 0)
-    if len(rows) != 1:
-        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
-    return rows[0]
-
-
-@numba.njit
-def _evenly_spaced(start, stop, num, ends_with_stop):
+def _evenly_spaced(start, stop, num):
     """Return `np.linspace` in 64 bits, rounded in the same places."""
-    steps = num - 1 if ends_with_stop else num
-    found = np.arange(num) * 1.0
-    if steps > 0:
-        step = (stop - start) / steps
-        found = found / steps * (stop - start) if step == 0 else found * step
-    found = found + start
-    if ends_with_stop and num > 1:
+    found = np.arange(num) * ((stop - start) / max(num - 1, 1)) + start
+    if num > 1:
         found[-1] = stop
     return found
-
-
-@numba.njit
-def _grid(begin, end, other_begin, other_end):
-    """Return the row and the column of each place of a grid."""
-    rows, columns = np.arange(begin, end), np.arange(other_begin, other_end)
-    shape = (len(rows), len(columns))
-    return np.broadcast_to(rows, (shape[1], shape[0])).T.copy(), np.broadcast_to(columns, shape).copy()
 
 
 @numba.njit
@@ -249,7 +205,7 @@ def _edges_of(array, bins):
         raise ValueError("the range is not finite")
     if first == last:
         first, last = first - 0.5, last + 0.5
-    return _evenly_spaced(first, last, bins + 1, True)
+    return _evenly_spaced(first, last, bins + 1)
 
 
 @numba.njit
@@ -278,27 +234,15 @@ def _picked(array, mask):
 
 
 @numba.njit
-def _put(array, mask, value):
-    """Write a value to the elements of an array where a mask is true."""
+def _put(array, mask, values):
+    """Write a value, or one for each, to the elements of an array where a mask is true."""
     if array.shape[: mask.ndim] != mask.shape:
         raise IndexError("boolean index did not match indexed array")
-    for at in np.ndindex(mask.shape):
-        if mask[at]:
-            array[at] = value
-
-
-@numba.njit
-def _put_each(array, mask, values):
-    """Write one value for each element of an array where a mask is true."""
-    count = np.sum(mask)
-    if array.shape[: mask.ndim] != mask.shape:
-        raise IndexError("boolean index did not match indexed array")
-    if len(values) not in (1, count):
-        raise ValueError("cannot assign so many values where the mask is true")
+    spread = np.broadcast_to(np.asarray(values), (np.sum(mask), *array.shape[mask.ndim :]))
     place = 0
     for at in np.ndindex(mask.shape):
         if mask[at]:
-            array[at] = values[place if len(values) == count else 0]
+            array[at] = spread[place]
             place += 1
 
 
@@ -337,18 +281,3 @@ def _product(a, b):
     """Return `a @ b` of an array with more than two axes."""
     rows = np.ascontiguousarray(a).reshape(-1, a.shape[-1])
     return np.dot(rows, np.ascontiguousarray(b)).reshape(a.shape[:-1] + b.shape[1:])
-
-
-@numba.njit
-def _whole_product(a, b):
-    """Return `a @ b` of whole numbers."""
-    rows = np.ascontiguousarray(a).reshape(-1, a.shape[-1])
-    columns = np.ascontiguousarray(b).reshape(b.shape[0], -1)
-    found = np.zeros((len(rows), columns.shape[1]), a.dtype)
-    if rows.shape[1] != len(columns):
-        raise ValueError("shapes not aligned")
-    for i in range(len(rows)):
-        for k in range(len(columns)):
-            for j in range(columns.shape[1]):
-                found[i, j] += rows[i, k] * columns[k, j]
-    return found.reshape(a.shape[:-1] + b.shape[1:])

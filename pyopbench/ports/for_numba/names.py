@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pyopbench.model.syntax import number_of
 from pyopbench.ports.for_numba.types import ARRAY, SCALAR, STRICT, Type, Types
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.watched_values import METHODS
-from pyopbench.ports.porting.watching import names_bound, names_written
 
 
 def tree(text: str, **parts: Any) -> Any:
@@ -44,21 +42,12 @@ def without_number(node: Any) -> Any:
 
 @dataclass(frozen=True)
 class Names:
-    """What is known of the names and expressions of a function.
+    """What is known of the names and expressions of a function."""
 
-    Attributes:
-        value_of: what a name, or an attribute of one, is in the file; None for what is local.
-        types: of the expressions that examples evaluated.
-        path: the file.
-        written_to: numbers of the nodes that are bound to a name of which an element is assigned to.
-        variables: all types that a local name had.
-    """
-
-    value_of: Callable[[ast.AST], Any]
+    value_of: Callable[[ast.AST], Any]  # what a name, or an attribute of one, is in the file; None for what is local
     types: Types
     path: str
-    written_to: frozenset[int]
-    variables: dict[str, set[Type]]
+    variables: dict[str, set[Type]]  # all types that a local name had
 
     def of(self, node: ast.AST) -> set[Type]:
         """Return the types that an expression had; none if no example evaluated it."""
@@ -68,8 +57,6 @@ class Names:
         """Return all types that Numba has to unify: of a name, also those elsewhere and on other branches."""
         if isinstance(node, ast.Name):
             return self.of(node) | self.variables.get(node.id, set())
-        if isinstance(node, ast.IfExp):
-            return self.in_numba(node.body) | self.in_numba(node.orelse)
         items = (
             {item for one in self.of(node.value) for item in one.items} if isinstance(node, ast.Subscript) else set()
         )
@@ -96,10 +83,6 @@ class Names:
             CannotPort: it had several, of which Numba may choose another one.
         """
         dtypes = {one.dtype for one in self.of(node) if one.kind in (ARRAY, SCALAR)}
-        if "float16" in dtypes:
-            raise self.refusal(
-                node, f"`{ast.unparse(node)}` is float16, which Numba does not support", fix="use float32"
-            )
         if len(dtypes) > 1 and dtypes & STRICT:
             raise self.refusal(node, f"`{ast.unparse(node)}` has several dtypes: {', '.join(sorted(dtypes))}")
         return dtypes.pop() if len(dtypes) == 1 else ""
@@ -128,13 +111,10 @@ class Names:
 
 def names_in(function: ast.AST, value_of: Callable[[ast.AST], Any], types: Types, path: str) -> Names:
     """Return what is known in a function, of which `value_of` knows the names that are global."""
-    written = names_written(function.body) if isinstance(function, ast.FunctionDef) else set()
-    bound = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and names_bound([one]) & written)
-    written_to = frozenset(number_of(node) for one in bound for node in ast.walk(one.value))
     variables: dict[str, set[Type]] = {}
     for name, value in _bindings(function):
         variables.setdefault(name, set()).update(types.of(path, value))
-    return Names(value_of, types, path, written_to, variables)
+    return Names(value_of, types, path, variables)
 
 
 def _bindings(function: ast.AST) -> Iterator[tuple[str, ast.AST]]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from pyopbench.ports.for_numba.names import Names, tree, without_number
 from pyopbench.ports.for_numba.types import ARRAY, LIST, PYTHON, SCALAR, STRICT, TUPLE
 
-LARGEST_WHOLE = 2**24
-"""Up to here, a whole number is the same in 32 bits that float."""
-
 MOST_FACTORS = 3
 """Of a power that is written as `x ** 3`, which Numba compiles to products: within a unit in the last place."""
+
+
+SHORT = {"bool", "int8", "uint8", "int16", "uint16"}
+"""Dtypes of integers that Numba divides in 32 bits, and NumPy in 64."""
 
 
 def is_floating(dtype: str) -> bool:
@@ -70,7 +69,7 @@ def _operation(node: ast.AST, op: ast.operator, sides: tuple[ast.expr, ast.expr]
             return None
         return ast.BinOp(left, op, tree("_divisor(X)", X=right))
     is_array, new = names.may_be(node, ARRAY), list(sides)
-    if isinstance(op, ast.Div) and is_array and _are_short(sides, dtype, names):
+    if isinstance(op, ast.Div) and is_array and dtype == "float64" and all(names.dtype(one) in SHORT for one in sides):
         new[0] = tree("X.astype(np.float64)", X=left)
     is_small = isinstance(right, ast.Constant) and type(right.value) is int and 2 <= right.value <= MOST_FACTORS
     is_power = isinstance(op, ast.Pow) and is_floating(dtype) and is_small
@@ -81,14 +80,6 @@ def _operation(node: ast.AST, op: ast.operator, sides: tuple[ast.expr, ast.expr]
     if not is_array and (dtype == "bool" or (dtype in STRICT and not is_floating(dtype))):
         return cast(dtype, result)
     return None if new == list(sides) else result
-
-
-SHORT = {"bool", "int8", "uint8", "int16", "uint16"}
-
-
-def _are_short(operands: Iterable[ast.expr], dtype: str, names: Names) -> bool:
-    """Are they integers that Numba divides in 32 bits, and NumPy in 64?"""
-    return dtype == "float64" and all(names.dtype(one) in SHORT for one in operands)
 
 
 def _is_widening(node: ast.expr, dtype: str, names: Names, *, is_array: bool) -> bool:
@@ -116,25 +107,16 @@ def comparison(node: ast.Compare, names: Names) -> ast.expr | None:
     if any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in node.ops):
         return None
     names.require(node)
-    sides = _compared([node.left, *node.comparators], names)
-    return None if sides is None else ast.Compare(sides[0], node.ops, sides[1:])
+    sides = [node.left, *node.comparators]
+    new = _compared(sides, names)
+    return None if new == sides else ast.Compare(new[0], node.ops, new[1:])
 
 
-def _compared(sides: Sequence[ast.expr], names: Names) -> list[ast.expr] | None:
+def _compared(sides: Sequence[ast.expr], names: Names) -> list[ast.expr]:
     dtypes = {names.dtype(one) for one in sides if not names.are(one, PYTHON)}
-    rounded = [names.are(one, PYTHON) and not _is_exact(one) for one in sides]
-    if len(dtypes) != 1 or not dtypes <= {"float32", "complex64"} or not any(rounded):
-        return None
-    (dtype,) = dtypes
-    return [cast(dtype, one) if is_rounded else one for one, is_rounded in zip(sides, rounded, strict=True)]
-
-
-def _is_exact(node: ast.expr) -> bool:
-    """Is it a number, as it is written, that 32 bits hold?"""
-    if not isinstance(node, ast.Constant):
-        return False
-    value: Any = node.value
-    return abs(value) <= LARGEST_WHOLE if isinstance(value, int) else float(np.float32(value)) == value
+    dtype = dtypes.pop() if len(dtypes) == 1 else ""
+    is_short = dtype in ("float32", "complex64")
+    return [cast(dtype, one) if is_short and _is_widening(one, dtype, names, is_array=True) else one for one in sides]
 
 
 def becoming_float(node: ast.Assign, names: Names) -> ast.stmt | None:
@@ -168,9 +150,7 @@ def of_numbers(node: ast.Call, names: Names) -> ast.expr | None:
         args = [args[0], *(bounds.get(one, ast.Constant(None)) for one in ("min", "max"))]
     new = list(args)
     if any(function is one for one in COMPARING):
-        new = _compared(args, names) or new
-    elif function is np.divide and _are_short(args, dtype, names):
-        new[0] = tree("X.astype(np.float64)", X=args[0])
+        new = _compared(args, names)
     elif dtype in STRICT and function is not np.ldexp:
         # Of `np.where`, the first argument is a condition, and a whole number makes 64 bits of floats, too.
         for place in range(int(is_where), len(args)):
@@ -190,25 +170,13 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def of_python(node: ast.Call, names: Names) -> ast.expr | None:
-    """Return a replacement for `int(x)`, `math.exp(x)` and `x.item()`, which have 64 bits, signed or floating."""
+    """Return a replacement for `int(x)` and `float(x)`, which have 64 bits in Python, signed or floating."""
     function = names.value_of(node.func)
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args:
-        wide = _in_64_bits(node.func.value, names)
-        return cast(wide, without_number(node)) if wide else None
-    is_of_math = function is float or function is int or getattr(function, "__module__", None) == math.__name__
-    dtypes = [_in_64_bits(one, names) for one in node.args] if is_of_math and not node.keywords else []
-    if not any(dtypes):
-        return None
-    args = [cast(to, one) if to else one for one, to in zip(node.args, dtypes, strict=True)]
-    if function is float:
+    is_conversion = (function is int or function is float) and len(node.args) == 1
+    dtype = names.dtype(node.args[0]) if is_conversion else ""
+    if function is float and dtype == "float32":
         return cast("float64", node.args[0])
-    return args[0] if function is int and dtypes == ["int64"] else ast.Call(node.func, args, [])
-
-
-def _in_64_bits(node: ast.expr, names: Names) -> str:
-    """Return the dtype that a number of NumPy's has in Python, where Numba keeps another; empty for any other one."""
-    dtype = names.dtype(node) if names.may_be(node, SCALAR, ARRAY) else ""
-    return "float64" if dtype == "float32" else "int64" if dtype.startswith("uint") else ""
+    return cast("int64", node.args[0]) if function is int and dtype.startswith("uint") else None
 
 
 KEEPING = {

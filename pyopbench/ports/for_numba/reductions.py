@@ -28,28 +28,28 @@ def along(node: ast.Call, names: Names) -> Any:
     """Return a replacement for a function of NumPy's that takes an axis."""
     function, args = names.called(node)
     options = {one.arg: one.value for one in node.keywords}
-    if not 1 <= len(args) <= 2 or any(isinstance(one, ast.Starred) for one in args):
+    axis = args[1] if len(args) == 2 else options.pop("axis", ast.Constant(None))
+    keeps = ast.unparse(options.pop("keepdims", ast.Constant(value=False)))
+    if not 1 <= len(args) <= 2 or options or keeps not in ("True", "False"):
         return None
-    axis = args[1] if len(args) == 2 else options.get("axis")
-    is_none = axis is None or ast.unparse(axis) == "None"
-    if name := next((EACH[one] for one in EACH if one is function), ""):
-        has_axis = not is_none and len(args) + len(options) == 2
-        return tree(f"_each_along(np.{name}, X, AXIS)", X=args[0], AXIS=axis) if has_axis else None
+    array, rank, has_axis = args[0], names.rank(args[0]), ast.unparse(axis) != "None"
+    if each := next((EACH[one] for one in EACH if one is function), ""):
+        text = f"np.{each}(X)" if rank == 1 else f"_each_along(np.{each}, X, AXIS)"
+        return tree(text, X=array, AXIS=axis) if has_axis else None
     name = next((REDUCTIONS[one] for one in REDUCTIONS if one is function), "")
-    keeps = options.get("keepdims", ast.Constant(value=False))
-    if not name or not options.keys() <= {"axis", "keepdims"} or not isinstance(keeps, ast.Constant):
+    if not name or (keeps == "True" and not has_axis):
         return None
-    array, rank = args[0], names.rank(args[0])
-    if is_none or (rank == 1 and not keeps.value):
-        return None if keeps.value else _over_all(name, array, names, has_axis=not is_none)
-    axes = _axes(axis)  # type: ignore[arg-type]
-    if not axes or (len(axes) > 1 and name not in STEPWISE) or (name in ALONG and len(axes) == 1 and not keeps.value):
+    if not has_axis or (rank == 1 and keeps == "False"):
+        return _over_all(name, array, names, has_axis=has_axis)
+    axes = _axes(axis)
+    is_native = name in ALONG and len(axes) == 1 and keeps == "False"
+    if not axes or (len(axes) > 1 and name not in STEPWISE) or is_native:
         return None
     new = array
     for done, one in enumerate(axes):
-        is_last = not keeps.value and rank is not None and rank - done == 1
+        is_last = keeps == "False" and rank is not None and rank - done == 1
         new = _along(name, new, None if is_last or rank == 1 else one)
-        if keeps.value:
+        if keeps == "True":
             new = tree("np.expand_dims(np.asarray(X), AXIS)", X=new, AXIS=one)
     return new
 

@@ -41,28 +41,18 @@ MOST_FORCED = 20
 """Runs in which a condition that was always true, or always false, is inverted."""
 
 MOST_STEPS = 1_000_000
-"""Expressions after which no further run begins, one or two seconds; after ten times as many, a run is stopped."""
-
-FEWEST_STEPS = 10_000
-"""Expressions of such a run, plus ten times those of the run before: it might never end by itself."""
+"""Expressions after which no further run begins, one or two seconds. A run with a condition inverted is stopped then,
+because it might never end by itself; any other one after ten times as many."""
 
 
 @dataclass(frozen=True)
 class Type:
-    """What an expression was.
+    """What an expression was."""
 
-    Attributes:
-        kind: `array` and `scalar` are NumPy's, `python` is a number of Python's; else `tensor`, `list`, `tuple` or
-            `other`.
-        dtype: NumPy's name of it; of a number of Python's, that of an array of such numbers.
-        rank: how many axes it has.
-        items: of a list or a tuple.
-    """
-
-    kind: str
-    dtype: str = ""
+    kind: str  # `array` and `scalar` are NumPy's, `python` is a number of Python's
+    dtype: str = ""  # NumPy's name of it; of a number of Python's, that of an array of such numbers
     rank: int = 0
-    items: frozenset[Type] = frozenset()
+    items: frozenset[Type] = frozenset()  # of a list or a tuple
 
 
 def type_of(value: Any) -> Type:
@@ -87,15 +77,9 @@ Place = tuple[str, int]
 
 @dataclass
 class Types:
-    """The types that were seen, by file and number of the node.
-
-    Attributes:
-        seen: of each expression that was evaluated.
-        too_large: expressions of Python integers that do not fit in 64 bits.
-    """
+    """The types of each expression that was evaluated, by file and number of the node."""
 
     seen: dict[Place, set[Type]] = field(default_factory=dict)
-    too_large: set[Place] = field(default_factory=set)
 
     def of(self, path: str, node: ast.AST) -> set[Type]:
         """Return the types of an expression; none if no example evaluates it."""
@@ -157,10 +141,8 @@ class _Runs:
         self.turned: set[Place] = set()
         self.forced: Place | None = None
         self.steps = self.all_steps = 0
-        self.most_steps = MOST_STEPS
 
     def run(self, body: Callable[..., Any], example: Sequence[Any]) -> None:
-        self.most_steps = min(FEWEST_STEPS + 10 * self.steps, MOST_STEPS) if self.turned else 10 * MOST_STEPS
         self.steps = 0
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -184,12 +166,11 @@ class _Runs:
             return function
         if node not in source.tree.body:  # a decorator has replaced a function
             return function
-        tree = ast.fix_missing_locations(ast.Module([_Showing().visit(copy.deepcopy(node))], []))
+        definition = _Showing().visit(copy.deepcopy(node))
+        definition.decorator_list = []
+        tree = ast.fix_missing_locations(ast.Module([definition], []))
         scope, before = function.__globals__, function.__globals__.get(node.name)
-        scope |= {
-            SEE: partial(self.see, source.path, {}),
-            DECIDED: partial(self.decided, source.path),
-        }
+        scope |= {SEE: partial(self.see, source.path, {}), DECIDED: partial(self.decided, source.path)}
         exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
         found = scope[node.name]
         scope[node.name] = before
@@ -200,7 +181,7 @@ class _Runs:
     def see(self, path: str, known: dict[Any, None], number: int, value: Any) -> Any:
         """Note the type of an expression; with a condition inverted, only if it was not evaluated before."""
         self.steps += 1
-        if self.steps > self.most_steps:
+        if self.steps > (MOST_STEPS if self.turned else 10 * MOST_STEPS):
             raise _TooLong
         kind, place = type(value), (path, number)
         key: tuple[Any, ...] = (number, kind)
@@ -208,8 +189,6 @@ class _Runs:
             key = (number, value.dtype, value.ndim)
         elif kind is list or kind is tuple or self.on_tensors:
             key = (number, type_of(value))
-        elif kind is int and not -(2**63) <= value < 2**63 and not self.turned:
-            self.types.too_large.add(place)
         if key not in known:
             known[key] = None
             if not self.turned:
@@ -251,14 +230,6 @@ class _Showing(ast.NodeTransformer):
             else found
         )
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        """Return a definition without what says something of types."""
-        node.decorator_list, node.returns = [], None
-        for one in ast.walk(node.args):
-            if isinstance(one, ast.arg):
-                one.annotation = None
-        return self.generic_visit(node)
-
     def visit_Call(self, node: ast.Call) -> Any:
         """Return a call that shows its arguments, and the object of a method."""
         if isinstance(node.func, ast.Attribute):
@@ -276,12 +247,6 @@ class _Showing(ast.NodeTransformer):
         else:
             node.slice = self.visit(node.slice)
         return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        """Return an assignment without its annotation."""
-        if node.value is None:
-            return node
-        return ast.copy_location(ast.Assign([self.visit(node.target)], self.visit(node.value)), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """Return `x += y` with `x` shown before it, with the target's type, and after it, with the statement's."""

@@ -15,8 +15,8 @@ from pyopbench.model.case import NO_GRADIENT, Case
 from pyopbench.model.errors import Unsupported, WrongResult
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.ops.build_callback import build_callback
 from pyopbench.ops.examples import are_distinct, examples_of
+from pyopbench.ops.gradients import build_callback
 from pyopbench.ops.load import load_op, make_inputs
 from pyopbench.ops.own.explain import explain
 from pyopbench.ops.own.load import OWN_OPS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import tensorflow as tf
 from pyopbench.model.case import Case
 from pyopbench.model.discover import KERNELS
 from pyopbench.ops.kernels import register
-from pyopbench.ops.kernels.compiler import CannotCompile, compiler, library_of
+from pyopbench.ops.kernels.compiler import compiler
 from pyopbench.ops.load import load_op, load_ops, make_inputs
 from pyopbench.worker.prepare.prepare import prepare
 
@@ -159,23 +158,6 @@ def test_a_singular_matrix_has_a_gradient() -> None:
         tape.watch(x)
         y = call("determinant", x)
     np.testing.assert_allclose(tape.gradient(y, x)[0], np.diag([0.0, 0.0, 0.0, 6.0]))
-
-
-def test_why_there_is_no_kernel_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "made.cc"
-    source.write_text("#error not today\n", encoding="utf-8")
-    op, told = replace(load_op("square"), kernel=source), list[Path]()
-    assert register.why_not(op) is None, "nothing is compiled to answer"
-    register.compile_ahead([op, replace(op, kernel=None)], told.append)
-    assert told == [source]
-    reason = register.why_not(op)
-    with pytest.raises(CannotCompile) as refused:
-        library_of(source)
-    assert reason == refused.value.sentence
-    monkeypatch.setattr(register, "library_of", None)
-    with pytest.raises(CannotCompile) as caught:
-        register.body_of(op)
-    assert caught.value.sentence == reason
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 from pyopbench.model.op import Op
-from pyopbench.ops.build_callback import CALLBACK_GRADIENTS
+from pyopbench.ops.gradients import CALLBACK_GRADIENTS
 from pyopbench.ops.load import load_variant
 from pyopbench.worker.prepare import node_graph
 from pyopbench.worker.prepare.checks import Checked

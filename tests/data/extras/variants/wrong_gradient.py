@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import Case
 from pyopbench.model.op import Body, Op
-from pyopbench.ops.build_callback import build_callback
+from pyopbench.ops.gradients import build_callback
 from pyopbench.ops.load import load_variant
 
 ERROR = 1.01
