@@ -72,12 +72,6 @@ def as_arrays(outputs):
         one if isinstance(one, (bytes, str)) else np.asarray(one, dtype) for one, dtype in zip(several, [{dtypes}])
     ]
 '''
-USUAL_POOL = '''
-@functools.cache
-def usual_pool():
-    """Return a pool that ends with the program."""
-    return Pool()
-'''
 SERVE = """
 if __name__ == "__main__":
     serve(call_body, *sys.argv[1:])
@@ -199,9 +193,9 @@ def _around_body(op: Op, key: ArrangementKey, name: str, callback: str) -> PortM
     arrange = _arrange(arranged, call, summary)
     if is_pool:
         imports, copied, bound = copied_module(Path(pool.__file__))
-        statements += [copied, USUAL_POOL, arrange, SERVE]
-        also += ["import functools", *imports]
-        require_free(units, {*bound, "functools", "usual_pool"}, also)
+        statements += [copied, arrange, SERVE]
+        also += imports
+        require_free(units, bound, also)
     else:
         statements.append(arrange)
     require_free(units, {"call_body", "as_arrays", "outputs_of", FUNCTION})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import mmap
 import os
 import random
@@ -197,6 +198,12 @@ class Pool:
     def __exit__(self, *error: object) -> None:
         """End all processes."""
         self.close()
+
+
+@functools.cache
+def usual_pool() -> Pool:
+    """Return a pool that ends with the program."""
+    return Pool()
 
 
 def serve(body: Any, *arguments: str) -> None:

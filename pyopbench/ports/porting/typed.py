@@ -167,19 +167,8 @@ class TypedCode(Code):
 
     def base(self, node: ast.expr) -> str:
         """Return the text of what `[...]` is added to; an array that becomes a tensor later is made one."""
-        seen = self.seen(node) | self._of_argument(node)
-        is_tensor = {one.kind for one in seen} == {TENSOR}
+        is_tensor = {one.kind for one in self.seen(node)} == {TENSOR}
         return self.write(node) if is_tensor else f"tf.convert_to_tensor({self.write(node)})"
-
-    def _of_argument(self, node: ast.expr) -> set[Seen]:
-        """Return what an argument is in all places of a function, which another call may reach with another value."""
-        function = self.unit.node
-        if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
-            return set()
-        if all(one.arg != node.id for one in ast.walk(function.args) if isinstance(one, ast.arg)):
-            return set()
-        reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == node.id]
-        return set().union(*map(self.seen, reads))
 
     def use(self, snippet: str) -> str:
         """Return the name of a function that is written next to the code, and have it written, with what it calls."""
