@@ -99,12 +99,13 @@ def _write_chain(code: TypedCode, node: ast.Compare, sides: Sequence[ast.expr]) 
 
 def write_unary(code: TypedCode, node: ast.UnaryOp) -> str | None:
     """Return `not x` and `~x` of truth values; all others stay as they are."""
-    is_negation = isinstance(node.op, ast.Not) or (isinstance(node.op, ast.Invert) and code.dtype(node) == "bool")
-    return (
-        f"{code.use('np_not')}({write_truth(code, node.operand)})"
-        if is_negation and code.is_tensor(node.operand)
-        else None
-    )
+    if not code.is_tensor(node.operand):
+        return None
+    if isinstance(node.op, ast.Not):
+        return f"{code.use('np_not')}({write_truth(code, node.operand)})"
+    if isinstance(node.op, ast.Invert) and code.dtype(node) == "bool":  # of each element, whose axes stay
+        return f"{code.use('np_not')}({code.write(node.operand)})"
+    return None
 
 
 def write_both(code: TypedCode, node: ast.BoolOp) -> str | None:

@@ -86,6 +86,7 @@ def test_a_port_is_right_for_other_inputs_than_its_example_too(body: Callable[[A
         "np.divide(x - 1, x + 1, out=np.zeros_like(x), where=x > 0)",
         "(x[2] if x[1] > 0 else x[1]) < x.mean() < x.max()",
         "(x[2] if x[1] > 0 else x[1]) < x[2] < x.max()",
+        "x * ~(x[None] > 1)",
     ],
 )
 def test_operators_bind_in_a_port_as_they_do_in_the_body(expression: str) -> None:
