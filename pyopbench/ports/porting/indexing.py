@@ -64,10 +64,6 @@ def _entry(code: TypedCode, node: ast.expr) -> IndexEntry:
 def write_subscript(code: TypedCode, node: ast.Subscript) -> str | None:
     """Return `x[...]` of a tensor, or by one."""
     whole, key = node.value, node.slice
-    if code.holds_tensors(whole) and isinstance(whole, ast.Call) and isinstance(key, ast.Constant):
-        name, given = called(code, whole)
-        if name in ("np.where", "np.nonzero") and len(given) == 1 and not whole.keywords:
-            return f"tf.where({code.tensor(given[0], 'bool')})[:, {ast.unparse(key)}]"
     is_table = isinstance(whole, ast.Dict) or {one.kind for one in code.seen(whole)} == {OTHER}
     if is_table and code.is_tensor(key):
         return _look_up(code, node, whole, key)

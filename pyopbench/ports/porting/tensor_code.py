@@ -200,22 +200,13 @@ class TensorCode(TypedCode):
     def _method(self, node: ast.Call, function: ast.Attribute) -> str:
         name = f"np.{function.attr}"
         if function.attr == "astype":
-            return self._cast(node, function.value)
+            return self.tensor(function.value, self.dtype(node))
         if function.attr == "item":
             text = self.write(function.value)
             return f"tf.reshape({text}, [])" if self.rank(function.value) else text
         if name in TABLE and function.attr not in ("tolist", "sort", "fill"):
             return write_call(self, name, node, function.value)
         raise self.refusal(function)
-
-    def _cast(self, node: ast.Call, array: ast.expr) -> str:
-        wanted = node.args[0] if node.args else next((one.value for one in node.keywords if one.arg == "dtype"), None)
-        if isinstance(wanted, ast.Attribute) and wanted.attr == "dtype" and self.is_tensor(wanted.value):
-            return f"tf.cast({self.write(array)}, {self.write(wanted.value)}.dtype)"
-        dtype = self.dtype(node)
-        if all(one.kind == "tensor" and one.dtype == dtype for one in self.seen(array)):
-            return self.write(array)
-        return f"tf.cast({self.write(array)}, tf.{dtype})"
 
 
 def _is_of_library(function: Any) -> bool:

@@ -128,7 +128,7 @@ def test_what_needs_no_change_stays_as_it_stands(tmp_path: Path) -> None:
     [
         ("return x[x > 0.5]", "return tf.boolean_mask(x, x > 0.5)"),
         ("return x[np.argsort(x)]", "return tf.gather(x, np_argsort(x))"),
-        ("return np.where(x > 0.5)[0]", "return tf.where(x > 0.5)[:, 0]"),
+        ("return np.where(x > 0.5)[0]", "return tf.unstack(tf.where(x > 0.5), axis=1)[0]"),
         ("return x.astype(np.float32)", "return tf.cast(x, tf.float32)"),
         ("return np.maximum(x, 0)", "return tf.maximum(x, 0)"),
         ("return x.sum(keepdims=True)", "return tf.reduce_sum(x, keepdims=True)"),
