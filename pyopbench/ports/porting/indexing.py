@@ -87,8 +87,7 @@ def _look_up(code: TypedCode, node: ast.expr, table: ast.expr, key: ast.expr) ->
 def is_by_tensor(code: TypedCode, key: ast.expr) -> bool:
     """Is a key a tensor, or a part of it, or a bound of a slice in it?"""
     nodes = key.elts if isinstance(key, ast.Tuple) else [key]
-    parts = [part for node in nodes for part in (_bounds(node) if isinstance(node, ast.Slice) else [node])]
-    return code.is_tensor(key) or any(map(code.is_tensor, parts))
+    return code.is_tensor(key) or any(code.is_tensor(part) for node in nodes for part in _bounds(node))
 
 
 def called(code: TypedCode, call: ast.Call) -> tuple[str, list[ast.expr]]:
