@@ -336,7 +336,7 @@ def test_a_file_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest
         "import numpy as np\n\n\ndef  body (x):\n    return x * 2\n\n\nbody.__name__ = 'an\\nother'\n",
         "import numpy as np\r\n\r\n\r\ndef body(\r\n    x\r\n):\r\n    return x * 2  # twice\r\n",
     ],
-    ids=["a ligature in the name", "__name__", "line ends"],
+    ids=["a ligature", "a ligature in the name", "__name__", "line ends"],
 )
 def test_what_python_reads_otherwise_than_it_is_written_is_ported(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
