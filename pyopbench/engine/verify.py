@@ -155,7 +155,11 @@ def attempts_of(
 
 def try_each(attempts: Sequence[Attempt], start: Callable[[], Worker]) -> Iterator[RequirementLine]:
     """Try each and yield what comes of it."""
-    for attempt, answer in ask_each(attempts, lambda attempt: {"do": "require", **asdict(attempt)}, start):
+
+    def request(attempt: Attempt) -> dict[str, str]:
+        return {"do": "require", **asdict(attempt)}
+
+    for attempt, answer in ask_each(attempts, request, start):
         yield RequirementLine(
             launch=0,
             requirement=attempt.requirement,

@@ -223,7 +223,7 @@ def _parse(source: str | bytes, place: str, legal: str, mode: str = "exec") -> a
     try:
         return ast.parse(source, place, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f":{error.lineno}" if isinstance(source, bytes) and isinstance(error, SyntaxError) else ""
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno and mode == "exec" else ""
         shown = repr(source) if isinstance(source, str) else getattr(error, "text", None) or place
         raise BadInput(
             f"{place}{line}: {type(error).__name__}: {getattr(error, 'msg', error)}",
