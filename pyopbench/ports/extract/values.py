@@ -96,13 +96,8 @@ def _expression(value: Any, refer: Refer, around: tuple[int, ...]) -> ast.expr:
     if kind is dict:
         return ast.Dict([*map(inner, value)], [*map(inner, value.values())])
     if isinstance(value, np.dtype):
-        if value.hasobject or value.names:
-            raise NotWritable("a structured dtype")
-        is_plain = value.kind not in "SUV" and value.isnative
-        return _call(_of_numpy("dtype", refer), ast.Constant(value.name if is_plain else value.str))
+        return _call(_of_numpy("dtype", refer), ast.Constant(_name(value).rstrip("_")))
     if isinstance(value, np.generic):
-        if value.dtype.kind not in "biufc":
-            raise NotWritable(f"a {_kind(value)}")
         return _call(_of_numpy(_name(value.dtype), refer), _numbers(np.asarray(value), refer))
     if kind is np.ndarray:
         return _array(value, refer)
@@ -134,15 +129,14 @@ def _of_numpy(name: str, refer: Refer) -> ast.expr:
 
 
 def _name(dtype: np.dtype[Any]) -> str:
+    if dtype.kind not in "biufc" or not dtype.isnative:
+        raise NotWritable(f"of dtype {dtype}")
     return "bool_" if dtype.kind == "b" else str(dtype.name)
 
 
 def _array(value: npt.NDArray[Any], refer: Refer) -> ast.expr:
-    dtype, flat = value.dtype, value.reshape(-1)
-    if dtype.kind not in "biufcSU":
-        raise NotWritable(f"an array of dtype {dtype}")
-    is_named = dtype.kind in "biufc" and dtype.isnative
-    kind = _of_numpy(_name(dtype), refer) if is_named else ast.Constant(dtype.str)
+    flat, is_text = value.reshape(-1), value.dtype.kind in "SU"
+    kind = ast.Constant(value.dtype.str) if is_text else _of_numpy(_name(value.dtype), refer)
     shape = _parsed(repr(value.shape if value.ndim != 1 else value.shape[0]))
     if value.size == 0:
         return _call(_of_numpy("zeros", refer), shape, kind)

@@ -197,12 +197,9 @@ def scipy_map_coordinates(input, coordinates, *, order=3, mode="constant", cval=
     """Return elements between those of an array, of order 1."""
     scipy_only_floats(input)
     sizes = np_known_sizes(input)
-    if order != 1 or mode not in ("nearest", "constant", "reflect") or 0 in sizes:
+    if order != 1 or mode not in ("nearest", "constant", "reflect") or min(sizes) < 2:
         raise NotImplementedError(f"is not supported for order={order}, mode={mode!r} and an array of shape {sizes}")
     places = tf.unstack(coordinates)
-    for axis, size in enumerate(sizes):
-        if size == 1 and mode == "reflect":  # folded to its one element, from however far
-            places[axis] = tf.where(tf.math.is_nan(places[axis]), places[axis], tf.zeros_like(places[axis]))
     found = tf.zeros((), tf.float64)
     for corner in np.ndindex(*[2] * len(sizes)):
         weight, index = tf.ones((), tf.float64), []
@@ -223,7 +220,7 @@ def scipy_map_coordinates(input, coordinates, *, order=3, mode="constant", cval=
 
 def scipy_mapped(index, size, mode):
     """Return indices into an axis of those into what it goes on with beyond its edges."""
-    if mode == "reflect" and size > 1:
+    if mode == "reflect":
         inside = tf.math.floormod(index, 2 * size)
         return tf.minimum(inside, 2 * size - 1 - inside)
     return tf.clip_by_value(index, tf.constant(0, tf.int64), tf.constant(size - 1, tf.int64))
