@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tally import Document, new_parser, parse_options, table
 
 COLUMNS = ("program", "callback", "where", "at most", "answer", "saves alone", "realised", "losses", "seconds")
-KEPT = ("file", "line", "function", "kind", "where", "most", "action", "variant", "why", "saves_alone", "withdrawn")
+KEPT = ("file", "line", "function", "kind", "where", "most", "action", "variant", "why", "saved", "withdrawn")
 """The parts of each callback in a report that are stored."""
 MISSING = "–"
 
@@ -114,14 +114,14 @@ def _rows(name: str, one: Mapping[str, Any]) -> list[tuple[str, ...]]:
                 title,
                 *place,
                 callback["variant"] if is_change else "leave it",
-                _share(callback["saves_alone"]),
+                _share(callback["saved"]),
                 _interval(one["realised"] if is_change and changes == 1 else None),
                 MISSING if losses is None else f"{losses:.1g}",
                 seconds,
             )
         )
         for tried in callback["withdrawn"]:
-            shown = (_share(tried["saves_alone"]), _interval(tried["realised"]))
+            shown = (_share(tried["saved"]), _interval(tried["realised"]))
             rows.append((name, title, *place, f"{tried['variant']}: withdrawn", *shown, MISSING, MISSING))
     return rows or [(name, "no callback", *[MISSING] * 6, seconds)]
 
@@ -132,11 +132,11 @@ def _share(value: float | None) -> str:
 
 def _interval(found: Mapping[str, float] | None) -> str:
     """Return a share with its interval as percentages."""
-    if found is None or found["value"] is None:
+    if found is None or found["saved"] is None:
         return MISSING
     low, high = (found.get(name) for name in ("low", "high"))
     ends = "" if low is None or high is None else f" ({low:.0%} to {high:.0%})"
-    return f"{found['value']:.0%}{ends}"
+    return f"{found['saved']:.0%}{ends}"
 
 
 if __name__ == "__main__":

@@ -25,12 +25,9 @@ class CallbackAdvice:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """A change that was tried and withdrawn.
+    """A change of the callback of a name that was tried and withdrawn.
 
     Attributes:
-        name: of the callback.
-        variant: the change.
-        why: the reason.
         saved: the share of the callback's own time that it saves, measured alone; None if that was not measured.
         realised: what the program saved with it, and with the changes of other callbacks that were tried at the same
             time; None if that was not timed in pairs of runs.
@@ -48,14 +45,9 @@ class Advice:
     """What to do about the callbacks of a program.
 
     Attributes:
-        program: which.
-        folder: the folder of all results.
-        step: of the recording.
         rows: one for each callback, the costliest first.
         recorded: what the recording covers, in words.
-        budget_seconds: that all of it may take.
         realised: what all applied changes save together; None if none was applied.
-        withdrawn: changes that were tried and withdrawn, in that order.
         loss_difference: the largest relative difference of losses; nan if there are none.
         patch: the file that `git apply` takes; None without a change.
         constants: for each callback that is changed, the expressions of the program whose values its port contains.

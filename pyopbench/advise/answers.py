@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyopbench.advise.callbacks import BASELINES, MIX_FILE, Callback, Step, load, mix_of, write_op_file
+from pyopbench.advise.callbacks import BASELINES, Callback, Step, load, mix_of, write_op_file
 from pyopbench.advise.candidates import (
     GRAPH_BODY,
     PLACEABLE_FORMS,
@@ -57,8 +57,6 @@ class Answer:
     """What to do with a callback.
 
     Attributes:
-        action: `leave` it, `port` it, or `arrange` it in another way in its input pipeline.
-        why: the reason to leave it, or for the change.
         obstacle: why the callback is left alone: it could not be measured, nothing can replace it as the program is
             written, no change saves enough, or a change was tried and withdrawn. Empty for a change.
         candidates: the changes to try in the program, the cheapest first.
@@ -187,7 +185,6 @@ def _last(received: object) -> str:
 
 
 def _measure(callback: Callback, op_file: Path, folder: Path, budget_seconds: float) -> Judgement:
-    mix = folder / MIX_FILE if (folder / MIX_FILE).exists() else None
     result = measure.run(
         str(op_file),
         quick=True,
@@ -196,7 +193,7 @@ def _measure(callback: Callback, op_file: Path, folder: Path, budget_seconds: fl
             *([] if callback.gradient_calls else ["direction=forward"]),
             f"mode={'node' if callback.mode == 'graph' else 'eager'}",
         ],
-        mix=mix,
+        mix=mix_of(callback) or None,
         budget_seconds=budget_seconds,
         parts=False,
         out=folder / "run",

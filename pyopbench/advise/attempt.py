@@ -103,7 +103,7 @@ class Attempt:
         place = self.folder / RECORDING_FOLDER
         try:
             run, copy = self._record(place)
-        except BadInput:  # it cannot be started, or has no TensorFlow
+        except BadInput:  # it cannot be started
             if self.has_made_folder:
                 shutil.rmtree(self.folder)
             raise
@@ -116,21 +116,17 @@ class Attempt:
         if run.code != 0 and not run.ended:  # perhaps it fails because of the ops around its callbacks
             shutil.rmtree(place, ignore_errors=True)
             run, copy = self._try(place, flights=False)
-        if run.code != 0 and not run.ended:
-            self.program.require_tensorflow()
         if run.code != 0 or run.ended == "timeout":
-            last = [line for line in run.errors if line.strip()]
-            wrote = f"its error output is in {place / 'parts' / 'stderr'}"
+            last = [line.strip() for line in run.errors if line.strip()]
+            failed = f"failed in a copy of its folder: exit code {run.code}"
+            fix = f"it has to run from {self.program.folder} and use only files in {self.program.root}"
             if run.ended == "timeout":
-                raise NothingMeasured(
-                    "the program did not end in time",
-                    received=f"{' '.join(self.program.command)}, after {formatting.duration(run.seconds)}",
-                    hint=f"use fewer --steps, a larger --budget, or --seconds to end it early; {wrote}",
-                )
+                failed = f"did not end after {formatting.duration(run.seconds)}"
+                fix = "use fewer --steps, a larger --budget, or --seconds to end it early"
             raise NothingMeasured(
-                f"the program failed in a copy of its folder: exit code {run.code}",
-                received=last[-1].strip() if last else " ".join(self.program.command),
-                hint=f"{wrote}; it has to run from {self.program.folder} and use only files in {self.program.root}",
+                f"the program {failed}",
+                received=last[-1] if last else " ".join(self.program.command),
+                hint=f"its error output is in {place / 'parts' / 'stderr'}; {fix}",
             )
         return run, copy
 

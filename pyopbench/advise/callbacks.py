@@ -25,9 +25,6 @@ from pyopbench.model.files import write_atomically
 from pyopbench.model.syntax import unused_name
 from pyopbench.ports.extract.values import NotWritable, expression_of
 from pyopbench.store import json_file
-from pyopbench.store.mix_file import write_mix
-
-MIX_FILE = "mix.csv"
 
 BASELINES = {"py_function": BASELINE, "numpy_function": "numpy_function", "py_func": "py_func"}
 """The variant that is a callback of each kind."""
@@ -122,8 +119,7 @@ class Step:
     """What a recording shows about a step of the program.
 
     Attributes:
-        seconds: that it takes.
-        steps: how many were recorded.
+        steps: how many were recorded, each of so many `seconds`.
         waited: share of the time that the program waited for its input.
         unit: `step`, or `run` if the program takes too few elements, so that it is timed as a whole.
     """
@@ -146,15 +142,10 @@ class Callback:
     Attributes:
         name: of its op: letters, digits and underscores, different for each.
         file: the user's, relative to the folder that is copied; "" if it is not in that folder.
-        line: of the call.
-        kind: `py_function`, `numpy_function` or `py_func`.
-        mode: `graph` or `eager`.
-        body: the name of what is called back.
         in_input: is it in a function of a `tf.data` pipeline?
-        calls, gradient_calls: how many.
         seconds: in the body, forward and gradient.
         flight_seconds: from where its inputs are ready to where its outputs are; None where that was not measured.
-        kept: what was kept of it, with file names as in `file`; None if nothing was kept.
+        kept: what was kept of it, with file names as in `file`.
         sizes: calls by the elements of the largest input.
         stage: of the input pipeline, with `file` as above; None if that is not known.
         was_ended: was the program ended while it was recorded? Then it may ask for a gradient later.
@@ -264,10 +255,7 @@ def _seeding(text: str) -> str:
 def callbacks_of(usage: Usage, kept: Sequence[KeptSite], original: Mapping[str, str]) -> list[Callback]:
     """Return the callbacks of a recording, the costliest first.
 
-    Args:
-        usage: what was counted.
-        kept: what was kept.
-        original: file of a site -> the user's file, as `Callback.file`; files without one are elsewhere.
+    `original` has the user's file, as `Callback.file`, for that of a site; files without one are elsewhere.
     """
     by_place: dict[tuple[str, int, str, str], list[SiteUsage]] = {}
     for site in usage.sites:
@@ -335,8 +323,35 @@ def read_kept(parts: Path) -> list[KeptSite]:
     return found
 
 
+OP_FILE_HEAD = '''"""{name}: the {kind} at {place}, with inputs that the program passed."""
+
+import base64
+import zlib
+
+import numpy
+
+from pyopbench import OwnOp
+
+
+'''
+OP_FILE = """{body}
+
+
+{inputs}
+
+OP = OwnOp(
+    summary={summary!r},
+    source={place!r},
+    copied={copied},
+    inputs=RECORDED_INPUTS,
+    {parameter}={function},
+    {more}baseline={baseline!r},
+)
+"""
+
+
 def write_op_file(callback: Callback, folder: Path) -> Path:
-    """Write the op file of a callback, with its kept inputs, and the mix of its sizes; return its path.
+    """Write the op file of a callback, with its kept inputs; return its path.
 
     Args:
         callback: with kept inputs and the source of its body.
@@ -344,49 +359,27 @@ def write_op_file(callback: Callback, folder: Path) -> Path:
     """
     kept = callback.kept
     assert kept is not None
-    baseline = BASELINES[callback.kind]
-    body = "py_function" if callback.kind == "py_function" else "numpy"
-    above = "\n".join(
-        [
-            f'"""{callback.name}: the {callback.kind} at {callback.place}, with inputs that the program passed."""',
-            "",
-            "import base64",
-            "import zlib",
-            "",
-            "import numpy",
-            "",
-            "from pyopbench import OwnOp",
-            "",
-            "",
-        ]
-    )
-    block = kept.source.text.strip()
-    content = above + "\n".join(
-        [
-            block,
-            "",
-            "",
-            recorded_arrays(callback, folder, "inputs"),
-            "",
-            "OP = OwnOp(",
-            f"    summary={f'the body of the {callback.kind} at {callback.place}'!r},",
-            f"    source={callback.place!r},",
-            f"    copied={tuple(_copied(kept.source.text, kept.source.places, block, above.count(chr(10)) + 1))},",
-            "    inputs=RECORDED_INPUTS,",
-            f"    {body}={kept.source.name},",
-            *([f"    seed_with={callback.seed_with!r},"] if callback.seed_with else []),
-            # The program asked for no gradient, or this kind of callback has none: a port needs none either.
-            *(["    differentiable=(),"] if body == "numpy" or not callback.may_need_gradient else []),
-            f"    baseline={baseline!r},",
-            ")",
-            "",
-        ]
+    parameter = "py_function" if callback.kind == "py_function" else "numpy"
+    head = OP_FILE_HEAD.format(name=callback.name, kind=callback.kind, place=callback.place)
+    body, more = kept.source.text.strip(), ""
+    if callback.seed_with:
+        more += f"seed_with={callback.seed_with!r},\n    "
+    if parameter == "numpy" or not callback.may_need_gradient:
+        # The program asked for no gradient, or this kind of callback has none: a port needs none either.
+        more += "differentiable=(),\n    "
+    content = head + OP_FILE.format(
+        body=body,
+        inputs=recorded_arrays(callback, folder, "inputs"),
+        summary=f"the body of the {callback.kind} at {callback.place}",
+        place=callback.place,
+        copied=tuple(_copied(kept.source.text, kept.source.places, body, head.count("\n") + 1)),
+        parameter=parameter,
+        function=kept.source.name,
+        more=more,
+        baseline=BASELINES[callback.kind],
     )
     path = folder / f"{callback.name}.py"
     write_atomically(path, content.encode())
-    near = mix_of(callback)
-    if near:
-        write_mix(folder / MIX_FILE, near)
     return path
 
 

@@ -31,10 +31,8 @@ class Placement:
 
     Attributes:
         line: of the call in the user's file.
-        kind: of the callback.
         body: the name of the function that is called back.
-        module: the name of the port's module, next to the user's file.
-        function: the name of the port in it.
+        module, function: the names of the port's module, next to the user's file, and of the port in it.
         package: the package that the user's file is imported as a part of; empty for none.
         are_tensors: which inputs are tensors where the program calls; the others are converted.
         is_list: does the program get a list of outputs, rather than one?
@@ -142,10 +140,8 @@ def _found(source: ProgramSource, placement: Placement) -> CallbackNode:
     if not here:  # a decorated function, which is called there
         decorated = [one for one in find_callbacks(source) if one.form == "decorator" and one.kind == placement.kind]
         here = [one for one in decorated if getattr(body_of(source, one), "name", None) == placement.body]
-    if not here:
-        raise CannotPlace("its line does not contain the call that makes the callback")
-    if len(here) > 1:
-        raise CannotPlace("there are several callbacks on its line")
+    if len(here) != 1:
+        raise CannotPlace("its line must contain the call that makes the callback, and no other one")
     return here[0]
 
 
@@ -161,10 +157,8 @@ def _found_map(tree: ast.Module, stage: Stage) -> ast.Call:
     ]
     if len(here) > 1:  # in a chain: the one with that function
         here = [one for one in here if _maps(one, stage)]
-    if not here:
-        raise CannotPlace("the line of its `Dataset.map` does not contain that call")
-    if len(here) > 1:
-        raise CannotPlace("there are several calls of `Dataset.map` on its line")
+    if len(here) != 1:
+        raise CannotPlace("the line of its `Dataset.map` must contain that call, and no other one")
     return here[0]
 
 
@@ -223,13 +217,7 @@ def _of_call(source: ProgramSource, file: Source, found: CallbackNode, placement
     elements = None
     if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
         elements = [file.text(*file.span(one)) for one in given.elts]
-    text = _call(source, found, placement, port, file.text(*file.span(given)), elements)
-    is_unpacked = isinstance(above := source.parents.get(call), ast.Assign) and any(
-        isinstance(one, ast.Tuple | ast.List) for one in above.targets
-    )
-    if placement.is_list and len(placement.dtypes) > 1 and is_unpacked and text.startswith("list("):
-        return text.removeprefix("list(").removesuffix(")")
-    return text
+    return _call(source, found, placement, port, file.text(*file.span(given)), elements)
 
 
 def needs_autograph(port: str) -> bool:

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,6 @@ from msgspec import Struct
 
 from pyopbench.find.record import PROGRAM, environment_of
 from pyopbench.find.scan import NOT_SOURCES
-from pyopbench.model import formatting
 from pyopbench.model.child_process import die_with_parent, end_group
 from pyopbench.model.discover import PACKAGE
 from pyopbench.model.errors import BadInput
@@ -73,19 +71,12 @@ class Program:
         folder = real_path(folder)
         root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
         script = command[1] if len(command) > 1 and command[1].endswith(".py") and _is_python(command[0]) else None
-        if script is not None and not (folder / script).is_file():
-            scripts = sorted(path.name for path in folder.glob("*.py"))[:LISTED_SCRIPTS]
+        path = real_path(folder / (script or ""))
+        if not path.exists() or not path.is_relative_to(root):
             raise BadInput(
-                "no such program",
-                received=f"{script}, in {folder}",
-                legal=formatting.listing(scripts, "or") or "a Python file",
-                hint="cd to the folder in which you usually run it, or give its path from here",
-            )
-        if script is not None and not real_path(folder / script).is_relative_to(root):
-            raise BadInput(
-                "the program is not in the folder that would be copied",
-                received=f"{script}; the folder that is copied is {root}",
-                hint=f"cd {real_path(folder / script).parent} first",
+                f"there is no such program in {root}, the folder that would be copied",
+                received=script,
+                hint="cd to the folder in which you usually run it",
             )
         first = os.path.abspath(folder / command[0]) if os.sep in command[0] else command[0]  # .venv is not copied
         return cls((first, *command[1:]), root, folder, tuple(real_path(one) for one in left_out))
@@ -140,22 +131,6 @@ class Program:
         is_mine = (self.root / inside).is_file() and real_path(self.root / inside) == real_path(self.root) / inside
         return inside.as_posix() if is_mine else ""
 
-    def require_tensorflow(self) -> None:
-        """Check that the Python of a command has TensorFlow; any other program is assumed to have it.
-
-        Raises:
-            BadInput: it does not.
-        """
-        first = self.command[0]
-        if not _is_python(first):
-            return
-        if subprocess.run([first, "-c", HAS_TENSORFLOW], cwd=self.folder, capture_output=True, check=False).returncode:
-            raise BadInput(
-                "the Python that the command starts has no TensorFlow",
-                received=shutil.which(first) or first,
-                hint=f"give the path of the program's own Python, for example .venv/bin/python, or {sys.executable}",
-            )
-
     def words_in(self, copy: Path) -> list[str]:
         """Return the command, with paths to the user's files replaced by those in a copy."""
         return [self.path_in(copy, word) for word in self.command]
@@ -169,10 +144,6 @@ class Program:
         return str(copy / inside) if is_inside and os.path.lexists(copy / inside) else word
 
 
-LISTED_SCRIPTS = 10
-HAS_TENSORFLOW = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is None)"
-
-
 def _is_python(command: str) -> bool:
     return re.fullmatch(r"(python|pypy)[\d.]*", Path(command).name) is not None
 
@@ -183,8 +154,7 @@ class Asked:
 
     Attributes:
         counts: are callbacks counted?
-        steps: after so many elements of its input it is ended; None to let it end.
-        seconds: after so many seconds likewise.
+        steps, seconds: after so many elements of its input, or seconds, it is ended; None to let it end.
         timeout_seconds: after which it counts as hanging.
         keeps: are real inputs and sources of callbacks kept?
         flights: is the time that calls take in graphs measured, with ops around them?

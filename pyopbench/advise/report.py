@@ -1,4 +1,4 @@
-"""The report of `pyopbench advise`: what to do, and a table of callbacks, as text, Markdown, HTML and JSON."""
+"""The report of `pyopbench advise`: what to do, and a table of callbacks, as text, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,11 @@ from pyopbench.advise.candidates import variant_text
 from pyopbench.advise.turns import Realised
 from pyopbench.model import formatting
 from pyopbench.model.files import write_atomically
-from pyopbench.model.formatting import printable
 from pyopbench.report import page
-from pyopbench.report.markdown import escape, fence, table
 from pyopbench.report.sections import Code, Paragraph, Table
 from pyopbench.store.json_file import encode_in_lines
 
-MARKDOWN, HTML, DATA = "report.md", "report.html", "report.json"
+HTML, DATA = "report.html", "report.json"
 COLUMNS = ("callback", "at most", "answer", "realised")
 LONGEST_NAME = 25
 """Characters of callbacks and answers in a terminal, where each callback has one line of at most 80 columns."""
@@ -169,24 +168,8 @@ def commands(advice: Advice) -> list[str]:
 
 
 def write(advice: Advice) -> Path:
-    """Write all formats into the output folder, and return the path of the HTML."""
+    """Write the report into the output folder, and return the path of the HTML."""
     patch = "" if advice.patch is None else advice.patch.read_bytes().decode(errors="replace")
-    lines = [
-        "# What should we do about our Python callbacks?",
-        "",
-        f"**{escape(headline(advice))}**",
-        "",
-        *(line for one in commands(advice) for line in (str(fence(one)), "")),
-        f"{table_title(advice)}:",
-        "",
-        *table(COLUMNS, rows(advice)),
-        "",
-        escape(EXPLANATION),
-        "",
-        *(f"- {escape(one)}" for one in reasons(advice)),
-        "",
-    ]
-    write_atomically(advice.folder / MARKDOWN, printable("\n".join(lines)).encode())
     blocks = [
         Paragraph(EXPLANATION),
         *(Paragraph(one) for one in reasons(advice)),
@@ -212,7 +195,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "command": list(advice.program.command),
         "recorded": advice.recorded,
         "callbacks": [_callback_data(advice, row) for row in advice.rows],
-        "realised": _realised(advice.realised),
+        "realised": advice.realised and asdict(advice.realised),
         "loss_difference": advice.loss_difference,
         "untried": advice.untried,
         "patch": None if advice.patch is None else str(advice.patch),
@@ -235,26 +218,6 @@ def _callback_data(advice: Advice, row: CallbackAdvice) -> dict[str, Any]:
         "why": answer.why,
         "obstacle": answer.obstacle or None,
         "failures": list(answer.failures),
-        "saves_alone": answer.saved if answer.is_change else None,
-        "withdrawn": [
-            {"variant": one.variant, "why": one.why, "saves_alone": one.saved, "realised": _realised(one.realised)}
-            for one in advice.withdrawn
-            if one.name == callback.name
-        ],
-    }
-
-
-def _realised(found: Realised | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "unit": found.unit,
-        "runs": found.runs,
-        "start_seconds": found.start_seconds,
-        "pays_after": found.pays_after,
-        "before_seconds": found.before_seconds,
-        "after_seconds": found.after_seconds,
-        "value": found.saved,
-        "low": found.low,
-        "high": found.high,
+        "saved": answer.saved if answer.is_change else None,
+        "withdrawn": [asdict(one) for one in advice.withdrawn if one.name == callback.name],
     }

@@ -49,9 +49,6 @@ class Trial:
     """The state of the runs.
 
     Attributes:
-        attempt: the attempt whose budget and folder are used.
-        advice: the advice that is completed.
-        recording: the run that was recorded.
         run_seconds: the longest run so far that did not fail; that of the recording before there is one.
         once: by the number of a callback, its changes that ran once without a fault, each with the seconds of a step,
             the best first.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -44,10 +45,8 @@ class Realised:
     """How a change affects the time that a program takes.
 
     Attributes:
-        unit: what is timed.
         before_seconds, after_seconds: of a step, the mean over the runs.
-        saved: share of the time that is saved; nan where nothing could be timed.
-        low, high: its interval.
+        saved: share of the time that is saved, between `low` and `high`; nan where nothing could be timed.
         runs: of each side.
         start_seconds: how much longer the program takes until its steps are timed, because it imports Numba or traces a
             larger graph; nan if the whole run is the step.
@@ -109,7 +108,7 @@ def estimate_saving(before: Sequence[Run], after: Sequence[Run], confidence: flo
     logs = [np.log(side[:runs]) for side in sides]
     if runs < 2 or not all(np.isfinite(side).all() for side in logs):
         return Realised(unit, means[0], means[1], 1 - means[1] / means[0], -math.inf, 1.0, runs, start)
-    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval_of_pairs(logs[0], logs[1], confidence)
+    difference, (low, high) = logs[1].mean() - logs[0].mean(), _interval(stats.ttest_rel, logs[0], logs[1], confidence)
     saved, least, most_saved = (1 - math.exp(one) for one in (difference, high, low))
     return Realised(unit, means[0], means[1], saved, least, most_saved, runs, start)
 
@@ -120,19 +119,13 @@ def is_clear(before: Sequence[Run], after: Sequence[Run]) -> bool:
     return found.is_faster or found.is_slower
 
 
-def _interval_of_pairs(before: Floats, after: Floats, confidence: float) -> tuple[float, float]:
-    """Return Student's interval of the mean difference in pairs."""
+def _interval(
+    test: Callable[..., Any], before: Floats | Sequence[float], after: Floats | Sequence[float], confidence: float
+) -> tuple[float, float]:
+    """Return Student's interval of the mean difference, by SciPy's test for pairs or for independent runs."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)  # about equal numbers, which are no mistake here
-        found = stats.ttest_rel(after, before).confidence_interval(confidence)
-    return float(found.low), float(found.high)
-
-
-def _interval_of_means(before: Sequence[float], after: Sequence[float], confidence: float) -> tuple[float, float]:
-    """Return Student's interval of the difference of two means, with a pooled spread."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # likewise
-        found = stats.ttest_ind(after, before).confidence_interval(confidence)
+        found = test(after, before).confidence_interval(confidence)
     return float(found.low), float(found.high)
 
 
@@ -158,13 +151,7 @@ def _at(run: Run, elements: float) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that a program computes or prints otherwise after a change.
-
-    Attributes:
-        what: `exit code`, `loss`, `weights` or `output`.
-        place: such as the number of the loss, or a line of the output.
-        before, after: values.
-    """
+    """Something that a program computes or prints otherwise after a change, and its place, such as a line."""
 
     what: str
     place: str
@@ -295,7 +282,7 @@ def _differ(old: Sequence[float], new: Sequence[float], allowed: float, *, is_ra
     scale = max(map(abs, (*old, *new)))
     if is_random:
         # The spread is pooled: that of two or three runs alone is too uncertain.
-        low, high = _interval_of_means(old, new, 1 - SIGNIFICANCE)
+        low, high = _interval(stats.ttest_ind, old, new, 1 - SIGNIFICANCE)
         return abs(float(np.mean(new) - np.mean(old))) > allowed * scale and (low > 0 or high < 0)
     spread = max(old) - min(old)
     # Two runs say little about the spread, so a multiple of it is allowed.

@@ -48,10 +48,8 @@ class CallSite:
     """A place in a source that makes a callback.
 
     Attributes:
-        file: as it was given or found.
         line, column: from 1.
         function: the functions and classes around it, joined by dots.
-        kind: `py_function`, `numpy_function` or `py_func`.
         form: `call`, `decorator`, `partial` (bound by functools.partial and not called in the file) or `passed` (handed
             to another function, returned, or an item of a list or dict).
         certain: False where the name alone says that it is TensorFlow's.
@@ -124,12 +122,11 @@ def parse(code: bytes) -> ast.Module:
 def find_callbacks(source: ProgramSource) -> list[CallbackNode]:
     """Return the callbacks of a parsed file.
 
-    A partial that is called by a name counts where it is called, and so does a callback that a function of the file
-    returns.
+    A partial that is called by a name counts where it is called.
     """
     found = [one for node in ast.walk(source.tree) if (one := _find_callback(source, node)) is not None]
-    called = _followed_calls(source, found)
-    return [one for one in found if one.form not in ("partial", "passed") or one.node not in called]
+    called = _called_partials(source, found)
+    return [one for one in found if one.form != "partial" or one.node not in called]
 
 
 def _find_callback(source: ProgramSource, node: ast.AST) -> CallbackNode | None:
@@ -166,14 +163,13 @@ def _only_inspects(source: ProgramSource, node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and source.path(node.func) in INSPECTING
 
 
-def _followed_calls(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:
-    """Return the calls of functools.partial whose name is called in the file, and callbacks returned to calls in it."""
+def _called_partials(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:
+    """Return the calls of functools.partial whose name is called in the file."""
     source.partials.clear()
-    source.returned.clear()
     for one in found:
         if one.form in {"call", "decorator"} and one.call and isinstance(one.call.func, ast.Name | ast.Call):
             source.path(one.call.func)
-    return source.partials | source.returned
+    return source.partials
 
 
 def makes_callbacks(path: str) -> bool:

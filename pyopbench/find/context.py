@@ -209,7 +209,7 @@ def _parts(values: ValueFlow, call: ast.Call) -> Iterator[tuple[str, ast.AST, bo
             contexts += [PARALLEL] if number is not None and _is_parallel(values, number) else []
         yield from ((one, each, _is_function(call, each, positions)) for one in contexts for each in arguments)
     elif last == "compile":
-        named = values.keywords(call)
+        named = [(str(keyword.arg), keyword.value) for keyword in call.keywords]
         named += [("loss", call.args[place]) for place in LOSS_POSITIONS if place < len(call.args)]
         named += [("metrics", call.args[place]) for place in METRIC_POSITIONS if place < len(call.args)]
         yield from (("loss", value, True) for name, value in named if "loss" in name)

@@ -30,7 +30,6 @@ LINE = re.compile(
         )""",
     re.VERBOSE,
 )
-TIMED = re.compile(r"(?P<indent>\s*)%time(?:it)?\s+(?:-[nr]\s*\d+\s+|-[a-z]\s+)*(?P<statement>\S.*)")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 """A string of a JSON document."""
 
@@ -139,11 +138,8 @@ def _without_magics(rows: list[str]) -> Iterator[str]:
     """Yield the lines without IPython syntax; a magic that a backslash continues is removed as a whole."""
     continued = False
     for row in rows:
-        timed = None if continued else TIMED.match(row)
         found = LINE.match(row)
-        if timed and _problem([timed["statement"]]) is None:
-            yield timed["indent"] + timed["statement"]
-        elif continued or found:
+        if continued or found:
             continued = row.rstrip().endswith("\\")
             indent = found["indent"] if found else ""
             yield f"{indent}{found['target']} None" if found and found["target"] else f"{indent}pass" if found else ""

@@ -34,10 +34,8 @@ class SourceFile:
     """A Python source of a scan.
 
     Attributes:
-        name: as it was passed or found.
         module: its folders and its own name, without suffix.
         read: returns its code.
-        notebook: where the lines of its code are, if it is a notebook.
         imports: the paths that it may import, relative ones with their dots.
         makes_callbacks: does it contain the words that every file with a callback contains?
     """

@@ -31,11 +31,8 @@ PROGRAM = "PYOPBENCH_PROGRAM"
 
 INJECTED = PACKAGE / "find" / "injected"
 
-FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 """What is sent to the recording process and meant for the program."""
-
-FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal sends to the program too; the program decides what becomes of it. Without one it is passed on."""
 
 SIGNAL_EXIT = 128
 """What shells add to the number of the signal that ended a program."""
@@ -77,13 +74,10 @@ def read_parts(folder: Path) -> list[Part]:
 
 
 def _read_part(path: Path) -> Part:
-    wrong = "not a file"
-    if path.is_file():  # a pipe would be waited for
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Part)
-        except (OSError, *UNDECODABLE) as error:
-            wrong = str(error)
-    return Part(f"{path.name} does not belong to this recording: {wrong}")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Part)
+    except (OSError, *UNDECODABLE) as error:
+        return Part(f"{path.name} does not belong to this recording: {error}")
 
 
 def environment_of(parts: Path) -> dict[str, str]:
@@ -110,11 +104,11 @@ def _run(command: Sequence[str], parts: Path) -> int:
 
 @contextmanager
 def _forwarding(send: Callable[[int], None]) -> Iterator[None]:
-    """Pass signals on to the program while it runs."""
-    typed = FROM_TERMINAL if os.isatty(0) else ()
-    passed_on = {*FORWARDED, *FROM_TERMINAL} - {*typed}
-    before = {one: signal.signal(one, lambda number, frame: send(number)) for one in passed_on}
-    before |= {one: signal.signal(one, lambda number, frame: None) for one in typed}
+    """Pass signals on to the program while it runs; it decides what becomes of an interrupt."""
+    before = {one: signal.signal(one, lambda number, frame: send(number)) for one in FORWARDED}
+    # A terminal sends an interrupt to the program too.
+    is_typed = os.isatty(0)
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None if is_typed else send(number))
     try:
         yield
     finally:

@@ -20,13 +20,7 @@ COMMON_RISKS = (
 
 @dataclass(frozen=True)
 class Risk:
-    """A risk that this callback has, but not every callback.
-
-    Attributes:
-        name: for programs that read the results.
-        text: in words.
-        fix: what to do about it, without a port.
-    """
+    """A risk that this callback has, but not every callback, and what to do about it without a port."""
 
     name: str
     text: str
@@ -98,6 +92,7 @@ def find_risks(
     """
     source, context, gradient = values.source, around.context(node), around.gradient(node, kind)
     call = node if isinstance(node, ast.Call) else None
+    bodies = [] if body is None else values.sources(body)
     has_outputs = call is None or not _has_no_outputs(source, call)
     if context == "Keras metric":
         pass  # nothing flows back through a metric
@@ -118,9 +113,9 @@ def find_risks(
         yield NO_SHAPE
     if any(_is_compiled(scope) for scope in source.scopes(node)):
         yield COMPILED
-    if call is not None and kind != "py_function" and _writes_to_input(values, body):
+    if call is not None and kind != "py_function" and _writes_to_input(values, bodies):
         yield WRITES
-    drawn = _draws(values, body)
+    drawn = _draws(values, bodies)
     if drawn:
         yield random_numbers(drawn)
 
@@ -173,18 +168,18 @@ def _is_compiled(scope: ast.AST) -> bool:
     )
 
 
-def _writes_to_input(values: ValueFlow, body: ast.AST | None) -> bool:
-    """Does the body, if it is in the same file, assign to a part of one of its inputs?"""
-    body, partials = values.source.unbind(body)
-    function = _function_of(values, body)
-    if not isinstance(function, ast.FunctionDef):
-        return False
-    inputs = [one.arg for one in function.args.args if one.arg not in {"self", "cls"}]
-    for partial in partials:  # what they bind is no input
-        bound = {one.arg for one in partial.keywords}
-        inputs = [one for one in inputs[len(partial.args) - 1 :] if one not in bound]
-    stored = {inner.id for inner in ast.walk(function) if _is_stored(inner) and isinstance(inner, ast.Name)}
-    return any(_target(inner) in {*inputs} - stored for inner in ast.walk(function))
+def _writes_to_input(values: ValueFlow, bodies: list[ast.AST]) -> bool:
+    """Does a body, if it is in the same file, assign to a part of one of its inputs?"""
+    partials = [one for one in bodies if isinstance(one, ast.Call) and values.source.is_partial(one)]
+    bound = {keyword.arg for partial in partials for keyword in partial.keywords}  # what these bind is no input
+    first = sum(len(partial.args) - 1 for partial in partials)
+    for function in _functions_of(values, bodies):
+        inputs = [one.arg for one in function.args.args if one.arg not in {"self", "cls"}][first:]
+        nodes = list(ast.walk(function))
+        stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        if any(_target(node) in {*inputs} - stored - bound for node in nodes):
+            return True
+    return False
 
 
 RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
@@ -193,25 +188,26 @@ RANDOM = ("numpy.random.", "random.", "tensorflow.random.")
 SEEDING = ("seed", "get_state", "set_state", "getstate", "setstate")
 
 
-def _draws(values: ValueFlow, body: ast.AST | None) -> str:
+def _draws(values: ValueFlow, bodies: list[ast.AST]) -> str:
     """Return the function with which a body, or a function of its file, draws random numbers; empty if none.
 
     A generator that comes from elsewhere is not recognised.
     """
-    body, _ = values.source.unbind(body)
-    if isinstance(body, ast.Name | ast.Attribute) and _is_drawing(values.source, body):
-        return ast.unparse(body)
-    waiting, seen = [_function_of(values, body)], set[ast.AST]()
+    for body in bodies:
+        if isinstance(body, ast.Name | ast.Attribute) and _is_drawing(values.source, body):
+            return ast.unparse(body)
+    waiting, seen = _functions_of(values, bodies), set[ast.AST]()
     while waiting:
         function = waiting.pop(0)
-        if function is None or function in seen:
+        if function in seen:
             continue
         seen.add(function)
-        for inner in ast.walk(function):
-            if isinstance(inner, ast.Call) and _is_drawing(values.source, inner.func):
-                return ast.unparse(inner.func)
-            if isinstance(inner, ast.Name) or (isinstance(inner, ast.Attribute) and is_of_self(inner)):
-                waiting.append(values.function(inner))
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and _is_drawing(values.source, node.func):
+                return ast.unparse(node.func)
+            if isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_of_self(node)):
+                called = values.function(node)
+                waiting += [called] if called is not None else []
     return ""
 
 
@@ -220,21 +216,21 @@ def _is_drawing(source: ProgramSource, function: ast.expr) -> bool:
     return path.startswith(RANDOM) and path.rpartition(".")[2] not in SEEDING
 
 
-def _function_of(values: ValueFlow, body: ast.AST | None) -> Function | None:
-    """Return the function of the file that a body is."""
-    if isinstance(body, FUNCTIONS):
-        return body
-    if isinstance(body, ast.Attribute) and not values.source.path(body).startswith(UNKNOWN):
-        return None  # of an imported module
-    return values.function(body) if isinstance(body, ast.Name | ast.Attribute) else None
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)
+def _functions_of(values: ValueFlow, bodies: list[ast.AST]) -> list[Function]:
+    """Return the functions of the file among what a body may be; an attribute of an imported module is none."""
+    found: list[Function | None] = []
+    for body in bodies:
+        if isinstance(body, FUNCTIONS):
+            found.append(body)
+        elif isinstance(body, ast.Name) or (
+            isinstance(body, ast.Attribute) and values.source.path(body).startswith(UNKNOWN)
+        ):
+            found.append(values.function(body))
+    return [one for one in found if one is not None]
 
 
 def _target(node: ast.AST) -> str:
     """Return the name at the start of a subscript that is assigned to."""
-    if isinstance(node, ast.Subscript) and _is_stored(node) and isinstance(node.value, ast.Name):
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
         return node.value.id
     return ""

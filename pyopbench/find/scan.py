@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,14 +32,7 @@ class Broken:
 
 @dataclass
 class Scan:
-    """What was found.
-
-    Attributes:
-        sites: in Python sources, by file and line.
-        broken: what could not be scanned.
-        skipped: folders that were passed over: hidden ones and virtual environments.
-        files, lines: how many files were read, and the lines of the Python sources among them.
-    """
+    """Callbacks by file and line, what could not be scanned, and which folders were skipped; how much was read."""
 
     sites: list[CallSite] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
@@ -63,22 +55,24 @@ def scan(paths: Sequence[Path]) -> Scan:
                 received=path,
                 hint="give Python files, notebooks or folders that exist",
             )
-    found, program, seen = Scan(), Program(), set[tuple[int, int]]()
+    found, program, seen = Scan(), Program(), set[Path]()
     for path in paths:
-        for file in _files(path, found, seen) if path.is_dir() else (path,):
-            _scan_file(file, found, program, seen)
+        for file in _files(path, found) if path.is_dir() else (path,):
+            if real_path(file) not in seen:
+                seen.add(real_path(file))
+                _scan_file(file, found, program)
     found.sites = program.find_sites()
     return found
 
 
-def _files(top: Path, found: Scan, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    """Yield the sources in a folder and those below, in alphabetical order; links are followed, and no folder twice."""
+def _files(top: Path, found: Scan) -> Iterator[Path]:
+    """Yield the sources in a folder and those below, in alphabetical order; links to folders are not followed."""
 
     def list_as_broken(error: OSError) -> None:
         found.broken.append(Broken(str(error.filename), _words(error)))
 
-    for folder, folders, names in os.walk(top, onerror=list_as_broken, followlinks=True):
-        inner = [] if _is_seen(os.stat(folder), seen) else sorted(set(folders) - {"__pycache__"})
+    for folder, folders, names in os.walk(top, onerror=list_as_broken):
+        inner = sorted(set(folders) - {"__pycache__"})
         skipped = [
             name
             for name in inner
@@ -89,21 +83,13 @@ def _files(top: Path, found: Scan, seen: set[tuple[int, int]]) -> Iterator[Path]
         yield from (Path(folder, name) for name in sorted(names) if Path(name).suffix in SOURCES)
 
 
-def _is_seen(status: os.stat_result, seen: set[tuple[int, int]]) -> bool:
-    key = (status.st_dev, status.st_ino)
-    known = key in seen
-    seen.add(key)
-    return known
-
-
-def _scan_file(path: Path, found: Scan, program: Program, seen: set[tuple[int, int]]) -> None:
+def _scan_file(path: Path, found: Scan, program: Program) -> None:
     name = str(path)
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for
-            found.broken.append(Broken(name, "neither a file nor a folder"))
-        elif not _is_seen(status, seen):
+        if path.is_file():
             _read(path, name, found, program)
+        else:  # a pipe would be waited for
+            found.broken.append(Broken(name, "not a file"))
     except OSError as error:
         found.broken.append(Broken(name, _words(error)))
     except BadInput as error:

@@ -30,14 +30,12 @@ class ProgramSource:
         parents: node -> the node that it stands in.
         elsewhere: what the dotted path of something in another module stands for there, or the path itself.
         partials: calls of `functools.partial` that a name was followed to.
-        returned: the names in `return` statements that a call was followed to.
     """
 
     tree: ast.Module
     parents: dict[ast.AST, ast.AST]
     elsewhere: Callable[[str], str] = str
     partials: set[ast.AST] = field(default_factory=set)
-    returned: set[ast.AST] = field(default_factory=set)
     _bound: dict[Scope, dict[str, list[str | ast.expr]]] = field(default_factory=dict)
     _following: set[tuple[Scope, str]] = field(default_factory=set)
 
@@ -86,37 +84,9 @@ class ProgramSource:
                 return scope
         return None
 
-    def follow(self, node: ast.AST | None) -> ast.AST | None:
-        """Follow a name to the only expression or function, besides None, that it is bound to."""
-        for _ in range(DEEPEST_ALIAS):
-            bound = self.bound_to(node, self.scopes(node)) if isinstance(node, ast.Name) else []
-            functions = [one for one in bound if not isinstance(one, ast.Constant) or one.value is not None]
-            if len(functions) != 1:
-                break
-            node = functions[0]
-        return node
-
     def is_partial(self, node: ast.AST | None) -> bool:
         """Is it a call of `functools.partial` that binds arguments of a function?"""
         return isinstance(node, ast.Call) and bool(node.args) and self.path(node.func) == "functools.partial"
-
-    def unbind(self, node: ast.AST | None) -> tuple[ast.AST | None, list[ast.Call]]:
-        """Follow a name, also through partials, to what is called; return these partials too, the innermost first."""
-        partials: list[ast.Call] = []
-        node = self.follow(node)
-        while isinstance(node, ast.Call) and self.is_partial(node) and node not in partials:
-            partials.insert(0, node)
-            node = self.follow(node.args[0])
-        return node, partials
-
-    def bound_to(self, name: ast.Name, scopes: list[Scope]) -> list[ast.AST]:
-        """Return the expressions and functions that a name is bound to, in the first of some scopes that binds it."""
-        for place, scope in enumerate(scopes):
-            if not (place and isinstance(scope, ast.ClassDef)) and name.id in self._bindings(scope):
-                values = [one for one in self._bindings(scope)[name.id] if isinstance(one, ast.expr)]
-                nodes = [one for one in own_nodes(scope) if isinstance(one, ast.FunctionDef) and one.name == name.id]
-                return [*values, *nodes]
-        return []
 
     def _path(self, node: ast.expr, scopes: list[Scope], depth: int) -> str:
         if depth > DEEPEST_ALIAS:
@@ -133,11 +103,6 @@ class ProgramSource:
         return self._call(node, scopes, depth) if isinstance(node, ast.Call) else ""
 
     def _call(self, node: ast.Call, scopes: list[Scope], depth: int) -> str:
-        for found in self._returned_by(node.func, scopes):
-            path = self._path(found, self.scopes(found), depth + 1)
-            if path and not path.startswith(UNKNOWN):
-                self.returned.add(found)
-                return path
         if not node.args:
             return ""
         made_by = self._path(node.func, scopes, depth + 1)
@@ -145,27 +110,21 @@ class ProgramSource:
             self.partials.add(node)
             return self._path(node.args[0], scopes, depth + 1)
         if made_by == "importlib.import_module":
-            return self._text(node.args[-1], scopes)
-        if made_by == f"{UNKNOWN}getattr" and len(node.args) in (2, 3) and (name := self._text(node.args[1], scopes)):
+            return self._text(node.args[-1])
+        if made_by == f"{UNKNOWN}getattr" and len(node.args) in (2, 3) and (name := self._text(node.args[1])):
             base = self._path(node.args[0], scopes, depth + 1)
             return f"{base}.{name}" if base else ""
         return ""
 
-    def _text(self, node: ast.expr, scopes: list[Scope]) -> str:
+    def _text(self, node: ast.expr) -> str:
         """Return a string, or the string that a name is bound to; empty for anything else."""
-        found = self.bound_to(node, scopes) if isinstance(node, ast.Name) else [node]
+        found = [node]
+        if isinstance(node, ast.Name):
+            scope = self.home(node)
+            bound = [] if scope is None else self._bindings(scope)[node.id]
+            found = [one for one in bound if isinstance(one, ast.expr)]
         texts = [one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)]
         return texts[0] if len(texts) == len(found) == 1 else ""
-
-    def _returned_by(self, function: ast.expr, scopes: list[Scope]) -> list[ast.expr]:
-        """Return the names that a function of this file may return in its last statement; empty for anything else."""
-        found: list[ast.expr] = []
-        for one in self.bound_to(function, scopes) if isinstance(function, ast.Name) else [function]:
-            if isinstance(one, ast.Lambda):
-                found.append(one.body)
-            elif isinstance(one, ast.FunctionDef) and isinstance(last := one.body[-1], ast.Return) and last.value:
-                found.append(last.value)
-        return [one for one in found if isinstance(one, ast.Name | ast.Attribute)]
 
     def _name(self, name: str, scopes: list[Scope], depth: int) -> str:
         for place, scope in enumerate(scopes):

@@ -104,14 +104,7 @@ class Waits:
 
 @dataclass
 class Part:
-    """What one process of a recording writes.
-
-    Attributes:
-        trouble: what could not be recorded, in the words of Python; empty for nothing.
-        sites: where it called back.
-        called: when the first call of any of them began and the last one ended; None where none was called.
-        waits: for its input.
-    """
+    """What one process of a recording writes; `called`: when the first call began and the last one ended."""
 
     trouble: str
     sites: list[SiteUsage] = field(default_factory=list)
@@ -123,14 +116,11 @@ class Part:
 class InputShare:
     """How much of a program's time goes by while it waits for its input, and what callbacks in there take at least.
 
-    Pipelines work while the program does, so that the two are no bounds of each other: a part of the waiting may be for
-    something else, and the callbacks take more than can be seen from Python.
-
     Attributes:
         elements: taken from the iterators of the pipelines.
         waited: for these, as a share of the time from the first call of any callback to the end of the last.
-        callbacks: what the callbacks of pipelines take, of all threads, as a share of the same time; without what
-            TensorFlow adds in C++, and without waiting for the GIL.
+        callbacks: the bodies in pipelines, of all threads, as a share of the same time. Pipelines work while the
+            program does, so neither share bounds the other.
     """
 
     elements: int
@@ -149,8 +139,6 @@ class Usage:
 
     Attributes:
         seconds: from its start to its end.
-        processes: how many of its processes called back.
-        sites: the most expensive first.
         troubles: what could not be recorded, in the words of Python.
         called_seconds: from the first call of any of them to the end of the last one; None where none was called.
         elements, waited_seconds: taken from iterators of input pipelines, and how long they were waited for.

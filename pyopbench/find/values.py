@@ -77,7 +77,7 @@ class ValueFlow:
                 return [node.elt, *(one.iter for one in node.generators)]
             case ast.DictComp():
                 return [node.value, *(one.iter for one in node.generators)]
-            case ast.Assign() | ast.keyword() | ast.Starred() | ast.NamedExpr() | ast.Subscript():
+            case ast.keyword() | ast.Starred() | ast.NamedExpr() | ast.Subscript():
                 return [node.value]
             case ast.IfExp():
                 return [node.body, node.orelse]
@@ -89,26 +89,9 @@ class ValueFlow:
                 return [node.left, node.right]
         return []
 
-    def items(self, node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-        """Yield the items of a dict with a name that the source shows, as in `compile(**settings)`."""
-        for one in self.sources(node):
-            if isinstance(one, ast.Dict):
-                pairs = zip(one.keys, one.values, strict=True)
-                yield from ((str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant))
-            elif isinstance(one, ast.Call):
-                yield from ((keyword.arg, keyword.value) for keyword in one.keywords if keyword.arg)
-            elif isinstance(one, ast.Assign):
-                keys = [target.slice for target in one.targets if isinstance(target, ast.Subscript)]
-                yield from ((str(key.value), one.value) for key in keys if isinstance(key, ast.Constant))
-
-    def keywords(self, call: ast.Call) -> list[tuple[str, ast.AST]]:
-        """Return the keyword arguments of a call, those of `**settings` last."""
-        named: list[tuple[str, ast.AST]] = [(one.arg, one.value) for one in call.keywords if one.arg]
-        return named + [pair for one in call.keywords if not one.arg for pair in self.items(one.value)]
-
     def argument(self, call: ast.Call, name: str, place: int) -> ast.AST | None:
-        """Return an argument of a call by its name, also in `**settings`, or by its place."""
-        named = [value for key, value in self.keywords(call) if key == name]
+        """Return an argument of a call by its name or its place."""
+        named = [keyword.value for keyword in call.keywords if keyword.arg == name]
         return next(iter([*named, *call.args[place : place + 1]]), None)
 
     def is_class(self, name: ast.Name | ast.Attribute) -> bool:
@@ -159,7 +142,7 @@ class ValueFlow:
         """Note what a node binds or adds to, with what that may be or hold from then on."""
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                self._bind(target, node.value, node if isinstance(target, ast.Subscript) else None)
+                self._bind(target, node.value)
         elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr) and node.value is not None:
             self._bind(node.target, node.value)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
@@ -168,8 +151,7 @@ class ValueFlow:
             for one in (*node.args, *(each.value for each in node.keywords)):
                 self._bind(node.func.value, one)
 
-    def _bind(self, target: ast.AST, value: ast.AST, statement: ast.AST | None = None) -> None:
-        """Bind a target; `statement` is the assignment of an item of a dict, because its key tells which item."""
+    def _bind(self, target: ast.AST, value: ast.AST) -> None:
         if isinstance(target, ast.Tuple | ast.List):
             pairs = [(one, value) for one in target.elts]
             if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
@@ -177,16 +159,16 @@ class ValueFlow:
             for one, part in pairs:
                 self._bind(one, part)
         elif isinstance(target, ast.Subscript | ast.Starred):
-            self._bind(target.value, value, statement)
+            self._bind(target.value, value)
         else:
             self._targets[value].append(target)
             if isinstance(target, ast.Name):
                 scope = self.source.home(target)
-                self._values[scope, target.id].append(statement or value)
+                self._values[scope, target.id].append(value)
                 if isinstance(scope, ast.ClassDef):
-                    self._values[None, target.id].append(statement or value)
+                    self._values[None, target.id].append(value)
             elif isinstance(target, ast.Attribute) and is_of_self(target):
-                self._values[None, target.attr].append(statement or value)
+                self._values[None, target.attr].append(value)
 
     def _bind_arguments(self, call: ast.Call) -> None:
         for function in self._functions[last_name(call.func)]:

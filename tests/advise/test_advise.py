@@ -194,12 +194,6 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
     assert (world.root / "program" / "test_first_port.py").exists()
 
 
-def test_a_folder_may_be_named_from_here(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(world.root)
-    world.out = Path("out")
-    assert answers(world.advise()) == {"first": "port", "second": "port"}
-
-
 def test_the_printed_command_applies_the_patch_wherever_the_folder_was_named_from(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,8 +265,7 @@ def test_the_report_has_a_row_for_each_callback_and_the_change(world: World) -> 
     assert page.read_text().count("<tr>") == 3
     stored = json.loads((world.root / "out" / "report.json").read_text())
     assert [one["variant"] for one in stored["callbacks"]] == ["traced", "traced"]
-    assert stored["realised"]["value"] == pytest.approx(0.75, abs=0.01)
-    assert headline(advice) in (world.root / "out" / "report.md").read_text().replace("\\", "")
+    assert stored["realised"]["saved"] == pytest.approx(0.75, abs=0.01)
 
 
 def test_a_change_that_could_not_be_measured_is_reported_once_for_all_callbacks(world: World) -> None:

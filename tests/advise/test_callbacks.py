@@ -105,7 +105,7 @@ def test_a_line_that_was_traced_twice_is_one_callback(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed_bytes", [0, 10**6])
-def test_the_op_file_has_the_recorded_inputs_and_a_mix(
+def test_the_op_file_has_the_recorded_inputs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed_bytes: int
 ) -> None:
     monkeypatch.setattr(callbacks, "PACKED_BYTES", packed_bytes)
@@ -113,7 +113,9 @@ def test_the_op_file_has_the_recorded_inputs_and_a_mix(
     kept = kept_of(tmp_path, np.array([[1.5, -2.0]], np.float32), large)
     place = tmp_path / "scale"
     place.mkdir()
-    path = write_op_file(callback_of(kept, sizes={2: 30, 350: 5, 401: 10}), place)
+    callback = callback_of(kept, sizes={2: 30, 350: 5, 401: 10})
+    assert callbacks.mix_of(callback) == {2: 30, 401: 15}
+    path = write_op_file(callback, place)
     scope: dict[str, Any] = {}
     exec(path.read_text(), scope)
     (first,), (second,) = scope["OP"].inputs
@@ -122,7 +124,6 @@ def test_the_op_file_has_the_recorded_inputs_and_a_mix(
     assert scope["OP"].baseline == "numpy_function"
     assert scope["OP"].numpy(3) == 6
     assert len(list(place.glob("*.npy"))) == (packed_bytes == 0)
-    assert (place / "mix.csv").read_text() == "size,weight\n2,30\n401,15\n"
 
 
 def test_a_line_of_the_op_file_is_shown_as_the_line_of_the_program(tmp_path: Path) -> None:

@@ -73,26 +73,6 @@ def test_a_command_that_cannot_be_advised_on_is_refused(folder: Path, command: l
         Program.here(command, folder)
 
 
-def python_with(folder: Path, *, tensorflow: bool) -> str:
-    """Return a Python in a folder that finds TensorFlow, or does not."""
-    folder.mkdir(parents=True)
-    python = folder / "python"
-    python.write_text(f"#!/bin/sh\nexit {0 if tensorflow else 1}\n")
-    python.chmod(0o755)
-    return str(python)
-
-
-def test_a_python_without_tensorflow_is_refused(folder: Path, tmp_path: Path) -> None:
-    bare = python_with(tmp_path / "bare", tensorflow=False)
-    mine = python_with(tmp_path / "mine", tensorflow=True)
-    with pytest.raises(BadInput) as caught:
-        Program.here([bare, "train.py"], folder).require_tensorflow()
-    assert caught.value.received == bare
-    assert sys.executable in caught.value.hint
-    Program.here([mine, "train.py"], folder).require_tensorflow()
-    Program.here(["./run", "train.py"], folder).require_tensorflow()
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -154,13 +134,6 @@ def test_a_program_that_hangs_is_ended(folder: Path, tmp_path: Path) -> None:
     program.copy_to(tmp_path / "copy")
     run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False, timeout_seconds=0.5))
     assert run.ended == "timeout"
-
-
-def test_a_command_that_is_not_there_is_refused(folder: Path, tmp_path: Path) -> None:
-    program = Program.here(["no-such-command"], folder)
-    program.copy_to(tmp_path / "copy")
-    with pytest.raises(BadInput):
-        run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False))
 
 
 def test_a_run_is_told_how_far_seeds_are_shifted(folder: Path, tmp_path: Path) -> None:

@@ -50,12 +50,6 @@ def test_a_program_without_steps_is_timed_as_a_whole_from_the_import_on() -> Non
     assert found.saved == pytest.approx(0.5, abs=0.01)
 
 
-def test_one_run_of_each_shows_nothing() -> None:
-    found = estimate_saving([run_of(0.02)], [run_of(0.01)])
-    assert not found.is_faster
-    assert not found.is_slower
-
-
 def test_an_a_a_of_noisy_runs_is_rarely_called_different() -> None:
     """95% intervals of three runs each: called different in at most 5% of comparisons, here of 500."""
     rng = np.random.default_rng(0)

@@ -79,9 +79,7 @@ def test_what_to_do_is_said_first_and_each_callback_has_a_line_of_80_columns(ask
     assert len(row) <= 80
     assert "port to traced" in row
     assert "50% (45–55%)" in row
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {
-        *("report.html", "report.md", "report.json", "change.patch")
-    }
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {*("report.html", "report.json", "change.patch")}
 
 
 @pytest.mark.parametrize(("changes", "code"), [([], 0), (["train.py:3 f is new"], 1)])

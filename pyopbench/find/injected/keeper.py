@@ -32,10 +32,7 @@ class Held:
     Attributes:
         examples: inputs and outputs of calls.
         seen: number of calls by shapes.
-        codes: of the functions that were called.
-        first, last: of these functions.
-        source: of the first one, from `Keeper._source`.
-        call: how the program calls the callback, from `describe_call`.
+        first, last: of the functions that were called; `codes` are theirs, and `source` is that of the first.
         refused: why no calls are kept.
     """
 
@@ -166,7 +163,7 @@ class Keeper:
                 spellings = dict(found.spellings)
                 return {"text": found.text, "name": found.names[0], "places": found.places, "spellings": spellings}
         except Exception as error:  # noqa: BLE001 - it cannot be extracted, or pyopbench cannot be imported
-            why, place = getattr(error, "why", None) or repr(error), getattr(error, "place", None)
+            why, place = getattr(error, "why", None) or str(error) or repr(error), getattr(error, "place", None)
             return {"refused": why, "fix": getattr(error, "fix", ""), "place": list(place) if place else None}
 
 
@@ -174,16 +171,6 @@ def _constants(text: str) -> dict[str, str]:
     """Return the values that a module assigns at its top level, as source, by name."""
     statements = [one for one in ast.parse(text).body if isinstance(one, ast.Assign)]
     return {ast.unparse(one.targets[0]): ast.unparse(one.value) for one in statements}
-
-
-class NotFound(LookupError):
-    """The original of a converted function is not in its file, or cannot be distinguished from others there."""
-
-    fix = "give the body a name with def"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 def as_written(function: Any, line: int) -> Any:
@@ -195,6 +182,9 @@ def as_written(function: Any, line: int) -> Any:
     Args:
         function: any.
         line: of the callback; if there are several lambdas, the next one is meant.
+
+    Raises:
+        LookupError: the original is not in its file, or cannot be distinguished from others there.
     """
     made = getattr(function, "__code__", None)
     if made is None or GENERATED not in made.co_filename:
@@ -202,14 +192,14 @@ def as_written(function: Any, line: int) -> Any:
     name = made.co_name.removeprefix("tf__")
     file = function.__globals__.get("__file__")
     if not file:
-        raise NotFound(f"{name} has no file")
+        raise LookupError(f"{name} has no file")
     whole = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
     found = [one for one in _codes(whole) if (one.co_name, _parameters(one)) == (name, _parameters(made))]
     if name == "<lambda>":
         found = sorted((one for one in found if one.co_firstlineno >= line), key=lambda one: one.co_firstlineno)
         found = found[:1] if len({one.co_firstlineno for one in found[:2]}) == len(found[:2]) else []
     if len(found) != 1:
-        raise NotFound(f"{name} is not found in its file, or several functions there look alike")
+        raise LookupError(f"{name} is not in its file, or several functions there look alike: give it a name with def")
     cells = dict(zip(made.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[one] for one in found[0].co_freevars)
     return FunctionType(found[0], function.__globals__, name, function.__defaults__, closure)

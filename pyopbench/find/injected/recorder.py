@@ -304,7 +304,7 @@ class Recorder:
                 self.called = [first, last]
 
     def _wrap_public(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        known, frame_of = self.known, sys._getframe
+        frame_of = sys._getframe
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **named: Any) -> Any:
@@ -312,15 +312,9 @@ class Recorder:
             if not callable(function) or hasattr(function, MARK):
                 return original(*arguments, **named)
             try:
-                # In eager code this is part of each call, so that what is known of it already is found at once.
                 frame = frame_of(1)
                 eager = self.script_ops.context.executing_eagerly()
-                seen = known.get((id(frame.f_code), frame.f_lasti, kind, eager))
-                site = (
-                    seen[1]
-                    if seen is not None and seen[0] is frame.f_code
-                    else self._site(kind, function, frame, eager=eager)
-                )
+                site = self._site(kind, function, frame, eager=eager)
                 held = getattr(function, HELD, None)
                 counted = held[1] if held is not None and held[0] is site else self._counted(function, site, kind)
                 if self.keeper is not None:

@@ -39,7 +39,7 @@ class Site:
         key: file, line, function, kind and mode (`eager` or `graph`).
         body: name of the first function that was called back.
         in_input: is it made within a function of a `tf.data` pipeline?
-        forward, gradient: counts; the gradient is that of py_function's own tape.
+        gradient: of py_function's own tape.
         shapes: shape and dtype of each input -> calls and seconds.
     """
 

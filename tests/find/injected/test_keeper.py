@@ -13,7 +13,6 @@ import pytest
 
 from places import ROOT
 from pyopbench.find.injected.keeper import MOST_OF_A_SHAPE, MOST_SHAPES, Keeper, as_written, describe_call
-from pyopbench.find.injected.recorder import Recorder
 from pyopbench.find.injected.tallies import Site
 
 FACTOR = 2.0
@@ -143,18 +142,6 @@ def test_the_random_numbers_of_the_program_stay(keeper: Keeper) -> None:
     assert np.array_equal(np.random.get_state()[1], of_numpy)  # noqa: NPY002
 
 
-def test_a_kept_call_that_raises_is_counted(tmp_path: Path) -> None:
-    site = Site(SITE.key, SITE.body)
-    recorder = Recorder(tmp_path, asked={"keep_bytes": 10**6, "package": str(ROOT)})
-    assert recorder.keeper is not None
-    recorder.keeper.called_with(site, np.add, {})
-    counted = recorder.count(np.add, site.forward, site, "numpy_function")
-    with pytest.raises(ValueError, match="broadcast"):
-        counted(np.ones(2), np.ones(3))
-    recorder.add_up()
-    assert (site.forward.calls, site.forward.raised) == (1, 1)
-
-
 def test_what_is_no_array_is_refused_and_the_program_goes_on(keeper: Keeper, tmp_path: Path) -> None:
     call(keeper, lambda x: x, np.array([{}, []], object))
     assert kept(keeper, tmp_path)["refused"]
@@ -191,17 +178,6 @@ def test_what_autograph_made_is_taken_as_the_program_has_it(
         return
     assert as_written(function, line)(9) == expected
     assert as_written(scale, 1) is scale
-
-
-@pytest.mark.parametrize(
-    ("outputs", "is_list", "dtypes"),
-    [(np.dtype("float32"), False, ["float32"]), ([np.float64, np.dtype("int64")], True, ["float64", "int64"])],
-)
-def test_a_call_is_described(outputs: Any, is_list: bool, dtypes: list[str]) -> None:
-    code = compile("1", "train.py", "eval")
-    found = describe_call([1, np.ones(2)], outputs, code, "pkg", np.dtype)
-    are = {"are_tensors": [False, False], "is_list": is_list, "dtypes": dtypes}
-    assert found == {**are, "package": "pkg", "is_converted": False}
 
 
 def test_a_call_counts_as_converted_if_every_trace_made_it_from_converted_code() -> None:

@@ -94,12 +94,6 @@ def test_the_first_and_the_last_call_are_told(recorder: Recorder, public: Callab
     assert (first, last) == (12.0, 22.5)
 
 
-def test_two_lines_are_two_sites_and_keywords_work(recorder: Recorder, public: Callable[..., Any]) -> None:
-    assert public(func=lambda: 7, inp=[]) == 7
-    public(func=lambda: 7, inp=[])
-    assert len(saved(recorder)["sites"]) == 2
-
-
 def test_a_call_without_a_function_is_the_decorator_of_tensorflow(public: Callable[..., Any]) -> None:
     assert public(Tout="float32") == "a decorator"
 
@@ -142,12 +136,6 @@ def test_a_part_is_written_only_where_something_was_counted(recorder: Recorder) 
     assert saved(recorder)["trouble"] == "another TensorFlow"
 
 
-def test_a_folder_that_is_gone_does_not_stop_the_program(recorder: Recorder, public: Callable[..., Any]) -> None:
-    public(lambda: 7, [])
-    recorder.folder = recorder.folder / "gone"
-    recorder.save()
-
-
 def test_a_forked_process_begins_from_zero(recorder: Recorder, public: Callable[..., Any]) -> None:
     public(lambda: 7, [])
     name = recorder.name
@@ -173,12 +161,6 @@ def test_the_gradient_of_py_function_belongs_to_its_site(recorder: Recorder) -> 
     assert internal(func=gradient, inp=[], is_grad_func=False)(1.0) == (token, (1.0,))
     recorder.add_up()
     assert (site.gradient.calls, site.forward.calls) == (1, 0)
-
-
-def test_importing_the_injected_module_does_nothing_by_itself() -> None:
-    spec = importlib.util.find_spec("pyopbench.find.injected.sitecustomize")
-    assert spec is not None
-    importlib.import_module("pyopbench.find.injected.sitecustomize")
 
 
 class WaitClock:
@@ -226,30 +208,6 @@ def test_elements_that_are_taken_in_eager_code_are_waited_for(waits: InputWaits)
     assert waits.as_dict() == {"elements": 0, "seconds": 0.0}
 
 
-def test_a_graph_that_cannot_be_measured_is_left_as_it_is_with_word_of_it(
-    waits: InputWaits, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse() -> None:
-        raise RuntimeError("no variable here")
-
-    monkeypatch.setattr(waits.timer, "_variable", lambda key: refuse())
-    assert installed(waits, eager=False)._next_internal() == 2
-    assert waits.timer.trouble == "RuntimeError('no variable here')"
-    assert waits.as_dict() == {"elements": 0, "seconds": 0.0}
-
-
-def test_what_was_read_last_counts_when_tensorflow_has_ended(waits: InputWaits) -> None:
-    def gone() -> None:
-        raise RuntimeError("gone")
-
-    total = SimpleNamespace(numpy=lambda: np.array([5, 1.0]))
-    waits.timer.variables = dict.fromkeys([recorder_module.ITERATOR_OPS], total)
-    assert waits.as_dict() == {"elements": 5, "seconds": 1.0}
-    total.numpy = gone
-    assert waits.as_dict() == {"elements": 5, "seconds": 1.0}
-    assert waits.timer.trouble == "RuntimeError('gone')"
-
-
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
@@ -277,13 +235,6 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.delitem(sys.modules, "made_up_script_ops", raising=False)
     (tmp_path / "made_up_script_ops.py").write_text("value = 7\n", encoding="utf-8")
     return recorder_module.wait_for_tensorflow()
-
-
-def test_the_module_is_wrapped_when_it_has_been_run(made: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed: list[Any] = []
-    monkeypatch.setattr(made, "install", lambda module: installed.append(module.value))
-    module: ModuleType = importlib.import_module("made_up_script_ops")
-    assert (module.value, installed) == (7, [7])
 
 
 def test_a_module_that_is_not_as_expected_is_left_alone_with_word_of_it(
