@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,19 @@ def copy_functions(function: Body, finish: Callable[[Any], Any]) -> Any:
         return done[value]
 
     return copied(unwrap(function))
+
+
+def redefine(function: Any, definition: ast.FunctionDef, path: str, names: Mapping[str, Any]) -> Any:
+    """Return a function with another definition, of a file, and with the same globals, to which names are added."""
+    name, scope = definition.name, function.__globals__
+    before = scope.get(name)
+    tree = ast.fix_missing_locations(ast.Module([definition], []))
+    exec(compile(tree, path, "exec", dont_inherit=True), scope)
+    new, scope[name] = scope[name], before
+    scope.update(names)
+    new.__defaults__, new.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    new.__module__ = function.__module__
+    return new
 
 
 def is_of_user(value: Any, function: Any) -> bool:

@@ -16,14 +16,13 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from pyopbench.model.syntax import number_of
 from pyopbench.ports.arrays import name_of
 from pyopbench.ports.extract.definitions import CannotExtract, definition_of
-from pyopbench.ports.rebinding import arrange, copy_functions
+from pyopbench.ports.rebinding import arrange, copy_functions, redefine
 
-ARRAY, SCALAR, PYTHON, TENSOR = "array", "scalar", "python", "tensor"
+ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 LIST, TUPLE, OTHER = "list", "tuple", "other"
 
 STRICT = {
@@ -66,8 +65,6 @@ def type_of(value: Any) -> Type:
     if isinstance(value, list | tuple):
         kind = LIST if isinstance(value, list) else TUPLE
         return Type(kind, items=frozenset(map(type_of, value[:MOST_ITEMS])))
-    if tf.is_tensor(value):
-        return Type(TENSOR, value.dtype.name, value.shape.rank or 0)
     return Type(OTHER)
 
 
@@ -94,26 +91,19 @@ class Types:
         return any(one.kind in (ARRAY, SCALAR) and one.dtype in STRICT for one in several)
 
 
-def types_of(
-    body: Callable[..., Any],
-    examples: Iterable[Sequence[Any]],
-    types: Types | None = None,
-    *,
-    on_tensors: bool = False,
-) -> Types:
+def types_of(body: Callable[..., Any], examples: Iterable[Sequence[Any]], types: Types | None = None) -> Types:
     """Run a body on examples, also with conditions inverted, and return the types of its expressions.
 
     Args:
         body: the user's function, or what stands around it and gives it its arguments.
         examples: arrays for its arguments, or tuples of arrays.
         types: what other functions of the same port have shown, to which these are added.
-        on_tensors: are the examples tensors? Then types that only an inverted condition shows count like all others.
 
     Raises:
         Exception: whatever the body raises on an example.
     """
     types = types or Types()
-    runs = _Runs(types, on_tensors=on_tensors)
+    runs = _Runs(types)
     copied = arrange(body, copy_functions(body, runs.instrumented))
     given = list(examples)
     for example in given:
@@ -134,8 +124,8 @@ class _TooLong(BaseException):
 
 
 class _Runs:
-    def __init__(self, types: Types, *, on_tensors: bool) -> None:
-        self.types, self.on_tensors = types, on_tensors
+    def __init__(self, types: Types) -> None:
+        self.types = types
         self.on_course: set[Place] = set()
         self.answers: dict[Place, set[bool]] = {}
         self.turned: set[Place] = set()
@@ -168,15 +158,8 @@ class _Runs:
             return function
         definition = _Showing().visit(copy.deepcopy(node))
         definition.decorator_list = []
-        tree = ast.fix_missing_locations(ast.Module([definition], []))
-        scope, before = function.__globals__, function.__globals__.get(node.name)
-        scope |= {SEE: partial(self.see, source.path, {}), DECIDED: partial(self.decided, source.path)}
-        exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
-        found = scope[node.name]
-        scope[node.name] = before
-        found.__defaults__, found.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-        found.__module__ = function.__module__
-        return found
+        names = {SEE: partial(self.see, source.path, {}), DECIDED: partial(self.decided, source.path)}
+        return redefine(function, definition, source.path, names)
 
     def see(self, path: str, known: dict[Any, None], number: int, value: Any) -> Any:
         """Note the type of an expression; with a condition inverted, only if it was not evaluated before."""
@@ -187,13 +170,13 @@ class _Runs:
         key: tuple[Any, ...] = (number, kind)
         if kind is np.ndarray:
             key = (number, value.dtype, value.ndim)
-        elif kind is list or kind is tuple or self.on_tensors:
+        elif kind is list or kind is tuple:
             key = (number, type_of(value))
         if key not in known:
             known[key] = None
             if not self.turned:
                 self.on_course.add(place)
-            if not self.turned or self.on_tensors or place not in self.on_course:
+            if not self.turned or place not in self.on_course:
                 self.types.seen.setdefault(place, set()).add(type_of(value))
         return value
 
@@ -210,7 +193,7 @@ class _Runs:
 def _fresh(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(map(_fresh, value))
-    return value if tf.is_tensor(value) else np.array(value)[()]
+    return np.array(value)[()]
 
 
 class _Showing(ast.NodeTransformer):

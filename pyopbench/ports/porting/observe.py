@@ -48,7 +48,7 @@ from pyopbench.ports.porting.watched_values import (
     watched,
 )
 from pyopbench.ports.porting.watching import SEE, watching
-from pyopbench.ports.rebinding import arrange, copy_functions, unwrap
+from pyopbench.ports.rebinding import arrange, copy_functions, redefine, unwrap
 
 TENSOR, ARRAY, NUMBER_KIND, SEQUENCE, OTHER = "tensor", "array", "number", "sequence", "other"
 
@@ -305,15 +305,8 @@ def _watched(function: Any, runs: _Runs) -> Any:
     source, node = definition_of(function)
     runs.observed.functions[source.path, number_of(node)] = source, node
     assert isinstance(node, ast.FunctionDef)  # as `definition_of` has it
-    tree = ast.fix_missing_locations(ast.Module([watching(copy.deepcopy(node))], []))
-    scope = function.__globals__
-    before = scope.get(node.name)
-    exec(compile(tree, source.path, "exec", dont_inherit=True), scope)
-    found = scope[node.name]
-    scope[node.name], scope[SEE] = before, _Watcher(runs, source.path)
-    found.__defaults__, found.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    found.__module__ = function.__module__
-    return found
+    names = {SEE: _Watcher(runs, source.path)}
+    return redefine(function, watching(copy.deepcopy(node)), source.path, names)
 
 
 @dataclass

@@ -268,7 +268,6 @@ def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
     options = {
         "keywords": own.keywords if own is not None else (),
         "is_of_batch": is_of_one,
-        "is_varied": is_of_one and own is not None and own.fixed_sizes,
         "takes_tensors": op.py_function is not None,
         "is_random": own is not None and own.is_random,
     }
