@@ -7,6 +7,7 @@ import atexit
 import builtins
 import hashlib
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence, Set
 from functools import cache
@@ -16,7 +17,7 @@ from types import ModuleType
 from pyopbench.model.errors import BadInput
 from pyopbench.model.files import make_cache_folder, write_atomically
 from pyopbench.model.modules import load_file
-from pyopbench.model.syntax import bindings
+from pyopbench.model.syntax import DEFINITIONS, bindings
 from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort
 from pyopbench.ports.porting.units import Units
@@ -42,12 +43,14 @@ def module_text(
         also: import statements that are written in any case.
     """
     body = "\n\n\n".join(one.strip("\n") for one in statements)
+    # As isort has it: two empty lines before a definition, and one before anything else.
+    gap = "\n\n\n" if isinstance(ast.parse(body).body[0], DEFINITIONS) else "\n\n"
     says = docstring.replace("\\", "\\\\")
-    return f'"""{says}"""\n\n{_imports_of(body, units, extra, also)}\n\n\n{body}\n'
+    return f'"""{says}"""\n\n{_imports_of(body, units, extra, also)}{gap}{body}\n'
 
 
 def _imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequence[str] = ()) -> str:
-    """Return the imports that code needs, those of files next to it last."""
+    """Return the imports that code needs, in the order of isort: Python's own, what is installed, files next to it."""
     tree = ast.parse(body)
     bound = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
     read: set[str] = set()
@@ -60,11 +63,14 @@ def _imports_of(body: str, units: Units, extra: Sequence[str] = (), also: Sequen
         statement = units.imports[name] if name in units.imports else USUAL.get(name, "")
         if statement and name not in bound:
             found[name] = statement
-    return "\n".join([*_sorted([*found.values(), *also]), *extra])
+    return _in_groups([*found.values(), *also], extra)
 
 
-def _sorted(imports: Iterable[str]) -> list[str]:
-    return sorted({*imports}, key=lambda one: (one.startswith("from"), one.split()[1], one))
+def _in_groups(imports: Iterable[str], extra: Sequence[str] = ()) -> str:
+    ordered = sorted({*imports}, key=lambda one: (one.startswith("from"), one.split()[1], one))
+    is_standard = {one: one.split()[1].partition(".")[0] in sys.stdlib_module_names for one in ordered}
+    groups = [[one for one in ordered if is_standard[one]], [one for one in ordered if not is_standard[one]], extra]
+    return "\n\n".join("\n".join(group) for group in groups if group)
 
 
 def copied_module(path: Path) -> tuple[list[str], str, set[str]]:
@@ -102,7 +108,7 @@ def with_layer(text: str, name: str) -> str:
     )
     begin = tree.body[0].end_lineno
     end = imports[-1].end_lineno if imports else begin
-    all_imports = "\n".join(_sorted([*map(ast.unparse, imports), *needed]))
+    all_imports = _in_groups([*map(ast.unparse, imports), *needed])
     parts = "".join(lines[:begin]), all_imports, layer, "".join(lines[end:])
     return "{}\n\n{}\n\n\n{}\n\n\n{}\n".format(*(one.strip("\n") for one in parts))
 
