@@ -7,7 +7,6 @@ body draws by `tf.random`. Whether it computes the same there is decided by the 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyopbench.advise.callbacks import Callback, recorded_arrays
@@ -69,21 +68,10 @@ if __name__ == "__main__":
 '''
 
 
-@dataclass(frozen=True)
-class GraphBody:
-    """A body for the graph.
+def graph_body_of(callback: Callback) -> str | None:
+    """Return the source of a body for the graph, with all it needs.
 
-    Attributes:
-        text: its source, with all that it needs.
-        is_changed: was anything left out of it?
-    """
-
-    text: str
-    is_changed: bool
-
-
-def graph_body_of(callback: Callback) -> GraphBody | None:
-    """Return the body of a callback for the graph; None if it computes without TensorFlow, or cannot be called there.
+    None if it computes without TensorFlow, or cannot be called there.
 
     In a graph NumPy would draw once, while it is traced. A gradient that the program asks a `py_function` for must stay
     the same, and may not if conversions were left out.
@@ -100,7 +88,7 @@ def graph_body_of(callback: Callback) -> GraphBody | None:
     if remover.count and callback.gradient_calls:
         return None
     text = ast.unparse(ast.Module(functions, [])) if remover.count else callback.kept.source.text
-    return GraphBody(text.strip(), bool(remover.count))
+    return text.strip()
 
 
 class _ConversionRemover(ast.NodeTransformer):
@@ -138,10 +126,10 @@ def write_graph_body(callback: Callback, place: Path, module: str) -> tuple[str,
     Returns:
         The names of the files and of the function, or why the test fails.
     """
-    body = graph_body_of(callback)
-    assert body is not None
+    text = graph_body_of(callback)
+    assert text is not None
     assert callback.kept is not None
-    name, text = callback.kept.source.name, body.text
+    name = callback.kept.source.name
     tensorflow, future = "import tensorflow as tf", "from __future__ import annotations\n"
     imports = "" if tensorflow in text.splitlines() else f"{tensorflow}\n"
     head = f"{future}\n{imports}{text.removeprefix(future).lstrip()}" if text.startswith(future) else imports + text

@@ -361,7 +361,7 @@ def _placement(callback: Callback, answer: Answer, port: str) -> Placement:
     assert kept is not None
     # A py_function has a gradient to keep if the program asks for one, or if its body is called unchanged.
     body = graph_body_of(callback) if GRAPH_BODY in answer.variant else None
-    is_unchanged = body is not None and not body.is_changed
+    is_unchanged = body == kept.source.text.strip()
     has_gradient = callback.kind == "py_function" and (callback.gradient_calls or is_unchanged)
     without_gradient = not has_gradient and not callback.in_input
     return Placement(

@@ -36,9 +36,6 @@ TENSORFLOW_NAMES = re.compile(r"_?(tf|tensorflow)(_compat)?(_?v?\d)?|script_ops|
 DISTINCT = {"py_function", "numpy_function"}
 """Names that mean TensorFlow's wherever they come from; Numba's functions have a `py_func` as well."""
 
-INSPECTING = {f"{UNKNOWN}{name}" for name in ("hasattr", "getattr", "callable", "isinstance", "print")}
-"""Python functions that do not call their arguments."""
-
 WORD = re.compile(rb"py_func|numpy_function|PyFunc")
 """What every file that calls one of `CALLBACKS` holds, so that no other one has to be searched."""
 
@@ -152,15 +149,10 @@ def _is_passed(source: ProgramSource, node: ast.expr) -> bool:
         above = source.parents[above]
     if isinstance(above, ast.Call):
         is_bound = source.is_partial(above) and node is above.args[0]
-        return node is not above.func and not is_bound and not _only_inspects(source, above)
+        return node is not above.func and not is_bound
     if isinstance(above, ast.List | ast.Tuple):
-        return isinstance(above.ctx, ast.Load) and not _only_inspects(source, source.parents[above])
+        return isinstance(above.ctx, ast.Load)
     return isinstance(above, ast.Return | ast.Lambda) or (isinstance(above, ast.Dict) and node in above.values)
-
-
-def _only_inspects(source: ProgramSource, node: ast.AST) -> bool:
-    """Is a node a call of a Python function that does not call its arguments?"""
-    return isinstance(node, ast.Call) and source.path(node.func) in INSPECTING
 
 
 def _called_partials(source: ProgramSource, found: list[CallbackNode]) -> set[ast.AST]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -194,16 +193,6 @@ def test_ports_that_make_the_program_faster_become_a_patch_that_git_applies(worl
     assert (world.root / "program" / "test_first_port.py").exists()
 
 
-def test_the_printed_command_applies_the_patch_wherever_the_folder_was_named_from(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    advice = world.advise()
-    monkeypatch.chdir(world.root / "out")
-    (command,) = commands(replace(advice, patch=Path(PATCH)))
-    subprocess.run(shlex.split(command), check=True)
-    assert (world.root / "program" / "train.py").read_text() != SOURCE
-
-
 def test_a_callback_that_takes_too_little_is_named_and_not_measured(world: World) -> None:
     world.share = {"first": 0.4, "second": 0.005}
     advice = world.advise()
@@ -329,19 +318,6 @@ def test_a_check_finds_a_new_callback_and_one_that_was_ported(world: World) -> N
 
 def rewrite(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content))
-
-
-def test_a_check_refuses_what_is_no_report(world: World) -> None:
-    world.advise()
-    report = world.root / "out" / "report.json"
-    received, ran = [], len(world.ran)
-    for content in (b'{"callbacks": 3}', b"{}", b"no JSON"):
-        report.write_bytes(content)
-        with pytest.raises(BadInput) as caught:
-            checked(world)
-        received.append(str(caught.value))
-    assert all(str(report) in one for one in received)
-    assert len(world.ran) == ran, "it is read before the program runs"
 
 
 @pytest.mark.parametrize(

@@ -187,13 +187,6 @@ def test_a_gradient_that_nothing_asked_for_does_not_keep_a_body_from_being_repla
     assert scope["OP"].differentiable == named
 
 
-def test_a_small_array_is_written_in_numbers_whatever_it_holds(tmp_path: Path) -> None:
-    kept = kept_of(tmp_path, np.array([0.1, np.nan, -np.inf], np.float32))
-    assert "numpy.array([0.1, numpy.nan, -numpy.inf], numpy.float32)" in callbacks.recorded_arrays(
-        callback_of(kept), tmp_path, "inputs"
-    )
-
-
 def test_a_callback_named_as_an_op_of_the_package_gets_another_name(tmp_path: Path) -> None:
     kept = kept_of(tmp_path, np.ones(4), source=KeptSource("def sinh(x):\n    return x\n", "sinh"))
     usage = Usage(9.0, 1, [SiteUsage("train.py", 3, "f", "numpy_function", "graph", "sinh", Cost(5, 0, 0.1))])

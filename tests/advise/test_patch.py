@@ -193,12 +193,6 @@ def test_a_map_that_cannot_be_told_or_changed_is_refused(call: str) -> None:
         replace_callbacks(source(call).encode(), [], [MapChange(STAGE, -1)])
 
 
-def test_a_call_over_several_lines_becomes_one() -> None:
-    call = "y = tf.numpy_function(\n    f,\n    [a, b],  # both\n    tf.float32,\n)"
-    after = replace_callbacks(source(call).encode(), [replace(ONE, line=7)]).decode()
-    assert after == source("y = f_port.f(a, b)", "import f_port")
-
-
 DECORATED = """import tensorflow as tf
 
 @tf.py_function(Tout=tf.float32)

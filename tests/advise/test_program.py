@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyopbench.advise import program as program_module
-from pyopbench.advise.program import PROGRAM, Asked, Program, run_program
+from pyopbench.advise.program import Asked, Program, run_program
 from pyopbench.find.scan import ADVICE_FILE
 from pyopbench.model.errors import BadInput
 
@@ -134,11 +134,3 @@ def test_a_program_that_hangs_is_ended(folder: Path, tmp_path: Path) -> None:
     program.copy_to(tmp_path / "copy")
     run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False, timeout_seconds=0.5))
     assert run.ended == "timeout"
-
-
-def test_a_run_is_told_how_far_seeds_are_shifted(folder: Path, tmp_path: Path) -> None:
-    (folder / "train.py").write_text(f"import json, os; print(json.loads(os.environ[{PROGRAM!r}])['shift'])")
-    program = Program.here([sys.executable, "train.py"], folder)
-    program.copy_to(tmp_path / "copy")
-    run = run_program(program, tmp_path / "copy", tmp_path / "parts", Asked(counts=False, shift=3))
-    assert run.lines[0] == "3"

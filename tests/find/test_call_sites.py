@@ -81,8 +81,6 @@ def test_a_name_that_comes_from_elsewhere_is_found_and_not_certain() -> None:
         "jitted.py_func(3)",
         "def py_function(f): ...\npy_function(1)",
         "# tf.py_function(f)\ntext = 'tf.py_function(f)'",
-        "hasattr(tf, 'py_function')\nprint(tf.py_function)",
-        "isinstance(f, (tf.py_function, tf.numpy_function))",
         "getattr(tf, name)(f, [x], 1)",
         "NAME = 'py_function'\nNAME = read()\ngetattr(tf, NAME)(f, [x], 1)",
         "tf.numpy_functions(f)",

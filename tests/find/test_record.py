@@ -91,11 +91,6 @@ def test_the_file_holds_the_command_and_the_exit_code_and_nothing_is_left_beside
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_a_signal_is_told_as_shells_do(tmp_path: Path) -> None:
-    code, _ = record([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], tmp_path / "r.json")
-    assert code == 137
-
-
 def test_what_is_sent_to_the_recording_process_is_passed_on(tmp_path: Path) -> None:
     """Without a terminal, which would have sent an interrupt to the program as well."""
     program = (

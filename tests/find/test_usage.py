@@ -6,11 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from pyopbench.find.injected.recorder import Recorder
-from pyopbench.find.injected.tallies import Site
-from pyopbench.find.record import read_parts
 from pyopbench.find.usage import InputShare, Part, merge, propose_sizes, write_mixes
 from pyopbench.store.mix_file import read_mix
 
@@ -65,35 +61,6 @@ def test_input_is_what_is_waited_and_what_callbacks_in_there_take_at_least() -> 
     assert hidden.is_hidden
     assert share(1.0, 100.0) == InputShare(40, 1.0, 0.125)
     assert share(0.0, 2.0) is None
-
-
-@pytest.mark.parametrize(("body", "dispatch"), [(1.0, 3.0), (0.01, 2.0), (2.0, 0.0)])
-def test_no_share_of_a_program_is_above_what_its_callbacks_cost(body: float, dispatch: float, tmp_path: Path) -> None:
-    """A program on a fake clock: ten calls whose dispatch, and waiting for the GIL, Python cannot see.
-
-    Everything is waited for, so that a step without its callbacks takes 1 s of 1 s + body + dispatch.
-    """
-    now = [0.0]
-
-    def go_on(seconds: float) -> None:
-        now[0] += seconds
-
-    recorder = Recorder(tmp_path, lambda: now[0])
-    there = recorder.sites.setdefault("there", Site(("t.py", 3, "f", "numpy_function", "graph"), "f", in_input=True))
-    called = recorder.count(lambda: go_on(body), there.forward, there, "numpy_function")
-    for _ in range(10):
-        go_on(dispatch)
-        called()
-        recorder.waits.eager[0] += 1
-        recorder.waits.eager[1] += dispatch + body
-        go_on(1.0)
-    recorder.save()
-    used = merge(read_parts(tmp_path), now[0])
-    cost, found = (body + dispatch) / (1.0 + body + dispatch), used.input_share
-    assert found is not None
-    assert found.callbacks <= cost * 10 * (1.0 + body + dispatch) / (used.called_seconds or 0.0)
-    assert used.sites[0].seconds / used.seconds <= cost
-    assert not found.is_hidden  # a port saves two thirds of each step and more, however short the bodies are
 
 
 def test_a_program_whose_iterators_were_not_seen_has_no_share_of_its_input() -> None:
