@@ -35,7 +35,7 @@ output, a gradient those of its differentiable input."""
 
 @dataclass(frozen=True)
 class Refused:
-    """Why the body of a `tf.py_function` cannot be rewritten for arrays: the reason, the next step, file and line."""
+    """Why the body of a `tf.py_function` cannot take arrays: the reason, the next step, file and line."""
 
     why: str
     fix: str

@@ -12,7 +12,7 @@ PORTABLE = ("traced", "traced_xla", "numba_op")
 """Variants that are made of a NumPy body as it is, and that can be written as source."""
 
 BRIDGE = "numpy_function"
-"""The variant that calls the unchanged body on arrays; a body of `tf.py_function` is first rewritten for arrays."""
+"""The variant that calls the unchanged body on arrays; a body of `tf.py_function` then takes arrays."""
 
 BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
 """Ports that take a batch, and how: `map`, the port of one example under `tf.vectorized_map`; `whole`, the body called
