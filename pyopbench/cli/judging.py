@@ -67,7 +67,7 @@ def report(
     on_sides = run if isinstance(run, OpenRun) and run.has_several_sides else None
     if (out_path is not None and (on_sides or export)) or (export and (on_sides or as_json)):
         raise BadInput(
-            "--export prints one side, and a run on several sides has its reports in its folder",
+            "a run on several sides is reported in its own folder, and --export prints one side alone",
             received=f"{results[0]} with {'--out' if export is None else '--export'}",
             hint="leave that out, or --out and --json, or measure one side in a separate run",
         )

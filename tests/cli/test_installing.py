@@ -30,10 +30,3 @@ def test_it_is_said_before_it_begins(call: Call, tmp_path: Path, command: Sequen
     out = [] if command[0] == "verify" else ["--out", tmp_path / "out"]
     ended = call(*command, "--tf", VERSION, *out)
     assert (ended.code, ended.err.splitlines()) == (2, [SAID, "error: no index can be reached"])
-
-
-def test_two_versions_take_twice_as_much(call: Call, tmp_path: Path) -> None:
-    older = environments.locked()[-2]
-    ended = call("run", "double", "--tf", VERSION, "--tf", older, "--tf", VERSION, "--out", tmp_path / "out")
-    both = f"about {2 * environments.INSTALLED_GB:.1f} GB"
-    assert ended.err.splitlines()[0] == f"installing TensorFlow {VERSION} and TensorFlow {older} into the cache: {both}"

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from pyopbench.cli.app import app
 from pyopbench.engine.port import WrittenPort
-from pyopbench.model.errors import BadInput
 from pyopbench.model.own_target import Target
 
 
@@ -39,10 +38,3 @@ def test_it_names_what_it_wrote_and_what_was_checked(tmp_path: Path, monkeypatch
         f"{sys.prefix}\n"
     ), "the Python that has what the port needs"
     assert [(target.function, variant) for target, variant in asked] == [("body", "traced")]
-
-
-def test_a_built_in_op_is_refused(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["port", "sinh", "--to", "traced", "--out", str(tmp_path / "ported.py")])
-    assert result.exit_code != 0
-    assert isinstance(result.exception, BadInput)
-    assert result.exception.received == "sinh"
