@@ -102,10 +102,10 @@ def redefine(function: Any, definition: ast.FunctionDef, path: str, names: Mappi
     """Return a function with another definition, of a file, and with the same globals, to which names are added."""
     name, scope = definition.name, function.__globals__
     before = scope.get(name)
+    scope.update(names)  # which defaults of its arguments may need
     tree = ast.fix_missing_locations(ast.Module([definition], []))
     exec(compile(tree, path, "exec", dont_inherit=True), scope)
     new, scope[name] = scope[name], before
-    scope.update(names)
     new.__defaults__, new.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     new.__module__ = function.__module__
     return new

@@ -102,7 +102,7 @@ def test_what_is_vectorized_has_a_counterpart_in_numba() -> None:
     np.testing.assert_array_equal(port_of(over_elements, "numba_op")(x), over_elements(x))
 
 
-def scaled_by_name(x: Any, *, factor: float = 2.0) -> Any:
+def scaled_by_name(x: Any, *, factor: float = -2.0) -> Any:
     return x * factor
 
 
