@@ -192,7 +192,7 @@ class Extraction:
             return self._partial(value, wanted, place, arguments)
         call = inspect.getattr_static(type(value), "__call__", None)
         if isinstance(call, types.FunctionType) and self._is_of_user(call):
-            return self._function(call, _snake(type(value).__name__) if wanted == "body" else wanted, value)
+            return self._function(call, wanted, value)
         return None
 
     def _function(self, function: types.FunctionType, wanted: str, *owner: Any) -> Item:
@@ -230,10 +230,10 @@ class Extraction:
         return item
 
     def _set_defaults(self, place: Place, arguments: ast.arguments, function: types.FunctionType) -> None:
-        """Have the defaults of a definition be their current values, unless they are literals."""
+        """Have the defaults of a definition be their current values."""
 
         def default(node: ast.expr, value: Any) -> ast.expr:
-            return node if _is_literal(node) else self._short(value, "default", (place[0], node.lineno))
+            return self._short(value, "default", (place[0], node.lineno))
 
         values, by_name = function.__defaults__ or (), function.__kwdefaults__ or {}
         arguments.defaults = [default(*pair) for pair in zip(arguments.defaults, values, strict=True)]
@@ -602,22 +602,10 @@ def _reads_outside(statement: ast.AST) -> bool:
     return bool(names & FROM_OUTSIDE)
 
 
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        return False
-    return True
-
-
 def _constant_name(path: Sequence[str]) -> str:
     words = [re.sub(r"\W", "_", one).strip("_") for one in path]
     name = "_".join(one for one in words if one).upper()
     return name if name.isidentifier() else f"VALUE_{name}".rstrip("_")
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
 
 
 def extract(add: Callable[[Extraction], None]) -> tuple[Extracted, types.ModuleType, Set[tuple[str, str]]]:

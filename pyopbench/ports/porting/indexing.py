@@ -15,7 +15,7 @@ from pyopbench.ports.porting.watching import names_written
 NEVER_NEGATIVE = frozenset(
     {
         *("range", "len", "np.argsort", "np.argmax", "np.argmin", "np.where", "np.nonzero", "np.flatnonzero"),
-        *("np.arange", "np.searchsorted", "np.digitize", "np.argpartition", "np.bincount"),
+        *("np.arange", "np.searchsorted", "np.digitize", "np.bincount"),
         *("np.argwhere", "np.zeros"),
     }
 )
