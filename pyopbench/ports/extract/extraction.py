@@ -79,6 +79,9 @@ FROM_OUTSIDE = {
 LIBRARIES_OF_BODIES = ("numpy", "scipy", "math", "tensorflow", "keras")
 """Modules whose functions are called and never extracted, even if one is the whole body."""
 
+LONGEST_COMPUTED = 2_000
+"""Characters of a value that is written in place of the functions that compute it."""
+
 LONGEST_IN_PLACE = 80
 """Characters of a default or a bound argument that is written where it is used, and not as a constant."""
 
@@ -322,7 +325,7 @@ class Extraction:
         self, source: Source, statement: ast.stmt, name: str, scope: dict[str, Any], whole: Callable[[], ast.expr]
     ) -> ast.expr | Holder:
         """Return a reference to the statement of a constant, or its value if the statement would give another one."""
-        before = dict(self._items)
+        before, place = dict(self._items), (source.path, statement.lineno)
         is_run_again = scope.get("__name__") != "__main__" or self._is_given  # a script or a notebook is not
         is_kept = not self.is_frozen and (source.path, name) not in self.frozen and not is_changed(source, name)
         if is_kept and is_run_again:
@@ -332,11 +335,14 @@ class Extraction:
                 node = None
             if node is not None:
                 needed = [item for item in needed_by(items_in(node)) if item.source is not None]
-                if self._is_given or not any(_reads_outside(item.node) for item in needed):
+                if self._is_given:
                     return node
+                if not any(_reads_outside(item.node) for item in needed):
+                    is_short = any(item.is_function for item in needed) and self._is_short(scope[name], place)
+                    return self._found(scope[name], name, place) if is_short else node
         self._items = before
         try:
-            found = self._found(scope[name], name, (source.path, statement.lineno))
+            found = self._found(scope[name], name, place)
         except CannotExtract:
             if self._is_given:
                 return whole()
@@ -519,6 +525,14 @@ class Extraction:
         if isinstance(item, Item) and isinstance(item.node, ast.expr):
             return item.node if len(ast.unparse(item.node)) <= LONGEST_IN_PLACE else node
         return node
+
+    def _is_short(self, value: Any, place: Place) -> bool:
+        """Can a value be written in place of the functions of the user that compute it, which may take long?"""
+        try:
+            expression_of(value, self._refer(place), LONGEST_COMPUTED)
+        except (CannotExtract, NotWritable):
+            return False
+        return True
 
     def _refer(self, place: Place | None) -> Callable[[Any], ast.expr]:
         def refer(value: Any) -> ast.expr:

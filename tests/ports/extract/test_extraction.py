@@ -139,7 +139,7 @@ EXTRACTED = {
             ("TABLE = np.arange(4.0)\nTABLE[0] = 7", "TABLE = np.array([7.0, 1.0, 2.0, 3.0], np.float64)"),
             ("import os\n\nTABLE = [len(os.environ) * 0]", "TABLE = [0]"),
             ("from pathlib import Path\n\nTABLE = [float(Path(__file__).read_text()[:0] or 3)]", "TABLE = [3.0]"),
-            ("def make(n):\n    return [0.5] * n\n\n\nTABLE = make(2)", "TABLE = make(2)"),
+            ("def make(n):\n    return [0.5] * n\n\n\nTABLE = make(2)", "TABLE = [0.5, 0.5]"),
             ("TABLE = {'a': (1, None)}", "TABLE = {'a': (1, None)}"),
         )
     },
