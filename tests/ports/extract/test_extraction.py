@@ -51,14 +51,6 @@ def of_user(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 EXTRACTED = {
-    "captured values": (
-        (
-            "def make(sizes, dtype):\n    count = len(sizes)\n\n    def body(x):\n"
-            "        return (x * sizes[0] + count).astype(dtype)\n\n    return body\n\n\n"
-            "body = make([2.5, 1.0], np.float32)\n"
-        ),
-        {"count = 2", "sizes = [2.5, 1.0]", "def body(x):"},
-    ),
     "attributes and methods": (
         (
             "class Layer:\n    bias = 2.0\n\n    def __init__(self):\n        self.config = {'size': {'scale': 3.0}}\n"

@@ -194,16 +194,6 @@ def test_a_large_table_that_a_function_computes_is_computed_in_the_port(
     run_its_test(made, tmp_path, monkeypatch)
 
 
-def test_arguments_by_name_alone_stay_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = (
-        "import functools\n\n\ndef scale(x, *, by, to=1.0):\n    return x * by + to\n\n\n"
-        "body = functools.partial(scale, by=2.0)\n"
-    )
-    made = write_source(tmp_path, source, VECTOR)
-    assert {"def body(x, *, to=1.0):"} <= lines_of(made.port)
-    run_its_test(made, tmp_path, monkeypatch)
-
-
 def test_what_cannot_be_ported_in_a_method_is_refused_with_the_users_line(tmp_path: Path) -> None:
     source = (
         "class Layer:\n    scale = 2.0\n\n    def call(self, x):\n        y = x * self.scale\n"
