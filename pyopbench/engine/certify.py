@@ -116,8 +116,8 @@ class Figure:
     @property
     def is_kept(self) -> bool:
         """Whether the result is as promised."""
-        least = self.share * self.pairs
-        return self.hits >= least if self.promise == "at least" else self.hits <= least
+        promised = self.share * self.pairs
+        return self.hits >= promised if self.promise == "at least" else self.hits <= promised
 
 
 @dataclass(frozen=True)
