@@ -246,11 +246,7 @@ def write_test(op: Op, target: Target, variant: str, module: str, port: PortModu
 def original(op: Op, target: Target, frozen: Frozen, *, is_of_one: bool) -> Old:
     """Return the function that something was written from, and its inputs, for a test that compares the two.
 
-    Args:
-        op: the op of the body.
-        target: its name on the command line.
-        frozen: the user's statements that are replaced by their values.
-        is_of_one: does it take an example, while the body that was written takes a batch?
+    With `is_of_one`, it takes an example, while the body that was written takes a batch.
     """
     inputs, own = Extraction(frozen), op.own
     if target.function:

@@ -24,11 +24,6 @@ def written_inputs(body: Callable[..., Any], examples: Sequence[Sequence[Any]], 
 
     For the examples, the body is run on read-only arrays; a write then fails even if its mask is false everywhere. A
     body that writes to anything, and has code that no example reaches, may write to all of them.
-
-    Args:
-        body: takes the inputs by position.
-        examples: arrays for it.
-        units: the top-level statements of the body.
     """
     functions = [unit for unit in units.in_order() if isinstance(unit.node, Function | ast.ClassDef)]
     writes = any(_writes(node) for unit in functions for node in ast.walk(unit.node))
