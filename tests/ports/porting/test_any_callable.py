@@ -138,12 +138,6 @@ KINDS = {
 }
 
 
-def test_an_axis_that_is_none_is_not_for_numba(tmp_path: Path) -> None:
-    pytest.importorskip("numba")
-    with pytest.raises(CannotPort):
-        write_source(tmp_path, KINDS["an axis that is None by default"], VECTOR, to="numba_op")
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_of_any_kind_is_ported(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_source(tmp_path, KINDS[kind], VECTOR)
