@@ -646,7 +646,7 @@ def seen_as(value: Any) -> Seen:
             return Seen(TENSOR, name_of(value.dtype), value.ndim, None, value.static_shape)
         value = value.view(np.ndarray)
     if isinstance(value, WatchedNumber):
-        return Seen(TENSOR, np.dtype(value.weak).name, 0, value.weak)
+        return Seen(TENSOR, name_of(np.dtype(value.weak)), 0, value.weak)
     if isinstance(value, np.ndarray | np.generic):
         value = np.asarray(value)
         dtype = value.dtype
@@ -665,13 +665,13 @@ MOST_ITEMS = 50
 
 
 def _sequence(value: Any) -> Seen:
-    items = [seen_as(one) for one in value[:MOST_ITEMS]]
+    items = {seen_as(one) for one in value[:MOST_ITEMS]}
     dtypes = {one.dtype for one in items if one.dtype}
     ranks = {one.rank for one in items}
     weak = {one.weak for one in items}
     # Not only a number of NumPy's, but also one of Python's has a dtype of its own in a list: int64 or float64.
     several = {
-        one.common if one.kind == SEQUENCE else one.dtype or (np.dtype(one.weak).name if one.weak else "")
+        one.common if one.kind == SEQUENCE else one.dtype or (name_of(np.dtype(one.weak)) if one.weak else "")
         for one in items
     }
     common = "" if "" in several or not several else np.result_type(*several).name

@@ -58,7 +58,10 @@ class WatchedArray(np.ndarray[Any, Any]):
     @property
     def static_shape(self) -> tuple[int | None, ...]:
         """The sizes of the axes, None where values decide."""
-        return tuple(None if axis in self.unknown else size for axis, size in enumerate(super().shape))
+        sizes = super().shape
+        return (
+            tuple(None if axis in self.unknown else size for axis, size in enumerate(sizes)) if self.unknown else sizes
+        )
 
     def __iter__(self) -> Iterator[Any]:
         if not self.ndim:
