@@ -116,11 +116,6 @@ def test_the_command_names_what_to_read_next(address: str, call: Call, tmp_path:
     assert f"pyopbench report {tmp_path / 'fleet' / 'merged'}" in ended.out
 
 
-@pytest.mark.parametrize("words", [("--shard", "1/4"), ("--rev=main",)])
-def test_what_workers_are_not_given_is_refused(words: tuple[str, ...], call: Call) -> None:
-    assert call("fleet", "run", "--scheduler", "tcp://127.0.0.1:9", *words).code == 2
-
-
 @pytest.mark.slow
 def test_a_real_shard_comes_back(tmp_path: Path) -> None:
     words = ["cube", "--variant", "native", "--quick", "--launches", "2", "--baseline", "native"]
