@@ -147,7 +147,10 @@ def _measure_callbacks(attempt: Attempt, advice: Advice, recording: Run) -> None
     for done, number in enumerate(waiting):
         row = advice.rows[number]
         place = attempt.folder / CALLBACKS / row.callback.name
-        left = attempt.left_seconds() - (2 * LEAST_TURNS + 1) * recording.seconds
+        left, runs = attempt.left_seconds(), (2 * LEAST_TURNS + 1) * recording.seconds
+        # Where the runs would leave no time to measure, what a change saves alone is worth more than nothing.
+        if left - runs >= (len(waiting) - done) * (PREPARING_SECONDS + LEAST_BUDGET):
+            left -= runs
         budget = min(MOST_BUDGET, left / (len(waiting) - done) - PREPARING_SECONDS)
         budget = budget if budget >= LEAST_BUDGET else 0.0
         doing = f"measuring for {formatting.duration(budget)} after preparing" if budget else "no time to measure it"

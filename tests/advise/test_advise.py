@@ -389,6 +389,12 @@ def test_changes_for_which_no_time_is_left_are_named_with_the_command_that_tries
     assert "--budget 150s" in commands(advice)[0]
 
 
+def test_a_callback_is_measured_although_the_runs_that_compare_may_not_fit(world: World) -> None:
+    world.share = {"first": 0.4, "second": 0.005}
+    world.advise(budget_seconds=60.0)
+    assert world.budgets == [pytest.approx(20.0)], "of 60 s, 10 were recorded, and preparing takes 30"
+
+
 def test_without_time_to_measure_the_command_has_a_larger_budget(world: World) -> None:
     world.variants = {"first": (), "second": ()}
     advice = world.advise(budget_seconds=30.0)
