@@ -301,10 +301,11 @@ def _of_list(name: str, node: ast.Call, names: Names) -> Any:
 
 def array_of_list(node: ast.Call, names: Names) -> Any:
     """Return a replacement for `np.array` of a list that was filled."""
-    if names.value_of(node.func) not in (np.array, np.asarray) or len(node.args) != 1:
+    if names.value_of(node.func) not in (np.array, np.asarray):
         return None
-    given, options = node.args[0], {one.arg: one.value for one in node.keywords}
-    if not names.are(given, LIST) or isinstance(given, ast.List) or not options.keys() <= {"dtype"}:
+    options = dict(zip(("object", "dtype"), node.args, strict=False)) | {one.arg: one.value for one in node.keywords}
+    given = options.pop("object", None)
+    if given is None or not names.are(given, LIST) or isinstance(given, ast.List) or not options.keys() <= {"dtype"}:
         return None
     are_arrays = {item.kind for one in names.of(given) for item in one.items} == {ARRAY}
     new = tree("_array_of(X)" if are_arrays else "_numbers_of(X)", X=given)

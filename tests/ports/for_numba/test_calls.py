@@ -121,7 +121,7 @@ def of_lists(x: Any) -> Any:
         numbers.append(row[0])
         parts.append(x)
     return (
-        *(np.array(rows), np.stack(rows, axis=1), np.array(numbers, dtype=np.float64)),
+        *(np.array(rows), np.stack(rows, axis=1), np.array(numbers, dtype=np.float64), np.array(numbers, np.float32)),
         *(np.vstack(rows), np.hstack(rows), np.column_stack(rows), np.concatenate(parts), np.concatenate(parts, 0)),
         *(np.vstack(parts), np.hstack(parts), np.column_stack(parts), np.vstack([row[:1] for row in x])),
         *(np.stack([row * 2 for row in x]), np.array([row - 1 for row in x])),
