@@ -91,7 +91,7 @@ class Run:
         warnings: what a reader should know about the files, each with its sentence.
         costs: what explains the callbacks; it is in none of `cases`, `failures` and `frame`.
         noise: one row for each pass of a group of a launch for which it was recorded, with `NOISE_COLUMNS`; nan if
-        unknown.
+            unknown.
         tool: what measured it: `pyopbench`, `asv` or `pytest-benchmark`; ratios are never formed across tools.
         others: benchmarks of another tool that are no cases, as `frame`, with their name for the case and no parts.
         other_failures: the benchmarks that are no cases, and failed or were skipped.

@@ -64,7 +64,7 @@ def _evenly_spaced(given: Arguments, names: Names) -> Any:
 def _histogram(given: Arguments, names: Names) -> Any:
     """Return counts by comparison with the edges, as NumPy has them in the end; Numba's own rounds otherwise."""
     array, bins, within = given["a"], given.get("bins"), given.get("range")
-    if bins is None or not names.are(bins, PYTHON):
+    if bins is None or "density" in given or not names.are(bins, PYTHON):
         return None
     if isinstance(within, ast.Tuple | ast.List):
         edges = tree("_evenly_spaced(*ENDS, BINS + 1)", ENDS=within.elts, BINS=bins)
@@ -105,7 +105,7 @@ def _norm(given: Arguments, names: Names) -> Any:
 def _unique(given: Arguments, names: Names) -> Any:
     """Return the elements in order and, of `return_inverse` and `return_counts`, what is asked for."""
     array, *options = given
-    if not options or {ast.unparse(given[name]) for name in options} - {"True", "0"}:
+    if not options or "return_index" in given or {ast.unparse(given[name]) for name in options} - {"True", "0"}:
         return None
     helper = "_unique_rows" if "axis" in given else "_unique"
     if "return_inverse" in given:
@@ -173,18 +173,18 @@ def product(a: ast.expr, b: ast.expr, names: Names) -> Any:
 
 
 RULES: dict[object, tuple[str, Rule | str]] = {
-    np.linspace: ("start stop num dtype", _evenly_spaced),
-    np.histogram: ("a bins range weights", _histogram),
+    np.linspace: ("start stop num endpoint retstep dtype", _evenly_spaced),
+    np.histogram: ("a bins range density weights", _histogram),
     np.percentile: ("a q axis", partial(_percentile, "percentile")),
     np.quantile: ("a q axis", partial(_percentile, "quantile")),
     np.nanpercentile: ("a q axis", partial(_percentile, "nanpercentile")),
     np.repeat: ("a repeats axis", "_repeated"),
     np.moveaxis: ("a source destination", "_moved"),
-    np.argsort: ("a kind", _sorted_stably),
+    np.argsort: ("a axis kind", _sorted_stably),
     np.pad: ("array pad_width mode", _padded),
     np.roll: ("a shift axis", "_rolled"),
     np.linalg.norm: ("x ord axis keepdims", _norm),
-    np.unique: ("ar return_inverse return_counts axis", _unique),
+    np.unique: ("ar return_index return_inverse return_counts axis", _unique),
     np.tile: ("A reps", _tiled),
     np.meshgrid: ("x y", "_meshgrid"),
     np.select: ("condlist choicelist default", _selected),
@@ -196,7 +196,7 @@ RULES: dict[object, tuple[str, Rule | str]] = {
     np.random.exponential: ("scale size", partial(_drawn, "exponential", {"scale": 1.0})),
     np.random.poisson: ("lam size", partial(_drawn, "poisson", {"lam": 1.0})),
 }
-"""The parameters that a rule knows, and the rule or the helper that takes all of them, by the function of NumPy's."""
+"""The parameters in NumPy's order, and the rule or the helper that takes all of them, by the function of NumPy's."""
 
 
 def of_ufunc(node: ast.Call, names: Names) -> Any:

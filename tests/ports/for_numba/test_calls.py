@@ -207,6 +207,15 @@ def test_of_several_nan_one_is_unique() -> None:
     require_equal_to_numpy(of_rows, np.array([[np.nan, 1.0, np.nan], [1.0, np.nan, 2.0]]))
 
 
+def test_an_option_by_position_is_not_taken_for_the_next_one() -> None:
+    def places(x: Any) -> Any:
+        return np.unique(x, True)[1]
+
+    errors = pytest.importorskip("numba.core.errors")
+    with pytest.raises(errors.TypingError):
+        compiled(places)(np.array([3.0, 1.0, 2.0]))
+
+
 def test_a_list_of_numbers_may_stay_empty() -> None:
     def some(x: Any) -> Any:
         kept = [place for place in range(len(x)) if x[place] > 0]
