@@ -132,7 +132,7 @@ m v i: np.zeros_like(x) + x; np.ones_like(x) * x; np.full_like(x, 2) * x; np.ful
 v m: np.full(3, x.max()); np.zeros(3) + x.sum(); np.ones((2, 1)) * x.min(); np.arange(4) * x.max(); np.full((2, 2), x.sum(), dtype=np.float32)
 v m i: np.add.reduce(x); np.multiply.reduce(x); np.maximum.reduce(x, axis=-1); np.minimum.reduce([x, x * 2, 1 - x]); np.logical_and.reduce([x > 0, x < 3]); np.logical_or.reduce([x > 2, x < -1]); np.maximum.reduce([x, -x])
 m z i: np.size(x) * x; x.size * x
-o: np.linspace(x, x + 2, 5); np.linspace(0, x, 4); np.linspace(x, 3, num=2)
+o: np.linspace(x, x + 2, 5); np.linspace(0, x, 4); np.linspace(x, 3, num=2); np.linspace(x, 3, 4, dtype=np.float64)
 k: np.linspace(x, 2.5, 3); np.linspace(1.5, x, 3)
 v m i b: np.pad(x, 1); np.pad(x, (1, 2), constant_values=1); np.pad(x, 2, mode="edge")
 m c i: np.pad(x, ((1, 1), *((0, 0),) * (x.ndim - 1)), mode="reflect"); np.pad(x, 1, mode="symmetric"); np.pad(x, 1, "reflect"); np.pad(x, (0, 1))

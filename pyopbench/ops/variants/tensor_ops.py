@@ -4,19 +4,12 @@ from functools import partial
 
 from pyopbench.model.variant import Variant
 
-_of_tensors = partial(
-    Variant,
-    body="tensor",
-    kind="port",
-    build=lambda op, case: op.tensor,  # type: ignore[arg-type,return-value]
-    gradients=("autodiff",),
-)
+_port = partial(Variant, kind="port", gradients=("autodiff",))
+_of_tensors = partial(_port, body="tensor", build=lambda op, case: op.tensor)
 _of_python = partial(
-    Variant,
+    _port,
     body="python",
-    kind="port",
-    build=lambda op, case: op.python,  # type: ignore[arg-type,return-value]
-    gradients=("autodiff",),
+    build=lambda op, case: op.python,
     modes=("call", "node"),
 )
 

@@ -185,7 +185,7 @@ row("np.ones", "shape dtype", "tf.ones({shape:shape}, {dtype})")
 row("np.full_like", "a fill_value dtype", "tf.fill(tf.shape({a}), {fill_value:result})")
 row("np.full", "shape fill_value dtype", "tf.fill({shape:shape}, {fill_value:result})")
 row("np.arange", "start stop step dtype", "tf.range({start:result}, {stop:result}, {step:result})")
-row("np.linspace", "start stop num", "np_linspace({start:result}, {stop:result}, num={num:written})")
+row("np.linspace", "start stop num | dtype", "np_linspace({start:result}, {stop:result}, num={num:written})")
 row("np.ndim", "a", "{a:written}.shape.rank")
 row("np.shape", "a", "tuple(np_known_sizes({a:written}))")
 
