@@ -66,7 +66,7 @@ def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
 
 
 _WHERE = (
-    ("mode", "text", "`node`, `call` or `eager`"),
+    ("mode", "text", "`node`, `call`, `eager` or `threads:N`"),
     ("dtype", "text", "of the inputs"),
     ("placement", "text", "`cpu` or `gpu`"),
 )
