@@ -27,10 +27,10 @@ import tensorflow as tf
 
 from pyopbench.model.arrangement import read_key
 from pyopbench.model.case import EMPTY, GPU, Axes, Case
+from pyopbench.model.child_process import Marker
 from pyopbench.model.discover import KERNELS
 from pyopbench.model.errors import BadInput
 from pyopbench.model.failures import failure_of
-from pyopbench.model.marker import Marker
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target, own_ops, usual_baseline
 from pyopbench.model.variant import Variant
