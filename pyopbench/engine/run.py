@@ -247,7 +247,7 @@ class _Loop:
         partners = sum(launch.number == number for launch in waiting)
         # Those that are preparing have not taken their memory yet.
         preparing = sum(launch.seconds is None and not launch.is_lost for launch in batch)
-        if not machine.has_room(partners + preparing):
+        if partners + preparing > machine.room_for_workers():
             return False
         if len({launch.number for launch in batch}) + self._launches() < LEAST_LAUNCHES:
             return True

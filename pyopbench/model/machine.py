@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import math
 import os
 import platform
 import re
@@ -15,9 +16,6 @@ from typing import Any
 
 from pyopbench.model.errors import BadInput
 
-HOST_VARIABLE = "PYOPBENCH_HOST"
-"""Environment variable with the name to use in place of the hash."""
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """New at each start of a Linux kernel, and the same in all containers on it. A machine id is no help: nodes that start
 from one image have the same. Source: https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html"""
@@ -40,18 +38,9 @@ HELD = "PYOPBENCH_MEASURING"
 
 
 def host_name() -> str:
-    """Return the name of this machine: that in `PYOPBENCH_HOST`, else a hash that is the same until it restarts."""
-    name = os.environ.get(HOST_VARIABLE)
-    if name is None:
-        seed = read_system_file(BOOT) or socket.gethostname()
-        return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
-    if not NAME.fullmatch(name):
-        raise BadInput(
-            "not a name for a machine",
-            received=f"{HOST_VARIABLE}={name!r}",
-            hint=f"use up to 63 letters, digits, dots, dashes and underscores, as {HOST_VARIABLE}=$(hostname -s) does",
-        )
-    return name
+    """Return the name of this machine: a hash that is the same until it restarts."""
+    seed = read_system_file(BOOT) or socket.gethostname()
+    return hashlib.sha256(seed.encode()).hexdigest()[:HASH_DIGITS]
 
 
 # What it is. A container or `taskset` can allow fewer cores than there are.
@@ -108,16 +97,10 @@ def available_bytes() -> int | None:
     return min(known, default=None)
 
 
-def has_room(count: int) -> bool:
-    """Whether so many more workers fit into memory; yes where the system does not say."""
+def room_for_workers(worker_bytes: int = WORKER_BYTES) -> float:
+    """Return how many more workers fit into memory; infinity where the system does not say."""
     available = available_bytes()
-    return available is None or available * (1 - SPARE_SHARE) >= count * WORKER_BYTES
-
-
-def most_small_workers() -> int | None:
-    """Return how many workers with few cases fit into memory; None where the system does not say."""
-    available = available_bytes()
-    return None if available is None else int(available * (1 - SPARE_SHARE)) // SMALL_WORKER_BYTES
+    return math.inf if available is None else available * (1 - SPARE_SHARE) // worker_bytes
 
 
 def _field(path: Path, pattern: str) -> int | None:
@@ -165,12 +148,10 @@ def is_free() -> bool:
 
 @contextmanager
 def _open_lock() -> Iterator[int]:
-    path, flags = lock_path(), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    path = lock_path()
+    creates = 0 if path.exists() else os.O_CREAT  # with it, Linux lets nobody open what another user has made in /tmp
     try:
-        try:
-            descriptor = os.open(path, flags)
-        except FileNotFoundError:  # Linux lets nobody open with O_CREAT what another user has made in /tmp
-            descriptor = os.open(path, flags | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | creates, 0o644)
     except OSError as error:
         raise BadInput(
             "the lock that keeps two runs from measuring at once cannot be used",

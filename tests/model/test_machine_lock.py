@@ -25,7 +25,6 @@ with machine.hold_machine():
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(machine.LOCK_FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.setenv("PYOPBENCH_HOST", "here")
     return tmp_path
 
 
