@@ -41,7 +41,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import describe_error
 from pyopbench.model.modules import load_file
 from tally import Document, examine, exit_code, new_parser, obstacles_table, outcomes_table, parse_options, table
 

@@ -100,7 +100,7 @@ def gain_text(gain: Gain) -> str:
         least, most = (formatting.ratio(max(1 - end, 0.0)) for end in (high, low))
         interval = f"{least} to {most}, " if is_known else ""
         return f"{gain.label} takes {formatting.ratio(1 - gain.saved)} the time ({interval}{launches})"
-    interval = f"{formatting.saved_interval(low, high)}, " if is_known else ""
+    interval = f"{formatting.points(low)} to {formatting.points_saved(high)}, " if is_known else ""
     return f"{gain.label} saves {formatting.saved_at_least(gain.saved, None)} ({interval}{launches})"
 
 

@@ -185,7 +185,7 @@ class Hole:
 
     def text(self) -> str:
         """Return how many cases have no number, of which ops, and why, in a line."""
-        why = formatting.shorten(self.reason, SHORT_REASON, in_words=True)
+        why = formatting.shorten(self.reason, SHORT_REASON)
         ops = formatting.listing(list(dict.fromkeys(map(op_of, self.cases))))
         return f"{formatting.count(len(self.cases), 'case')} {self.status}, of {ops}: {why}"
 

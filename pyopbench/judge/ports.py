@@ -45,7 +45,7 @@ class Attempt:
         if self.works and not self.reason:
             return "works" if self.saved is None else formatting.saved_at_least(self.saved, self.saved_low)
         why = f"works, but not everywhere: {self.reason}" if self.works else self.reason
-        return formatting.shorten(why, characters, in_words=True)
+        return formatting.shorten(why, characters)
 
 
 def attempts_of(judgement: Judgement) -> tuple[Attempt, ...]:

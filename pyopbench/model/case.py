@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal, NamedTuple, TypeAlias
 
-from pyopbench.model.errors import BadInput
+from pyopbench.model.errors import BadInput, Elided, Unsupported, WrongResult, describe_error
 
 MOST_KEPT = 65_536
 """Cases that are kept as they were read from their ids, which results hold again and again: 30 MB."""
@@ -189,6 +189,15 @@ class Axes:
     in_use: str = ""
 
 
+Status: TypeAlias = Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
+STATUSES: dict[type[BaseException], Status] = {
+    Unsupported: "unsupported",
+    WrongResult: "wrong",
+    Elided: "elided",
+    BaseException: "raised",
+}
+
+
 @dataclass(frozen=True)
 class Failure:
     """A case that was planned and has no number, or a hole in the matrix.
@@ -199,9 +208,15 @@ class Failure:
     """
 
     case: str
-    status: Literal["unsupported", "wrong", "elided", "raised", "timeout", "crashed"]
+    status: Status
     reason: str
     launch: int | None = None
+
+    @classmethod
+    def of(cls, case: Case, error: BaseException, launch: int | None) -> Failure:
+        """Return the failure that an exception means for a case."""
+        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+        return cls(case.id, status, describe_error(error), launch)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from pyopbench.model.case import CONTROL_SUFFIX
 from pyopbench.model.checkout import require_from_checkout
 from pyopbench.model.discover import CONTROLS, OBJECTS, PACKAGE, PATH_VARIABLE, find
-from pyopbench.model.errors import BadInput
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import BadInput, describe_error
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant

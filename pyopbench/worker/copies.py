@@ -22,9 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from pyopbench.model.case import DEVICE, HOST, ROUTES, SIMULATED, Case, Route
-from pyopbench.model.errors import Unsupported, WrongResult
-from pyopbench.model.failures import describe_error, failure_of
+from pyopbench.model.case import DEVICE, HOST, ROUTES, SIMULATED, Case, Failure, Route
+from pyopbench.model.errors import Unsupported, WrongResult, describe_error
 from pyopbench.model.op import Body, Op
 from pyopbench.ops.kernels.compiler import CannotCompile
 from pyopbench.ops.kernels.simulated_device import SCOPES, Counts, listed, simulate
@@ -73,7 +72,7 @@ def count_copies(request: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
         function = _function(case)
         return {"rows": [{**route._asdict(), **_copies_or_refusal(case, function, route)} for route in ROUTES]}
     except Exception as error:  # noqa: BLE001 - a body may raise anything
-        return {"failure": dataclasses.asdict(failure_of(case, error, None))}
+        return {"failure": dataclasses.asdict(Failure.of(case, error, None))}
 
 
 def _copies_or_refusal(case: Case, function: Body, route: Route) -> dict[str, Any]:

@@ -21,8 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.case import NO_GRADIENT, Case
-from pyopbench.model.errors import WrongResult
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import WrongResult, describe_error
 from pyopbench.model.modules import load_file
 from pyopbench.model.op import Body, Op
 from pyopbench.model.variant import Variant

@@ -127,7 +127,8 @@ def test_axes_that_leave_no_case_are_refused_with_the_first_reason(tmp_path: Pat
 ERROR = {
     "message": "an op cannot be loaded",
     "received": "invalid syntax (mine.py:3)",
-    "hint": "PYOPBENCH_PATH",
+    "legal": None,
+    "hint": "fix it",
     "traceback": "",
 }
 

@@ -25,8 +25,7 @@ import tensorflow as tf
 
 from pyopbench.model.child_process import end_group
 from pyopbench.model.discover import KERNELS
-from pyopbench.model.errors import BadInput, Unsupported
-from pyopbench.model.failures import describe_error, shorten_reason
+from pyopbench.model.errors import BadInput, Unsupported, describe_error, shorten_reason
 from pyopbench.model.files import make_cache_folder
 
 COMPILERS = ("g++", "c++", "clang++")

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
-from pyopbench.model.errors import NotRepeatable
+from pyopbench.model.errors import BadInput
 from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp, Refused
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
@@ -345,12 +345,12 @@ def require_same(first: Sequence[Any], second: Sequence[Any], *, is_seeded: bool
     """Look whether two calls of a body with the same inputs gave the same outputs.
 
     Raises:
-        NotRepeatable: they did not; with the way out.
+        BadInput: they did not; with the way out.
     """
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         apart = _apart(as_array(one), as_array(other))
         if apart:
-            raise NotRepeatable(
+            raise BadInput(
                 "the function returns different values for the same inputs: it draws random numbers "
                 "or keeps state between calls" + (", even after the code that should seed it" if is_seeded else ""),
                 received=f"output {place}: {apart}",

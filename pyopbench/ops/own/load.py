@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyopbench.model.discover import require_known
-from pyopbench.model.errors import BadInput
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import BadInput, describe_error
 from pyopbench.model.modules import module_of
 from pyopbench.model.op import Op, OwnOp
 from pyopbench.model.own_target import OwnOps, Target

@@ -19,8 +19,7 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from pyopbench.model.case import BASELINE, EMPTY, GPU, NO_GRADIENT, Case
-from pyopbench.model.errors import Elided, Unsupported
-from pyopbench.model.failures import describe_error
+from pyopbench.model.errors import Elided, Unsupported, describe_error
 from pyopbench.model.op import Op
 from pyopbench.model.variant import Variant
 from pyopbench.ops.alignment import aligned_as_given
