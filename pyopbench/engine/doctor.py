@@ -19,7 +19,7 @@ from pyopbench.engine.worker_process import START_TIMEOUT_SECONDS, Worker
 from pyopbench.model import files, formatting, machine
 from pyopbench.model.case import GPU
 from pyopbench.model.errors import BadInput, WorkerLost
-from pyopbench.model.portable import which_ruff
+from pyopbench.model.syntax import which_ruff
 
 FOR_REPORTS = ("altair", "jinja2", "msgspec", "pandas", "scipy", "vl_convert")
 """Modules of the extra `report`; vl-convert draws the charts, so no browser is needed."""

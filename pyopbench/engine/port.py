@@ -25,7 +25,8 @@ from pyopbench.model.case import NO_GRADIENT, UNLIMITED, Case
 from pyopbench.model.errors import BadInput, WrongResult
 from pyopbench.model.files import write_new
 from pyopbench.model.own_target import Target, own_ops
-from pyopbench.model.portable import PORTABLE, WRITABLE, which_ruff
+from pyopbench.model.syntax import which_ruff
+from pyopbench.model.variant import PORTABLE, WRITABLE
 
 TIMED_BLOCKS = 40
 """Blocks of port and callback together, by whose medians they are compared."""

@@ -28,7 +28,7 @@ from pyopbench.model import formatting
 from pyopbench.model.arrangement import CURRENT, Arrangement, read_key
 from pyopbench.model.case import PIPELINE, Case
 from pyopbench.model.errors import BadInput, NothingMeasured
-from pyopbench.model.portable import PORTABLE, port_words
+from pyopbench.model.variant import PORTABLE, port_words
 from pyopbench.stats import costs
 from pyopbench.stats.estimate import UNIT, Launches, exp, moderated, usual_spread
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyopbench.judge.latencies import label_of
 from pyopbench.model import formatting
 from pyopbench.model.case import Case, Label
-from pyopbench.model.portable import PORTABLE, port_words
+from pyopbench.model.variant import PORTABLE, port_words
 
 if TYPE_CHECKING:
     from pyopbench.judge.judge import Judgement

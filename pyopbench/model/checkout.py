@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.own_target import OwnOps, Target, split_input
+from pyopbench.model.own_target import OwnOps, split_input
 
 VARIABLE = "PYOPBENCH_CHECKOUT"
-PYTHON_PATH, OPS_PATH = "PYTHONPATH", "PYOPBENCH_PATH"
+PYTHON_PATH = "PYTHONPATH"
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of what is installed: an environment may lie within the repository, and is of no revision."""
 
@@ -51,37 +51,33 @@ class Checkout:
         return next(folder for folder in (here, *here.parents) if folder.is_dir())
 
     def moved_ops(self, own: OwnOps) -> OwnOps:
-        """Return own ops as the revision has them."""
-        return {name: self._moved_target(target) for name, target in own.items()}
+        """Return own ops as the revision has them; a file of inputs is the command line's, and the same for all."""
+        return {
+            name: replace(
+                target,
+                place=str(self.moved(Path(target.place))) if target.is_file else target.place,
+                inputs=tuple(map(_absolute, target.inputs)),
+            )
+            for name, target in own.items()
+        }
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of a worker that takes everything from the checkout."""
         here = [Path(entry) for entry in sys.path if entry and not is_installed(Path(entry))]
         moved = [found for entry in here if (found := self.moved(entry)) != entry.resolve() and found.is_dir()]
-        paths = [self.moved(self.package), *moved, *map(self.moved, _folders(PYTHON_PATH))]
+        folders = [Path(entry) for entry in os.environ.get(PYTHON_PATH, "").split(os.pathsep) if entry]
+        paths = [self.moved(self.package), *moved, *map(self.moved, folders)]
         return {
             VARIABLE: json.dumps({"repository": str(self.repository), "folder": str(self.folder)}),
             PYTHON_PATH: os.pathsep.join(dict.fromkeys(map(str, paths))),
-            OPS_PATH: os.pathsep.join(str(self.moved(folder)) for folder in _folders(OPS_PATH)),
         }
-
-    def _moved_target(self, target: Target) -> Target:
-        # A file of inputs is the command line's, and the same for all revisions.
-        inputs = tuple(_absolute(one) for one in target.inputs)
-        return replace(
-            target, place=str(self.moved(Path(target.place))) if target.is_file else target.place, inputs=inputs
-        )
-
-
-def _folders(variable: str) -> list[Path]:
-    return [Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part]
 
 
 def _absolute(text: str) -> str:
     name, expression = split_input(text)
     if not expression.endswith(".npy"):
         return text
-    return f"{name}={Path(expression).resolve()}" if name else str(Path(expression).resolve())
+    return f"{name}{'=' if name else ''}{Path(expression).resolve()}"
 
 
 def require_from_checkout(environment: Mapping[str, str]) -> None:

@@ -1,13 +1,16 @@
-"""Files: written whole or not at all, locked, in the user's cache; and paths as users give them."""
+"""Files: written whole or not at all, locked, in the user's cache, run as modules; and paths as users give them."""
 
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import platformdirs
 
@@ -79,3 +82,14 @@ def hold_lock(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def load_file(path: Path, name: str) -> ModuleType:
+    """Run a Python file as a module with a name, under which it can be imported from then on; return the module."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None  # a .py file has both
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -34,20 +34,6 @@ output, a gradient those of its differentiable input."""
 
 
 @dataclass(frozen=True)
-class Refused:
-    """Why the body of a `tf.py_function` cannot take arrays: the reason, the next step, file and line."""
-
-    why: str
-    fix: str
-    place: tuple[str, int] | None
-
-    @property
-    def text(self) -> str:
-        """The reason with its place."""
-        return f"{self.place[0]}:{self.place[1]}: {self.why}" if self.place else self.why
-
-
-@dataclass(frozen=True)
 class Own:
     """What a user's own op has in addition to what every op has.
 
@@ -57,7 +43,7 @@ class Own:
 
     py_function: Body | None = None  # the body of the current `tf.py_function`, on eager tensors, without a NumPy body
     computes_on_arrays: bool = False
-    refused: Refused | None = None  # why there is no copy, although the body computes with arrays as well
+    refused: str = ""  # why there is no copy, although the body computes with arrays as well
     tried: frozenset[str] = frozenset()  # bodies that nobody wrote for this op, so that their failure is no error
     fixed_sizes: bool = False  # it exists only at `Op.sizes`, because its inputs are examples
     is_random: bool = False  # the body draws random numbers, so that it is seeded before each call

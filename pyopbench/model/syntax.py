@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import linecache
+import shutil
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import decode_source
 from pathlib import Path
 from types import UnionType
 from typing import TypeAlias
-
-from pyopbench.model.own_target import decode_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Replacement: TypeAlias = tuple[int, int, str]
@@ -95,7 +97,7 @@ def read_source(path: str) -> Source:
 
     Raises:
         OSError: it cannot be read.
-        SyntaxError: it is not Python.
+        SyntaxError, ValueError: it is not Python.
     """
     try:
         text = decode_source(Path(path).read_bytes())
@@ -279,3 +281,21 @@ def import_of(statement: ast.Import | ast.ImportFrom, name: str) -> str:
 def has_unpacked(call: ast.Call) -> bool:
     """Does a call unpack arguments, with `*` or `**`?"""
     return any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords)
+
+
+def which_ruff() -> str | None:
+    """Return the Ruff of the shell, else that next to this Python; None where there is none."""
+    return shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+
+
+def format_text(text: str) -> str:
+    """Return a text as Ruff formats it by default; as it is where there is no Ruff.
+
+    By the settings of no folder, so that a port has the same bytes wherever it is measured and written.
+    """
+    ruff = which_ruff()
+    if ruff is None:
+        return text
+    command = [ruff, "format", "--isolated", "--no-cache", "--stdin-filename", "port.py", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else text

@@ -1,13 +1,29 @@
-"""A variant: one way of writing an op in TensorFlow, and the questions that are asked of it."""
+"""A variant: one way of writing an op in TensorFlow, and which of them are written as source by `pyopbench port`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from pyopbench.model.case import DEVICES, MODES, Case
 from pyopbench.model.op import Body, Op
+
+PORTABLE = ("traced", "traced_xla", "numba_op")
+"""Variants that are made of a NumPy body as it is, and that can be written as source."""
+
+BRIDGE = "numpy_function"
+"""The variant that calls the unchanged body on arrays; a body of `tf.py_function` then takes arrays."""
+
+BATCHED = {"traced_map": "map", "numpy_whole": "whole", "numba_op_loop": "loop"}
+"""Ports that take a batch, and how: `map`, the port of one example under `tf.vectorized_map`; `whole`, the body called
+once with the batch; or `loop`, over the examples in one op."""
+
+BATCHED_PORTS = {"traced": "traced_map", "numba_op": "numba_op_loop"}
+"""Ports that take a batch, by the port of one example."""
+
+WRITABLE = (*PORTABLE, BRIDGE, *BATCHED)
+"""All that `--to` takes."""
 
 Role: TypeAlias = Literal["candidate", "attempt", "own_attempt", "by_name", "control", "body_alone", "empty", "twin"]
 """What a variant is measured for.
@@ -95,3 +111,14 @@ class Variant:
     def is_attempt_for(self, op: Op) -> bool:
         """Did nobody write it for this op, so that where it fails or differs it is `unsupported` and no error?"""
         return self.is_attempt or op.is_tried(self.body)
+
+
+def port_words(words: Sequence[str], variant: str, out: str) -> list[str]:
+    """Return the command line that writes a port.
+
+    Args:
+        words: what names the op on a command line, with its inputs.
+        variant: one of `PORTABLE`.
+        out: the file that is written.
+    """
+    return ["pyopbench", "port", *words, "--to", variant, "--out", out]

@@ -47,7 +47,6 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
     monkeypatch.chdir(tmp_path)
     file = made.repository / "src" / "op.py"
     monkeypatch.setenv("PYTHONPATH", f"{made.repository / 'deep'}{os.pathsep}{tmp_path / 'other'}")
-    monkeypatch.setenv("PYOPBENCH_PATH", str(made.repository / "src"))
     inside = [str(made.repository / "src"), str(made.repository / "gone"), str(made.repository / "site-packages")]
     monkeypatch.setattr(sys, "path", [*inside, "", *sys.path])
     found = made.variables()
@@ -57,7 +56,6 @@ def test_a_worker_finds_ops_and_modules_in_the_checkout(
         str(made.folder / "deep"),
         str(tmp_path.resolve() / "other"),
     ]
-    assert found["PYOPBENCH_PATH"] == str(made.folder / "src")
     own = made.moved_ops(own_ops(Target("op", str(file), "body", ("x.npy", "y=y.npy", "z=1"))))
     assert own["op"].place == str(made.folder / "src" / "op.py")
     here = tmp_path.resolve()

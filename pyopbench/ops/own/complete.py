@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from pyopbench.model.case import DTYPES
 from pyopbench.model.errors import BadInput
-from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp, Refused
+from pyopbench.model.op import SEED, Body, GradientBody, Op, Own, OwnOp
 from pyopbench.ops.own.arguments import Arguments, Examples, arranged, inputs_of, wrong
 from pyopbench.ports.arrays import as_array, as_given, as_outputs, as_tuple, dtype_of, in_parts, is_rounded
 from pyopbench.ports.eager_body import body_on_arrays
@@ -126,18 +126,17 @@ def complete(own: OwnOp, name: str, folder: Path) -> Op:
     return op
 
 
-def _tried_on_arrays(
-    own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]
-) -> tuple[Body | None, Refused | None]:
-    """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused, or None."""
+def _tried_on_arrays(own: OwnOp, make_inputs: Callable[..., Any], sizes: Sequence[int]) -> tuple[Body | None, str]:
+    """Return a copy of the body of a `tf.py_function` that takes arrays, or None, and why it is refused."""
     if own.py_function is None or own.numpy is not None or own.seed_with:
-        return None, None
+        return None, ""
     chosen = sizes if isinstance(make_inputs, Examples) else sizes[:1]
     examples = [tuple(map(as_array, make_inputs(size, "", np.random.default_rng(0)))) for size in chosen]
     try:
-        return body_on_arrays(own.py_function, examples, needs_tape=own.differentiable != ()), None
+        return body_on_arrays(own.py_function, examples, needs_tape=own.differentiable != ()), ""
     except CannotPort as refusal:
-        return None, Refused(refusal.why, refusal.fix, refusal.place)
+        place = f"{refusal.place[0]}:{refusal.place[1]}: " if refusal.place else ""
+        return None, f"{place}{refusal.why}"
 
 
 def _check(own: OwnOp) -> None:

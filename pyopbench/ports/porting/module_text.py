@@ -15,8 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pyopbench.model.errors import BadInput
-from pyopbench.model.files import make_cache_folder, write_atomically
-from pyopbench.model.modules import load_file
+from pyopbench.model.files import load_file, make_cache_folder, write_atomically
 from pyopbench.model.syntax import DEFINITIONS, bindings
 from pyopbench.ports import keras_layer
 from pyopbench.ports.porting.refusal import CannotPort

@@ -19,8 +19,8 @@ import tensorflow as tf
 from pyopbench.model.files import real_path
 from pyopbench.model.op import Op
 from pyopbench.model.own_target import Target
-from pyopbench.model.portable import BATCHED, format_text
-from pyopbench.model.syntax import Source, read_source
+from pyopbench.model.syntax import Source, format_text, read_source
+from pyopbench.model.variant import BATCHED
 from pyopbench.ports.arrays import STRING, as_given, as_outputs, dtype_of, is_same
 from pyopbench.ports.eager_body import without_conversions
 from pyopbench.ports.extract.definitions import CannotExtract
