@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import importlib.util
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,25 +33,16 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     A reader, or a crash, sees all of it or what was there before; so after an `OSError`, too.
     """
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    scratch = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with scratch.open("xb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(scratch, 0o666 & ~mask)
         os.replace(scratch, path)
     except BaseException:  # the disk is full, for example: what there is of it would only take more
-        os.unlink(scratch)
+        scratch.unlink(missing_ok=True)
         raise
-
-
-def write_new(path: Path, content: bytes) -> None:
-    """Write a file; a `FileExistsError` if something of that name is there, be it a link that leads nowhere."""
-    with path.open("xb") as stream:
-        stream.write(content)
 
 
 def cache_folder(name: str) -> Path:

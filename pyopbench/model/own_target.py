@@ -122,10 +122,7 @@ def _content_of_input(text: str) -> bytes:
     name, expression = split_input(text)
     if not expression.endswith(".npy"):
         return text.encode()
-    try:
-        return f"{name}={hashlib.sha256(Path(expression).read_bytes()).hexdigest()}".encode()
-    except OSError:  # the worker, which loads it, says so
-        return text.encode()
+    return f"{name}={hashlib.sha256(Path(expression).read_bytes()).hexdigest()}".encode()
 
 
 def is_target(text: str) -> bool:
@@ -198,15 +195,14 @@ def _check_inputs(text: str, function: str, inputs: Sequence[str]) -> None:
             'file; for example --input "np.zeros((480, 640, 3), np.uint8)"',
         )
     names = [split_input(one)[0] for one in inputs]
-    named = [name for name in names if name]
-    if named != names[len(names) - len(named) :] or len({*named}) < len(named):
+    if names != [*[""] * names.count(""), *dict.fromkeys(filter(None, names))]:
         raise BadInput(
             "named inputs must come last, each once",
             received=" ".join(f"--input {one!r}" for one in inputs),
             hint="give --input EXPR for each positional argument, then --input NAME=EXPR",
         )
-    for expression in (split_input(one)[1] for one in inputs):
-        if not expression.endswith(".npy"):
+    for one in inputs:
+        if not (expression := split_input(one)[1]).endswith(".npy"):
             _parse(expression, "--input", "a Python expression, such as rng.random((100, 3))", mode="eval")
 
 

@@ -70,11 +70,6 @@ class Variant:
         return self.kind == "callback" and not self.is_part
 
     @property
-    def crosses_bridge(self) -> bool:
-        """Is it a callback, or the twin of one, so that its graph finds threads asleep and wakes Python?"""
-        return self.kind == "callback" and (self.is_callback or self.role == "twin")
-
-    @property
     def is_port(self) -> bool:
         """Is it a way of writing the op without Python in the graph?"""
         return self.kind == "port" and not self.is_part
@@ -82,17 +77,7 @@ class Variant:
     @property
     def is_part(self) -> bool:
         """Is it measured next to variants to understand their numbers, and no way of writing the op?"""
-        return self.is_body_alone or self.is_empty or self.role == "twin"
-
-    @property
-    def is_body_alone(self) -> bool:
-        """Is it the body of a callback, without the callback?"""
-        return self.role == "body_alone"
-
-    @property
-    def is_empty(self) -> bool:
-        """Is it a graph that does nothing?"""
-        return self.role == "empty"
+        return self.role in ("body_alone", "empty", "twin")
 
     @property
     def is_usual(self) -> bool:

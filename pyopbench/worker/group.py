@@ -273,7 +273,7 @@ def _errors(checked: Checked) -> dict[str, float]:
 
 def _rows(case: Case, prepared: Prepared, blocks: Iterable[Block], first_round: int) -> list[list[float]]:
     """Return the rows of a case; in mode node with the copies in a call, but for a body alone."""
-    has_copies = case.mode == "node" and not load_variant(case.variant).is_body_alone
+    has_copies = case.mode == "node" and load_variant(case.variant).role != "body_alone"
     copies = [prepared.copies] if has_copies else []
     return [
         [

@@ -70,7 +70,7 @@ def plan_parts(
         replace(case, variant=part.name)
         for case in callbacks
         for part in parts.values()
-        if part.is_body_alone and part.body == variants[case.variant].body
+        if part.role == "body_alone" and part.body == variants[case.variant].body
     ]
     twins = _twins([case for case in cases if variants[case.variant].is_callback and case.placement != GPU], parts)
     return tuple(dict.fromkeys((*empty, *bodies, *twins)))

@@ -106,8 +106,7 @@ def test_an_input_in_a_file_counts_by_what_is_in_it_and_not_by_where_it_lies(mod
     here, there, changed = found
     assert here == there != changed
     unnamed = read_target(f"{module}:body", [str(tmp_path / "here" / "x.npy")], [])
-    missing = read_target(f"{module}:body", ["missing.npy"], [])
-    assert len({here, unnamed.fingerprint, missing.fingerprint}) == 3
+    assert unnamed.fingerprint != here
 
 
 def read_files(folder: Path, *calls: str) -> OwnOps:
