@@ -18,7 +18,7 @@ from pyopbench.engine.run import Progress
 from pyopbench.judge.judge import Judging
 from pyopbench.model import formatting, machine
 from pyopbench.model.case import UNLIMITED
-from pyopbench.model.errors import PyopbenchError, WorkerLost
+from pyopbench.model.errors import WorkerLost
 from pyopbench.model.formatting import printable
 from pyopbench.model.side import Environment
 from pyopbench.store.run import OpenRun
@@ -44,14 +44,14 @@ class Listener:
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         """Show on a console; on none without one. `clock` returns seconds; tests pass their own."""
-        self._console, self._clock = console or Console(quiet=True), clock
+        self.console, self._clock = console or Console(quiet=True), clock
 
     @contextmanager
     def busy(self, what: str, *, is_long: bool = False) -> Iterator[None]:
         """Show a spinner, and what takes a while; in a pipe a line if it takes long."""
-        if is_long and not self._console.is_terminal:
+        if is_long and not self.console.is_terminal:
             self.say(what)
-        with self._console.status(escape(what)):
+        with self.console.status(escape(what)):
             yield
 
     @contextmanager
@@ -66,7 +66,7 @@ class Listener:
             BarColumn(bar_width=8),
             TextColumn("{task.fields[left]}"),
         )
-        console = self._console
+        console = self.console
         is_piped = not console.is_terminal
         with ProgressBar(
             *columns, console=console, refresh_per_second=REDRAWS_PER_SECOND, transient=True, disable=is_piped
@@ -77,11 +77,13 @@ class Listener:
 
             def show(step: Progress) -> None:
                 nonlocal last_stage, last_change, last_line
-                bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=_left(step))
+                left = "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
+                bar.update(task, description=escape(describe(step)), completed=step.done / step.total, left=left)
                 change, stage = (step.doing, step.workers), stage_text(step)
                 is_due = change != last_change or self._clock() - last_line >= SECONDS_BETWEEN_LINES
                 if is_piped and is_due and stage != last_stage:
-                    console.print(_sweep_text(step, stage))
+                    groups = f"{step.total:,} of {step.planned:,} groups"
+                    console.print(", ".join(filter(None, (stage, groups, left))))
                     last_stage, last_change, last_line = stage, change, self._clock()
 
             yield show
@@ -89,17 +91,13 @@ class Listener:
     def say(self, text: str, *, whole: bool = False) -> None:
         """Print a sentence; with `whole` it contains a path or a command and is not wrapped."""
         if whole:
-            self._console.print(escape(text), soft_wrap=True)
+            self.console.print(escape(text), soft_wrap=True)
         else:
-            say(escape(text), self._console)
+            say(escape(text), self.console)
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        say(f"[yellow]warning:[/] {escape(text)}", self._console)
-
-    def problem(self, error: PyopbenchError) -> None:
-        """Print an error."""
-        say_error(error, console=self._console)
+        say(f"[yellow]warning:[/] {escape(text)}", self.console)
 
 
 def listener_here(*, progress: bool = True) -> Listener:
@@ -118,15 +116,6 @@ def stage_text(step: Progress) -> str:
     """Return what workers are doing."""
     workers = formatting.count(step.workers, "worker")
     return f"{workers} preparing" if step.doing == "preparing" else f"sweep {step.sweep + 1} ({workers})"
-
-
-def _left(step: Progress) -> str:
-    return "" if step.seconds_left is None else f"at most {formatting.duration(step.seconds_left)} left"
-
-
-def _sweep_text(step: Progress, stage: str) -> str:
-    left = _left(step)
-    return f"{stage}, {step.total:,} of {step.planned:,} groups{left and f', {left}'}"
 
 
 def announce(wanted: Iterable[Environment], listener: Listener) -> None:
@@ -174,7 +163,7 @@ def follow(begun: OpenRun, judging: Judging, listener: Listener) -> EndedLine | 
     try:
         ended = show(run.measure(begun, judging), listener)
     except WorkerLost as lost:  # what was measured before is worth its report
-        listener.problem(lost)
+        say_error(lost, listener.console)
         listener.say(f"  resume: {stored_run.resume_command(begun)}", whole=True)
         return None
     assert isinstance(ended, EndedLine)

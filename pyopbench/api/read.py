@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from pyopbench.api.results import AnyResult, ComparisonResult, RunResult, result_of
 from pyopbench.engine.sides import refuse_to_fail, resolve_thresholds
 from pyopbench.engine.stored_run import find_target, planned_effect
 from pyopbench.judge import requirements
+from pyopbench.judge.comparison.diff import compare_sides
+from pyopbench.judge.comparison.sides import read_sides
 from pyopbench.judge.judge import Judging, judge
 from pyopbench.model.case import MINIMUM_EFFECT
 from pyopbench.model.errors import BadInput
-from pyopbench.store.run import OpenRun, open_sources
-
-if TYPE_CHECKING:
-    from pyopbench.api.results import AnyResult, ComparisonResult, RunResult
-    from pyopbench.store.mix_file import Calls
-    from pyopbench.store.run import Source
+from pyopbench.store.mix_file import Calls, read_mix
+from pyopbench.store.run import OpenRun, Source, open_sources
 
 Mix: TypeAlias = Mapping[int, float] | str | Path | None
 """size -> how often it is called, or the path of such a CSV file; None for an even mix."""
@@ -39,7 +38,7 @@ def read(
             pytest-benchmark. A folder of a run with `tf` or `rev` cannot be pooled.
         baseline: the variant that is the current callback; None for that of the run.
         minimum_effect: the smallest difference that matters, as a share; None for that of the run.
-        mix: as for `run`.
+        mix: how often each size is called: size -> weight, or the path of a CSV file; None for an even mix.
         requires: as for `run`.
         fail_on: for a run over revisions, the slowdown that fails it: `slower`, `slower:5%` or `never`; None for
             `slower`.
@@ -54,11 +53,9 @@ def read(
 
     >>> pyopbench.read("results/reference").decisions  # doctest: +SKIP
     """
-    from pyopbench.api.results import RunResult, result_of
-
     paths = [Path(one) for one in results]
     sources, judging, folder, fail_on = open_judged(paths, baseline, minimum_effect, mix, requires, fail_on)
-    run = _run_on_sides(sources)
+    run = run_on_sides(sources)
     if run is not None:
         return result_of(run, judging, fail_on)
     return RunResult(judge(sources, judging), paths, folder)
@@ -78,41 +75,44 @@ def open_judged(  # noqa: PLR0913 - the options of `read`
     """
     if not paths:
         raise BadInput("no results are named", received="nothing", hint='for example "results/reference"')
-    resolve_thresholds(None, minimum_effect, fail_on)  # checks it before anything is read
     sources = list(open_sources(paths))
-    effect, fail_on = thresholds(sources, minimum_effect, fail_on)
-    run = _run_on_sides(sources)
+    run = run_on_sides(sources)
     usual, folder = find_target(sources) if run is None else (run.plan.settings.baseline, run.folder)
-    return sources, judging_of(baseline or usual, effect, mix, requires), folder, fail_on
+    judging, fail_on = how_to_judge(sources, baseline or usual, minimum_effect, mix, requires, fail_on)
+    return sources, judging, folder, fail_on
 
 
-def _run_on_sides(sources: Sequence[Source]) -> OpenRun | None:
+def how_to_judge(  # noqa: PLR0913 - the options of `read`
+    sources: Sequence[Source],
+    baseline: str,
+    minimum_effect: float | None,
+    mix: Mix,
+    requires: Sequence[str],
+    fail_on: str | None,
+) -> tuple[Judging, str | None]:
+    """Return how to judge results, and the slowdown that fails: what is not given is that of the run."""
+    run = run_on_sides(sources)
+    if run is not None:
+        minimum_effect, fail_on = resolve_thresholds(run, minimum_effect, fail_on)
+    else:
+        refuse_to_fail(fail_on)
+    effect = planned_effect(sources) if minimum_effect is None else minimum_effect
+    return judging_of(baseline, effect, mix, requires), fail_on
+
+
+def run_on_sides(sources: Sequence[Source]) -> OpenRun | None:
+    """Return the run on several sides that the only source is; None for anything else."""
     run = sources[0]
     return run if len(sources) == 1 and isinstance(run, OpenRun) and run.has_several_sides else None
 
 
-def thresholds(
-    sources: Sequence[Source], minimum_effect: float | None, fail_on: str | None
-) -> tuple[float, str | None]:
-    """Return the minimum effect and the slowdown that fails, from the run if they are not given."""
-    run = _run_on_sides(sources)
-    if run is not None:
-        return resolve_thresholds(run, minimum_effect, fail_on)
-    refuse_to_fail(fail_on)
-    return planned_effect(sources) if minimum_effect is None else minimum_effect, None
-
-
-def compare(
-    first: str | Path | RunResult,
-    second: str | Path | RunResult,
-    minimum_effect: float | None = None,
-) -> ComparisonResult:
+def compare(first: str | Path, second: str | Path, minimum_effect: float = MINIMUM_EFFECT) -> ComparisonResult:
     """Compare two stored results.
 
     Args:
-        first: side A: the path of a result, or what `run` or `read` returned.
-        second: side B, likewise.
-        minimum_effect: the smallest difference that matters, as a share; None for 0.03.
+        first: the folder or the file of side A.
+        second: that of side B.
+        minimum_effect: the smallest difference that matters, as a share.
 
     Returns:
         A verdict on each case that both sides have.
@@ -121,26 +121,8 @@ def compare(
         BadInput: there are no such results, or the sides are of different tools.
         NothingMeasured: no case has a number on both sides.
     """
-    from pyopbench.api.results import ComparisonResult
-    from pyopbench.judge.comparison.diff import compare_sides
-    from pyopbench.judge.comparison.sides import read_sides
-
-    effect = MINIMUM_EFFECT if minimum_effect is None else minimum_effect
-    judging_of("", effect)  # checks it
-    return ComparisonResult(compare_sides(read_sides(_word(first), _word(second)), effect))
-
-
-def _word(side: str | Path | RunResult) -> str:
-    if isinstance(side, str | Path):
-        return str(side)
-    sources = side.sources
-    if len(sources) > 1:
-        raise BadInput(
-            "a side of a comparison is one result, and this one was pooled from several",
-            received=" ".join(map(str, sources)),
-            hint="compare them one by one",
-        )
-    return str(sources[0])
+    effect = judging_of("", minimum_effect).minimum_effect
+    return ComparisonResult(compare_sides(read_sides(first, second), effect))
 
 
 def judging_of(
@@ -158,17 +140,13 @@ def judging_of(
 
 
 def _calls(mix: Mix) -> Calls | None:
-    if mix is None:
-        return None
     if isinstance(mix, str | Path):
-        from pyopbench.store.mix_file import read_mix
-
         return read_mix(Path(mix))
-    if not mix or not all(size >= 1 and 0 < weight < math.inf for size, weight in mix.items()):
+    if mix is not None and not (mix and all(size >= 1 and 0 < weight < math.inf for size, weight in mix.items())):
         raise BadInput(
             "not a mix of sizes",
             received=f"mix={dict(mix)!r}",
             legal="size -> how often it is called: whole sizes from 1, and weights above 0",
             hint="for example mix={1000: 5, 1_000_000: 1}",
         )
-    return dict(mix)
+    return mix

@@ -23,7 +23,7 @@ from pyopbench.model import formatting
 from pyopbench.model.errors import BadInput
 from pyopbench.model.files import write_atomically
 from pyopbench.report import columns
-from pyopbench.store.run import OpenRun, OpenSide, report_folder
+from pyopbench.store.run import OpenRun, report_folder
 
 SHOWN = 20
 """Decisions shown in the text of a result; its frame has all."""
@@ -110,11 +110,6 @@ class ComparisonResult:
         """The cases with a number on one side only: a row for each."""
         return columns.UNMATCHED.frame(self.comparison)
 
-    def slower(self, by: float | None = None) -> pd.DataFrame:
-        """Return the rows of `verdicts` that are slower by at least a share, or by the minimum effect if it is None."""
-        share = self.comparison.minimum_effect if by is None else by
-        return self.verdicts[(self.verdicts["outcome"] == "slower") & (self.verdicts["ratio"] >= 1 + share)]
-
     def report(self, folder: str | Path) -> Path:
         """Write `comparison.md` into a folder, and return its path."""
         from pyopbench.report.comparison import markdown
@@ -144,27 +139,24 @@ class SidesResult:
         slowdown = failing_slowdown(run, fail_on, judging.minimum_effect)
         self.gate: Gate = read_gate(run, judging.minimum_effect, slowdown)
         self.comparisons = {label: ComparisonResult(one) for label, one in self.gate.comparisons.items()}
-        self._judgements: Mapping[str, Judgement] = {}
         self.across: VersionComparison | None = None
         if not run.has_revisions:
             measured, unmeasured = find_measured(run)
             self.across = judge_versions(run, measured, judging, self.gate, unmeasured)
-            self._judgements = dict(self.across.judgements)
 
     @cached_property
     def runs(self) -> Mapping[str, RunResult]:
         """Label -> the result of that side alone, of those that have a sample and are no control."""
-        sides = [one for one in self._run.measured if not one.side.is_control and stored_run.why_nothing(one) is None]
+        if self.across is not None:
+            judgements = self.across.judgements
+        else:
+            labels = {side.label for side in find_measured(self._run)[0]}
+            sides = [one for one in self._run.measured if one.side.label in labels]
+            judgements = {one.side.label: judge([self._run.alone(one)], self._judging) for one in sides}
         return {
-            one.side.label: RunResult(
-                self._judgement_of(one), [self.folder], report_folder(self.folder, one.side.label)
-            )
-            for one in sides
+            label: RunResult(judgement, [self.folder], report_folder(self.folder, label))
+            for label, judgement in judgements.items()
         }
-
-    def _judgement_of(self, side: OpenSide) -> Judgement:
-        judgement = self._judgements.get(side.side.label)
-        return judge([self._run.alone(side)], self._judging) if judgement is None else judgement
 
     @property
     def outcome(self) -> str:

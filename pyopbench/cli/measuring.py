@@ -138,13 +138,12 @@ def resume(
     What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and so on)
     again, and name your own op files as before.
     """
-    from pyopbench.api.read import judging_of, thresholds
+    from pyopbench.api.read import how_to_judge
     from pyopbench.cli.run import measure_and_report, open_resumable
 
     run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
-    effect, fail_on = thresholds([run], minimum_effect, fail_on)
-    baseline = run.plan.settings.baseline
-    judging = judging_of(baseline, effect, mix, options.read_names("--require", requires))
+    required = options.read_names("--require", requires)
+    judging, fail_on = how_to_judge([run], run.plan.settings.baseline, minimum_effect, mix, required, fail_on)
     return measure_and_report(run, judging, as_json=as_json, fail_on=fail_on)
 
 
