@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyopbench.api.measure import run
-    from pyopbench.api.read import compare, read
+    from pyopbench.api.results import compare, read
     from pyopbench.model.case import Case
     from pyopbench.model.errors import (
         BadInput,
@@ -54,8 +54,8 @@ _MODULES = {
     "Op": "pyopbench.model.op",
     "OwnOp": "pyopbench.model.op",
     "Variant": "pyopbench.model.variant",
-    "compare": "pyopbench.api.read",
-    "read": "pyopbench.api.read",
+    "compare": "pyopbench.api.results",
+    "read": "pyopbench.api.results",
     "run": "pyopbench.api.measure",
 }
 """The module of each name; it is imported on first use (PEP 562)."""

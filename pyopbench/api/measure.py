@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyopbench.api.listeners import Listener, alone_on_this_machine, announce, follow, listener_here, say_planned
-from pyopbench.api.read import judging_of
-from pyopbench.api.results import AnyResult, result_of
+from pyopbench.api.results import AnyResult, judging_of, result_of
 from pyopbench.engine import plan, sides, stored_run
 from pyopbench.judge.comparison import gate
 from pyopbench.judge.judge import Judging
@@ -30,7 +29,7 @@ from pyopbench.model.errors import BadInput, Interrupted
 from pyopbench.model.files import real_path, write_atomically
 from pyopbench.model.own_target import OwnOps, usual_baseline
 from pyopbench.model.parse import parse_axes, parse_shard, split
-from pyopbench.model.side import combine_environments
+from pyopbench.model.side import Environment, combine_environments
 from pyopbench.ports.extract.definitions import CannotExtract
 from pyopbench.ports.extract.extraction import Extraction
 from pyopbench.store.run import OpenRun, is_run, open_run, require_new
@@ -127,10 +126,8 @@ def run(  # noqa: PLR0913 - each is an option, and all but the op have a default
             baseline=baseline,
             minimum_effect=minimum_effect,
             requires=requires,
-            tf=tf,
-            packages=packages,
-            python=python,
-            rev=rev,
+            environments=combine_environments(tf, packages, python),
+            revisions=rev,
             fail_on=fail_on,
             budget_seconds=budget_seconds,
             launches=launches,
@@ -150,10 +147,8 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     baseline: str | None,
     minimum_effect: float | None,
     requires: Sequence[str],
-    tf: Sequence[str],
-    packages: Sequence[str],
-    python: Sequence[str],
-    rev: Sequence[str],
+    environments: Sequence[Environment],
+    revisions: Sequence[str],
     fail_on: str | None,
     budget_seconds: float | None,
     launches: int | None,
@@ -162,23 +157,22 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     """Plan a run, and return it with how to judge it; the options are those of `run`, and `shard` of the command."""
     effect, _ = sides.resolve_thresholds(None, minimum_effect, fail_on)
     baseline = baseline or usual_baseline(axes.ops, own, axes.variants)
-    judging = judging_of(baseline, effect, requires=split(_listed(requires)))
-    environments = tuple(combine_environments(_listed(tf), _listed(packages), _listed(python)))
-    if shard is not None and rev:
+    judging = judging_of(baseline, effect, requires=split(requires))
+    if shard is not None and revisions:
         raise BadInput(
             "a run over revisions is not divided into shards",
             received=f"--shard {shard} with --rev",
             hint="measure the revisions on one machine",
         )
-    compares = bool(rev) or len(environments) > 1
+    compares = bool(revisions) or len(environments) > 1
     request = plan.Request(
         axes,
         plan.settings_for(axes, baseline, launches=launches, budget_seconds=budget_seconds, compares=compares),
         tuple(command),
         None if shard is None else parse_shard(shard),
         own,
-        environments,
-        tuple(_listed(rev)),
+        tuple(environments),
+        tuple(revisions),
         fail_on=fail_on,
         minimum_effect=effect,
         each_has_budget=budget_seconds is None,
@@ -196,10 +190,6 @@ def plan_run(  # noqa: PLR0913 - the options of `run`
     return begun, judging
 
 
-def _listed(names: Sequence[str]) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names
-
-
 def read_axes(  # noqa: PLR0913 - the options that say what to cover
     usual: Axes,
     ops: Sequence[str],
@@ -210,7 +200,7 @@ def read_axes(  # noqa: PLR0913 - the options that say what to cover
 ) -> tuple[Axes, OwnOps]:
     """Return `usual` with the requested values in its place, checked, and the own ops among the ops."""
     names, own = read_ops(ops, inputs, seed_with)
-    asked = {"ops": tuple(names), "variants": split(_listed(variants)), **parse_axes(_listed(axis))}
+    asked = {"ops": tuple(names), "variants": split(variants), **parse_axes(axis)}
     axes = replace(usual, **{name: values for name, values in asked.items() if values})  # type: ignore[arg-type]
     plan.check_axes(axes, own)
     return axes, own

@@ -56,7 +56,7 @@ def report(
     quiet: options.Quiet = False,
 ) -> int:
     """Write the decision report of stored results, or for a run with --rev, the report of changes."""
-    from pyopbench.api.read import open_judged, run_on_sides
+    from pyopbench.api.results import open_judged, run_on_sides
     from pyopbench.cli.compare import report_sides
     from pyopbench.cli.report import print_export, write_report
 

@@ -14,6 +14,7 @@ from pyopbench.cli.options import WHAT, out_option, what_option
 from pyopbench.model.arrangement import STEP_ELEMENTS
 from pyopbench.model.case import GPU, MINIMUM_EFFECT, Axes
 from pyopbench.model.errors import BadInput
+from pyopbench.model.side import combine_environments
 
 if TYPE_CHECKING:
     from pyopbench.engine.port import WrittenPort
@@ -102,10 +103,8 @@ def run(
         baseline=baseline,
         minimum_effect=minimum_effect,
         requires=options.read_names("--require", requires),
-        tf=tf or (),
-        packages=packages or (),
-        python=python or (),
-        rev=rev or (),
+        environments=combine_environments(tf or (), packages or (), python or ()),
+        revisions=rev or (),
         fail_on=fail_on,
         budget_seconds=budget_seconds,
         launches=launches,
@@ -138,7 +137,7 @@ def resume(
     What to measure is stored with the run. Give the options for judging it (--mix, --min-effect, --require and so on)
     again, and name your own op files as before.
     """
-    from pyopbench.api.read import how_to_judge
+    from pyopbench.api.results import how_to_judge
     from pyopbench.cli.run import measure_and_report, open_resumable
 
     run = open_resumable(folder, ops or (), inputs or (), seed_with, program, yes=yes)
@@ -213,7 +212,7 @@ def pipeline(
 ) -> int:
     """Measure an op inside tf.data, and find the best of threads, batches, processes and ports."""
     from pyopbench.api.listeners import listener_here, say_planned
-    from pyopbench.api.read import judging_of
+    from pyopbench.api.results import judging_of
     from pyopbench.cli.run import measure_and_report
     from pyopbench.engine import pipeline as pipelines
     from pyopbench.judge.pipeline import TrainingStep

@@ -152,7 +152,7 @@ def test_a_bug_is_neither_a_slowdown_nor_bad_input_and_shows_its_traceback_if_as
         raise ZeroDivisionError("by nothing")
 
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    monkeypatch.setattr("pyopbench.api.read.open_sources", stumble)
+    monkeypatch.setattr("pyopbench.api.results.open_sources", stumble)
     ended = call("report", folder)
     assert ended.code == InternalError.exit_code
     assert "ZeroDivisionError: by nothing" in ended.err
@@ -168,7 +168,7 @@ def test_a_package_of_an_extra_that_is_not_installed_is_bad_input_with_what_inst
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
     folder = stored.write(tmp_path / "run", stored.run([stored.case("well")]), [])
-    monkeypatch.setattr("pyopbench.api.read.open_sources", stumble)
+    monkeypatch.setattr("pyopbench.api.results.open_sources", stumble)
     ended = call("report", folder)
     assert ended.code == code
     assert package in ended.err
